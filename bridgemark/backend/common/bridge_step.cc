@@ -1,0 +1,56 @@
+#include "bridgemark/backend/common/bridge_step.h"
+
+#include <utility>
+
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/math/categorical.h"
+
+namespace bridgemark::backend {
+
+namespace {
+
+// 32 MiB of cumulative sums at the most.
+constexpr std::size_t kMaxTableEntries = std::size_t{1} << 22;
+
+}  // namespace
+
+BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_from,
+                            const Matrix<double>& log_q, const Array3<double>& log_to) {
+  BridgeStep step;
+  step.dim = log_to.extent(0);
+  step.num_categories = log_to.extent(1);
+  step.num_components = log_to.extent(2);
+  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
+  step.log_beta = std::move(log_beta);
+  step.log_from = std::move(log_from);
+  step.q = scale_rows(log_q);
+  Matrix<double> by_component(D * K, S);
+  for (std::size_t d = 0; d < D; ++d) {
+    for (std::size_t s = 0; s < S; ++s) {
+      for (std::size_t k = 0; k < K; ++k) by_component(d * K + k, s) = log_to(d, s, k);
+    }
+  }
+  step.to = scale_rows(std::move(by_component));
+  return step;
+}
+
+bool worth_tabulating(const BridgeStep& step, std::size_t num_samples) {
+  const std::size_t S = step.num_categories, K = step.num_components;
+  if (num_samples < K * S / 2) return false;  // most rows would be used less than once
+  return step.dim * K * S * S <= kMaxTableEntries;
+}
+
+BridgeStep tabulated(const Context& context, BridgeStep step) {
+  const std::size_t S = step.num_categories;
+  step.cumulative = Matrix<double>(step.to.rows() * S, S);
+  parallel_blocks(context, step.cumulative.rows(), 256, [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row) {
+      const std::size_t x = row % S, component = row / S;
+      cumulate_product(step.q.linear.row(x), step.to.linear.row(component), step.q.log.row(x),
+                       step.to.log.row(component), S, step.cumulative.row(row));
+    }
+  });
+  return step;
+}
+
+}  // namespace bridgemark::backend

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bridgemark/backend/common/scaled_rows.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+
+namespace bridgemark::backend {
+
+// Everything a kernel needs to draw x_to given x_from in one step of a CP bridge: the component k
+// falls with weight beta_k prod_d from[d, x^d, k], then coordinate d with weight
+// q[x^d, s] * to[d, s, k]. The whole conditional is the step from 0 to 1.
+struct BridgeStep {
+  std::size_t dim = 0;
+  std::size_t num_categories = 0;
+  std::size_t num_components = 0;
+
+  std::vector<double> log_beta;  // [K]
+  Array3<double> log_from;       // [D,S,K]: K innermost, a gather reads whole lines
+  ScaledRows q;                  // [S,S]
+  ScaledRows to;                 // [D*K,S]: S innermost, a draw walks one row
+
+  // Cumulative sums of q[x,:] * to[d*K + k,:] for every (d, k, x), row (d*K + k)*S + x; empty where
+  // they were not worth their memory.
+  Matrix<double> cumulative;
+};
+
+// log_from and log_to are propagated cores [D,S,K].
+BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_from,
+                            const Matrix<double>& log_q, const Array3<double>& log_to);
+
+// Whether cumulative sums would pay for `num_samples` draws and fit in memory.
+bool worth_tabulating(const BridgeStep& step, std::size_t num_samples);
+
+// The step with its cumulative sums. A draw is the same with and without them.
+BridgeStep tabulated(const Context& context, BridgeStep step);
+
+}  // namespace bridgemark::backend

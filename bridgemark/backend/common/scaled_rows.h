@@ -1,0 +1,19 @@
+#pragma once
+
+#include "bridgemark/core/array.h"
+
+namespace bridgemark::backend {
+
+// Logarithms beside their exponentials, each row scaled to a maximum of 1: a product of two such
+// rows is cheap, and the logarithms are there for the exact path (math/categorical.h).
+struct ScaledRows {
+  Matrix<double> log;     // [rows, cols]
+  Matrix<double> linear;  // [rows, cols], exp(log - maximum of the row)
+
+  std::size_t rows() const { return log.rows(); }
+  std::size_t cols() const { return log.cols(); }
+};
+
+ScaledRows scale_rows(Matrix<double> log);
+
+}  // namespace bridgemark::backend

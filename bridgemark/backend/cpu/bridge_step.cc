@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <vector>
+
+#include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/math/categorical.h"
+#include "bridgemark/math/log_domain.h"
+
+namespace bridgemark::backend::cpu {
+
+namespace {
+
+// out[k] = log_beta[k] + sum_d log_u[d, x[d], k].
+void add_components(const double* log_beta, const Array3<double>& log_u, const std::int32_t* x,
+                    double* out) {
+  const std::size_t D = log_u.extent(0), K = log_u.extent(2);
+  std::copy_n(log_beta, K, out);
+  for (std::size_t d = 0; d < D; ++d) {
+    const double* row = log_u.row(d, static_cast<std::size_t>(x[d]));
+    for (std::size_t k = 0; k < K; ++k) out[k] += row[k];
+  }
+}
+
+}  // namespace
+
+void log_mixture(const Context& context, std::span<const double> log_beta,
+                 const Array3<double>& log_u, StatesView x, std::span<double> out) {
+  const std::size_t K = log_u.extent(2);
+  parallel_blocks(context, x.rows, 256, [&](std::size_t first, std::size_t last) {
+    std::vector<double> weights(K);
+    for (std::size_t b = first; b < last; ++b) {
+      add_components(log_beta.data(), log_u, x.row(b), weights.data());
+      out[b] = log_sum(weights.data(), K);
+    }
+  });
+}
+
+void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
+                           Array3<double>& out) {
+  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
+  constexpr std::size_t kMaxWeights = std::size_t{1} << 20;  // 8 MiB a thread
+  const std::size_t grain = std::clamp<std::size_t>(kMaxWeights / (D * K), 1, 64);
+  const Context one_thread{.num_threads = 1};
+  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
+    const std::size_t rows = last - first;
+    // others[d][r,k] = log_beta[k] + the sum over j != d of log_from[j, x^j, k]: added up from both
+    // sides, since the whole minus one term would cancel where that term is far below the others.
+    std::vector<double> others(D * rows * K), running(rows * K);
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::copy_n(step.log_beta.data(), K, running.data() + r * K);
+    }
+    const auto walk = [&](std::size_t d, bool accumulate) {
+      for (std::size_t r = 0; r < rows; ++r) {
+        const double* from = step.log_from.row(d, static_cast<std::size_t>(x(first + r, d)));
+        double* other = others.data() + (d * rows + r) * K;
+        double* sum = running.data() + r * K;
+        for (std::size_t k = 0; k < K; ++k) {
+          other[k] = accumulate ? other[k] + sum[k] : sum[k];
+          sum[k] += from[k];
+        }
+      }
+    };
+    for (std::size_t d = 0; d < D; ++d) walk(d, false);
+    std::fill(running.begin(), running.end(), 0.0);
+    for (std::size_t d = D; d-- > 0;) walk(d, true);
+
+    Matrix<double> mixed(rows, S);
+    for (std::size_t d = 0; d < D; ++d) {
+      cpu::log_matmul(one_thread, {others.data() + d * rows * K, rows, K},
+                      {step.to.log.row(d * K), K, S}, mixed.view());
+      for (std::size_t r = 0; r < rows; ++r) {
+        const double* log_q = step.q.log.row(static_cast<std::size_t>(x(first + r, d)));
+        double* marginal = out.row(first + r, d);
+        for (std::size_t s = 0; s < S; ++s) marginal[s] = log_q[s] + mixed(r, s);
+        log_normalize(marginal, S);
+      }
+    }
+  });
+}
+
+void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
+                        const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
+  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
+  const bool tabulated = step.cumulative.size() > 0;
+  parallel_blocks(context, x.rows, 512, [&](std::size_t first, std::size_t last) {
+    std::vector<double> weights(K), components(K), sums(S);
+    for (std::size_t b = first; b < last; ++b) {
+      DrawSequence draws(key, first_index + b);
+      const std::int32_t* from = x.row(b);
+      std::int32_t* to = out.row(b);
+      add_components(step.log_beta.data(), step.log_from, from, weights.data());
+      cumulate_log(weights.data(), K, components.data());
+      const std::size_t k = draw_category(components.data(), K, draws.uniform());
+      for (std::size_t d = 0; d < D; ++d) {
+        const auto s = static_cast<std::size_t>(from[d]);
+        const double* cumulative = sums.data();
+        if (tabulated) {
+          cumulative = step.cumulative.row((d * K + k) * S + s);
+        } else {
+          const std::size_t component = d * K + k;
+          cumulate_product(step.q.linear.row(s), step.to.linear.row(component), step.q.log.row(s),
+                           step.to.log.row(component), S, sums.data());
+        }
+        to[d] = static_cast<std::int32_t>(draw_category(cumulative, S, draws.uniform()));
+      }
+    }
+  });
+}
+
+void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
+                         StatesView left_rows, StatesView right_rows, const DrawKey& key,
+                         std::uint64_t first_index, MutableStatesView out) {
+  const std::size_t D = out.cols, S = left.cols();
+  parallel_blocks(context, out.rows, 512, [&](std::size_t first, std::size_t last) {
+    std::vector<double> sums(S);
+    for (std::size_t b = first; b < last; ++b) {
+      DrawSequence draws(key, first_index + b);
+      for (std::size_t d = 0; d < D; ++d) {
+        const auto i = static_cast<std::size_t>(left_rows(b, d));
+        const auto j = static_cast<std::size_t>(right_rows(b, d));
+        cumulate_product(left.linear.row(i), right.linear.row(j), left.log.row(i), right.log.row(j),
+                         S, sums.data());
+        out(b, d) = static_cast<std::int32_t>(draw_category(sums.data(), S, draws.uniform()));
+      }
+    }
+  });
+}
+
+}  // namespace bridgemark::backend::cpu

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/math/philox.h"
+
+// The operations of backend/ops.h on the CPU; the comments there define them.
+namespace bridgemark::backend::cpu {
+
+void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,
+                MatrixView<double> out);
+void propagate_cores(const Context& context, MatrixView<const double> log_q,
+                     const Array3<double>& log_cores, Array3<double>& out);
+void propagate_cores_rank_one(const Context& context, double log_identity, double log_uniform,
+                              const Array3<double>& log_cores, Array3<double>& out);
+void log_mixture(const Context& context, std::span<const double> log_beta,
+                 const Array3<double>& log_u, StatesView x, std::span<double> out);
+void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
+                           Array3<double>& out);
+void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
+                        const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
+void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
+                         StatesView left_rows, StatesView right_rows, const DrawKey& key,
+                         std::uint64_t first_index, MutableStatesView out);
+
+}  // namespace bridgemark::backend::cpu

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/math/philox.h"
+
+// The operations of ops.h on a CUDA device. Defined in cuda/, or in no_cuda/ where the build has no
+// CUDA: there each of them throws DeviceError.
+namespace bridgemark::backend::cuda {
+
+void require_device();
+void log_matmul(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> out);
+void propagate_cores(MatrixView<const double> log_q, const Array3<double>& log_cores,
+                     Array3<double>& out);
+void propagate_cores_rank_one(double log_identity, double log_uniform,
+                              const Array3<double>& log_cores, Array3<double>& out);
+void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, StatesView x,
+                 std::span<double> out);
+void bridge_step_marginals(const BridgeStep& step, StatesView x, Array3<double>& out);
+void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key,
+                        std::uint64_t first_index, MutableStatesView out);
+void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
+                         StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
+                         MutableStatesView out);
+
+}  // namespace bridgemark::backend::cuda

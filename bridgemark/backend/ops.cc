@@ -1,0 +1,62 @@
+#include "bridgemark/backend/ops.h"
+
+#include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cuda_ops.h"
+
+// Sends each operation to the kernels of the context's device.
+namespace bridgemark::backend {
+
+void require_device(const Context& context) {
+  if (context.device == Device::kCuda) cuda::require_device();
+}
+
+void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,
+                MatrixView<double> out) {
+  if (context.device == Device::kCuda) return cuda::log_matmul(a, b, out);
+  cpu::log_matmul(context, a, b, out);
+}
+
+void propagate_cores(const Context& context, MatrixView<const double> log_q,
+                     const Array3<double>& log_cores, Array3<double>& out) {
+  if (context.device == Device::kCuda) return cuda::propagate_cores(log_q, log_cores, out);
+  cpu::propagate_cores(context, log_q, log_cores, out);
+}
+
+void propagate_cores_rank_one(const Context& context, double log_identity, double log_uniform,
+                              const Array3<double>& log_cores, Array3<double>& out) {
+  if (context.device == Device::kCuda) {
+    return cuda::propagate_cores_rank_one(log_identity, log_uniform, log_cores, out);
+  }
+  cpu::propagate_cores_rank_one(context, log_identity, log_uniform, log_cores, out);
+}
+
+void log_mixture(const Context& context, std::span<const double> log_beta,
+                 const Array3<double>& log_u, StatesView x, std::span<double> out) {
+  if (context.device == Device::kCuda) return cuda::log_mixture(log_beta, log_u, x, out);
+  cpu::log_mixture(context, log_beta, log_u, x, out);
+}
+
+void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
+                           Array3<double>& out) {
+  if (context.device == Device::kCuda) return cuda::bridge_step_marginals(step, x, out);
+  cpu::bridge_step_marginals(context, step, x, out);
+}
+
+void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
+                        const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
+  if (context.device == Device::kCuda) {
+    return cuda::sample_bridge_step(step, x, key, first_index, out);
+  }
+  cpu::sample_bridge_step(context, step, x, key, first_index, out);
+}
+
+void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
+                         StatesView left_rows, StatesView right_rows, const DrawKey& key,
+                         std::uint64_t first_index, MutableStatesView out) {
+  if (context.device == Device::kCuda) {
+    return cuda::sample_product_rows(left, right, left_rows, right_rows, key, first_index, out);
+  }
+  cpu::sample_product_rows(context, left, right, left_rows, right_rows, key, first_index, out);
+}
+
+}  // namespace bridgemark::backend

@@ -1,0 +1,53 @@
+#include "bridgemark/bridge/coupling.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+
+namespace bridgemark {
+
+void Coupling::log_marginals(const Context&, StatesView, Array3<double>&) const {
+  throw_invalid("coupling", "this coupling gives no conditional marginals");
+}
+
+void Coupling::log_conditional(const Context&, StatesView, StatesView, std::span<double>) const {
+  throw_invalid("coupling", "this coupling gives no joint log-probability");
+}
+
+bool Coupling::has_transitions(int) const { return false; }
+
+void Coupling::log_transition_marginals(const Context&, int num_steps, int, StatesView,
+                                        Array3<double>&) const {
+  throw_invalid("coupling", "this coupling has no transitions with num_steps = {}", num_steps);
+}
+
+void Coupling::sample_transition(const Context&, int num_steps, int, StatesView, const DrawKey&,
+                                 std::uint64_t, MutableStatesView) const {
+  throw_invalid("coupling", "this coupling has no transitions with num_steps = {}", num_steps);
+}
+
+Array3<std::int32_t> sample_markov_trajectory(const Context& context, const Coupling& coupling,
+                                              int num_steps, StatesView x0, std::uint64_t seed,
+                                              std::uint64_t first_index) {
+  const std::size_t D = x0.cols;
+  const auto steps = static_cast<std::size_t>(num_steps);
+  Array3<std::int32_t> trajectory(x0.rows, steps + 1, D);
+  States current(x0.rows, D, {x0.data, x0.data + x0.size()});
+  States next(x0.rows, D);
+  const auto store = [&](std::size_t n) {
+    for (std::size_t i = 0; i < x0.rows; ++i) std::copy_n(current.row(i), D, trajectory.row(i, n));
+  };
+  store(0);
+  for (int n = 0; n < num_steps; ++n) {
+    const DrawKey key{seed, DrawPurpose::kTransition, static_cast<std::uint32_t>(n)};
+    coupling.sample_transition(context, num_steps, n, current, key, first_index, next);
+    std::swap(current, next);
+    store(static_cast<std::size_t>(n) + 1);
+    context.report("trajectories", static_cast<std::uint64_t>(n) + 1,
+                   static_cast<std::uint64_t>(num_steps));
+  }
+  return trajectory;
+}
+
+}  // namespace bridgemark

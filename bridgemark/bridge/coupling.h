@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/math/philox.h"
+
+namespace bridgemark {
+
+// What metrics score: anything that draws x1 given x0. The truth, the baselines, every trained
+// solver and the files of an outside solver are couplings. Beyond drawing, abilities are optional;
+// asking for one that is not there throws InvalidArgument.
+class Coupling {
+ public:
+  virtual ~Coupling() = default;
+
+  virtual std::size_t dim() const = 0;
+  virtual int num_categories() const = 0;
+
+  // Draws x1[i] ~ q(. | x0[i]) with the draws of index first_index + i.
+  virtual void sample(const Context& context, StatesView x0, const DrawKey& key,
+                      std::uint64_t first_index, MutableStatesView x1) const = 0;
+
+  // out[b,d,s] = log q(x1^d = s | x0[b]).
+  virtual bool has_marginals() const { return false; }
+  virtual void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const;
+
+  // out[b] = log q(x1[b] | x0[b]).
+  virtual bool has_joint() const { return false; }
+  virtual void log_conditional(const Context& context, StatesView x0, StatesView x1,
+                               std::span<double> out) const;
+
+  // Whether the coupling is a Markov chain with num_steps steps.
+  virtual bool has_transitions(int num_steps) const;
+
+  // out[b,d,s] = log q(x_{n+1}^d = s | x_n = x[b]), n = 0..num_steps-1.
+  virtual void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                        Array3<double>& out) const;
+
+  // Draws x_{n+1} given x_n for rows of one step.
+  virtual void sample_transition(const Context& context, int num_steps, int n, StatesView x,
+                                 const DrawKey& key, std::uint64_t first_index,
+                                 MutableStatesView out) const;
+};
+
+// Trajectories [rows, num_steps+1, D] of a coupling with transitions, started at x0. Step n of row
+// i uses the draws of (seed, kTransition, n) at index first_index + i.
+Array3<std::int32_t> sample_markov_trajectory(const Context& context, const Coupling& coupling,
+                                              int num_steps, StatesView x0, std::uint64_t seed,
+                                              std::uint64_t first_index);
+
+}  // namespace bridgemark

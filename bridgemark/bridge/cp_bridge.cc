@@ -1,0 +1,177 @@
+#include "bridgemark/bridge/cp_bridge.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "bridgemark/backend/ops.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/process/pinned_reference.h"
+
+namespace bridgemark {
+
+struct CpBridge::Prepared {
+  std::mutex mutex;
+  std::unique_ptr<const backend::BridgeStep> plain;
+  std::unique_ptr<const backend::BridgeStep> tabulated;  // with cumulative sums
+};
+
+CpBridge::CpBridge(ReferenceProcess process, CpPotential potential)
+    : process_(std::move(process)),
+      potential_(std::move(potential)),
+      prepared_(std::make_shared<Prepared>()) {
+  if (process_.num_categories() != potential_.num_categories()) {
+    throw_invalid("bridge", "the potential must have {} categories like the reference, got {}",
+                  process_.num_categories(), potential_.num_categories());
+  }
+}
+
+Array3<double> CpBridge::propagated_cores(const Context& context, const ReferenceChain& chain,
+                                          int n) const {
+  const Array3<double>& cores = potential_.log_cores();
+  const int rest = chain.num_steps() - n;
+  if (rest == 0) return cores;
+  Array3<double> out(cores.extent(0), cores.extent(1), cores.extent(2));
+  if (const auto rank_one = process_.rank_one_power(chain.elementary_steps(rest))) {
+    backend::propagate_cores_rank_one(context, rank_one->log_identity, rank_one->log_uniform, cores,
+                                      out);
+  } else {
+    backend::propagate_cores(context, chain.log_cumulative(context, rest), cores, out);
+  }
+  return out;
+}
+
+backend::BridgeStep CpBridge::transition_step(const Context& context, int num_steps, int n) const {
+  const ReferenceChain chain(process_, num_steps);
+  if (n < 0 || n >= num_steps) {
+    throw_invalid("bridge", "step must lie in 0..{}, got {}", num_steps - 1, n);
+  }
+  return backend::make_bridge_step(potential_.log_beta(), propagated_cores(context, chain, n),
+                                   chain.log_onestep(context),
+                                   propagated_cores(context, chain, n + 1));
+}
+
+const backend::BridgeStep& CpBridge::conditional_step(const Context& context,
+                                                      std::size_t num_samples) const {
+  const std::lock_guard lock(prepared_->mutex);
+  if (prepared_->tabulated) return *prepared_->tabulated;
+  if (!prepared_->plain) {
+    prepared_->plain = std::make_unique<const backend::BridgeStep>(transition_step(context, 1, 0));
+  }
+  if (!backend::worth_tabulating(*prepared_->plain, num_samples)) return *prepared_->plain;
+  prepared_->tabulated =
+      std::make_unique<const backend::BridgeStep>(backend::tabulated(context, *prepared_->plain));
+  return *prepared_->tabulated;
+}
+
+void CpBridge::log_normalizer(const Context& context, StatesView x0, std::span<double> out) const {
+  check_states("x0", x0, dim(), num_categories());
+  const backend::BridgeStep& step = conditional_step(context, 0);
+  backend::log_mixture(context, step.log_beta, step.log_from, x0, out);
+}
+
+void CpBridge::log_phi(const Context& context, int num_steps, int n, StatesView x,
+                       std::span<double> out) const {
+  check_states("x", x, dim(), num_categories());
+  const ReferenceChain chain(process_, num_steps);
+  if (n < 0 || n > num_steps) {
+    throw_invalid("bridge", "step must lie in 0..{}, got {}", num_steps, n);
+  }
+  backend::log_mixture(context, potential_.log_beta(), propagated_cores(context, chain, n), x, out);
+}
+
+void CpBridge::sample(const Context& context, StatesView x0, const DrawKey& key,
+                      std::uint64_t first_index, MutableStatesView x1) const {
+  check_states("x0", x0, dim(), num_categories());
+  backend::sample_bridge_step(context, conditional_step(context, x0.rows), x0, key, first_index,
+                              x1);
+}
+
+void CpBridge::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
+  check_states("x0", x0, dim(), num_categories());
+  out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
+  backend::bridge_step_marginals(context, conditional_step(context, 0), x0, out);
+}
+
+double CpBridge::log_reference(const Matrix<double>& log_q, const std::int32_t* from,
+                               const std::int32_t* to) const {
+  double sum = 0.0;
+  for (std::size_t d = 0; d < dim(); ++d) {
+    sum += log_q(static_cast<std::size_t>(from[d]), static_cast<std::size_t>(to[d]));
+  }
+  return sum;
+}
+
+void CpBridge::log_conditional(const Context& context, StatesView x0, StatesView x1,
+                               std::span<double> out) const {
+  log_transition(context, 1, 0, x0, x1, out);
+}
+
+bool CpBridge::has_transitions(int num_steps) const {
+  return num_steps >= 1 && process_.total_steps() % num_steps == 0;
+}
+
+void CpBridge::log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                        Array3<double>& out) const {
+  check_states("x", x, dim(), num_categories());
+  out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
+  backend::bridge_step_marginals(context, transition_step(context, num_steps, n), x, out);
+}
+
+void CpBridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
+                                 const DrawKey& key, std::uint64_t first_index,
+                                 MutableStatesView out) const {
+  check_states("x", x, dim(), num_categories());
+  backend::BridgeStep step = transition_step(context, num_steps, n);
+  if (backend::worth_tabulating(step, x.rows)) step = backend::tabulated(context, std::move(step));
+  backend::sample_bridge_step(context, step, x, key, first_index, out);
+}
+
+void CpBridge::log_transition(const Context& context, int num_steps, int n, StatesView from,
+                              StatesView to, std::span<double> out) const {
+  check_states("from", from, dim(), num_categories());
+  check_states("to", to, dim(), num_categories());
+  if (from.rows != to.rows) {
+    throw_invalid("bridge", "both states must have the same rows, got {} and {}", from.rows,
+                  to.rows);
+  }
+  const ReferenceChain chain(process_, num_steps);
+  std::vector<double> log_before(from.rows);
+  log_phi(context, num_steps, n, from, log_before);
+  log_phi(context, num_steps, n + 1, to, out);
+  const Matrix<double>& log_q = chain.log_onestep(context);
+  for (std::size_t b = 0; b < from.rows; ++b) {
+    out[b] += log_reference(log_q, from.row(b), to.row(b)) - log_before[b];
+  }
+}
+
+Array3<std::int32_t> CpBridge::sample_pinned_trajectory(const Context& context, int num_steps,
+                                                        StatesView x0, std::uint64_t seed,
+                                                        std::uint64_t first_index) const {
+  const ReferenceChain chain(process_, num_steps);
+  const auto steps = static_cast<std::size_t>(num_steps);
+  const std::size_t D = dim();
+  States end(x0.rows, D);
+  sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, end);
+  Array3<std::int32_t> trajectory(x0.rows, steps + 1, D);
+  States current(x0.rows, D, {x0.data, x0.data + x0.size()});
+  States next(x0.rows, D);
+  for (std::size_t i = 0; i < x0.rows; ++i) {
+    std::copy_n(x0.row(i), D, trajectory.row(i, 0));
+    std::copy_n(end.row(i), D, trajectory.row(i, steps));
+  }
+  for (int n = 0; n + 1 < num_steps; ++n) {
+    const DrawKey key{seed, DrawPurpose::kPinned, static_cast<std::uint32_t>(n)};
+    PinnedReference::step(context, chain, n).sample(context, current, end, key, first_index, next);
+    std::swap(current, next);
+    for (std::size_t i = 0; i < x0.rows; ++i) {
+      std::copy_n(current.row(i), D, trajectory.row(i, static_cast<std::size_t>(n) + 1));
+    }
+    context.report("trajectories", static_cast<std::uint64_t>(n) + 1,
+                   static_cast<std::uint64_t>(num_steps));
+  }
+  return trajectory;
+}
+
+}  // namespace bridgemark

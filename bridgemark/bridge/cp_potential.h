@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+
+namespace bridgemark {
+
+// v(x) = sum_k beta_k prod_d r_k^d[x^d], held as logarithms. -inf is a zero factor.
+class CpPotential {
+ public:
+  // log_beta [K], log_cores [D,S,K]. Throws InvalidArgument for sizes that do not fit, NaN or +inf,
+  // and where no component is positive anywhere. Components that vanish everywhere are dropped.
+  CpPotential(std::vector<double> log_beta, Array3<double> log_cores);
+
+  std::size_t dim() const { return log_cores_.extent(0); }
+  int num_categories() const { return static_cast<int>(log_cores_.extent(1)); }
+  std::size_t num_components() const { return log_beta_.size(); }
+  const std::vector<double>& log_beta() const { return log_beta_; }
+  const Array3<double>& log_cores() const { return log_cores_; }
+
+  // out[b] = log v(x[b]).
+  void log_value(const Context& context, StatesView x, std::span<double> out) const;
+
+ private:
+  std::vector<double> log_beta_;
+  Array3<double> log_cores_;
+};
+
+}  // namespace bridgemark

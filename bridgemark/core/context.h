@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace bridgemark {
+
+enum class Device { kCpu, kCuda };
+
+std::string_view device_name(Device device);
+
+// Parses "cpu" or "cuda"; throws InvalidArgument otherwise.
+Device parse_device(std::string_view name);
+
+// Called from the calling thread now and then with what is being done and how far it is.
+using ProgressFn =
+    std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+
+// Where and how an operation runs. A result never depends on num_threads.
+struct Context {
+  Device device = Device::kCpu;
+  int num_threads = 0;       // 0: as many as the machine has
+  ProgressFn progress = {};  // may be empty
+
+  int threads() const;
+  void report(std::string_view what, std::uint64_t done, std::uint64_t total) const {
+    if (progress) progress(what, done, total);
+  }
+};
+
+}  // namespace bridgemark

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+#include "bridgemark/core/array.h"
+
+namespace bridgemark {
+
+// Throws InvalidArgument unless `states` has `dim` columns and every entry lies in
+// 0..num_categories-1. `name` is how the message calls the argument.
+void check_states(std::string_view name, StatesView states, std::size_t dim, int num_categories);
+
+}  // namespace bridgemark

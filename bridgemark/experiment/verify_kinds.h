@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/experiment/verification.h"
+#include "bridgemark/io/safetensors.h"
+#include "bridgemark/process/reference_process.h"
+
+// One function for each kind of reference file; verification.cc picks among them.
+namespace bridgemark {
+
+// A file of reference values with its path for messages.
+struct GoldenFile {
+  std::string path;
+  SafetensorsFile tensors;
+
+  // A metadata entry as a number; throws FileError where it is missing or no such number.
+  int integer(std::string_view key) const;
+  double number(std::string_view key) const;
+  std::string text(std::string_view key) const;
+
+  // The reference process and chain that `kind`, `num_categories`, `gamma`, `num_intermediate` and
+  // `skip` describe.
+  ReferenceChain chain() const;
+};
+
+// The largest |a - b|; 0 where both are the same infinity, +inf where only one is or sizes differ.
+double max_error(std::span<const double> computed, std::span<const double> expected);
+
+Verification verify_reference(const Context& context, const GoldenFile& file);
+Verification verify_bridge(const Context& context, const GoldenFile& file);
+Verification verify_metrics(const Context& context, const GoldenFile& file);
+
+}  // namespace bridgemark

@@ -1,0 +1,22 @@
+#include "bridgemark/io/printable.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace bridgemark {
+
+std::string printable(std::string_view text, std::size_t max_bytes) {
+  std::string out;
+  for (const char c : text.substr(0, max_bytes)) {
+    if (c >= 0x20 && c < 0x7f) {
+      out.push_back(c);
+    } else {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  if (text.size() > max_bytes) out += "...";
+  return out;
+}
+
+}  // namespace bridgemark

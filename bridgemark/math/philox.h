@@ -1,0 +1,66 @@
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <cstdint>
+
+#include "bridgemark/math/host_device.h"
+
+// Counter-based randomness: a draw is a pure function of (seed, stream, index, position), so the
+// same states come out for any number of threads or ranks, and on CPU and GPU.
+namespace bridgemark {
+
+// What a stream of draws is for. Two purposes never share a counter, so draws made for one are
+// independent of draws made for another under the same seed.
+enum class DrawPurpose : std::uint32_t {
+  kSource = 1,             // x0 ~ p0
+  kConditional = 2,        // x1 ~ q(. | x0)
+  kTargetSource = 3,       // the x0 behind an unpaired x1 ~ p1
+  kTargetConditional = 4,  // an unpaired x1
+  kTransition = 5,         // one step of a Markov trajectory; the step is the detail
+  kPinned = 6,             // one step of a pinned trajectory; the step is the detail
+  kPairMeans = 7,          // component means of a pair; the component and try are the detail
+  kTestSource = 8,         // x0 of a pair's test set
+  kTestConditional = 9,    // x1 of a pair's test set
+  kShuffle = 10,           // permutations and splits
+  kInitialise = 11,        // initial parameters of trained models
+};
+
+// The key of one family of draws: `detail` tells steps, components or epochs apart.
+struct DrawKey {
+  std::uint64_t seed = 0;
+  DrawPurpose purpose = DrawPurpose::kSource;
+  std::uint32_t detail = 0;  // below 2^24
+};
+
+// The draws of one index (a sample's row number) of a key, in order.
+class DrawSequence {
+ public:
+  BM_HD DrawSequence(const DrawKey& key, std::uint64_t index)
+      : key_{{static_cast<std::uint32_t>(key.seed), static_cast<std::uint32_t>(key.seed >> 32)}},
+        counter_{{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                  (static_cast<std::uint32_t>(key.purpose) << 24) | key.detail, 0}} {}
+
+  // Uniform on [0, 1) with 53 random bits.
+  BM_HD double uniform() {
+    if (used_ == 4) refill();
+    const std::uint64_t high = block_[used_];
+    const std::uint64_t low = block_[used_ + 1];
+    used_ += 2;
+    return static_cast<double>(((high << 32) | low) >> 11) * 0x1.0p-53;
+  }
+
+ private:
+  BM_HD void refill() {
+    block_ = r123::Philox4x32()(counter_, key_);
+    ++counter_[3];
+    used_ = 0;
+  }
+
+  r123::Philox4x32::key_type key_;
+  r123::Philox4x32::ctr_type counter_;
+  r123::Philox4x32::ctr_type block_{};
+  unsigned used_ = 4;
+};
+
+}  // namespace bridgemark

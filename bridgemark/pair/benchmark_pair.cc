@@ -1,0 +1,114 @@
+#include "bridgemark/pair/benchmark_pair.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
+
+namespace bridgemark {
+
+BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
+                             bool reverse)
+    : identity_(std::move(identity)),
+      source_(std::move(source)),
+      bridge_(std::move(bridge)),
+      reverse_(reverse) {
+  if (source_.dim() != bridge_.dim() || source_.num_categories() != bridge_.num_categories()) {
+    throw_invalid("pair", "p0 must live on {{0..{}}}^{} like the bridge, got {{0..{}}}^{}",
+                  bridge_.num_categories() - 1, bridge_.dim(), source_.num_categories() - 1,
+                  source_.dim());
+  }
+}
+
+PairedStates BenchmarkPair::draw_forward(const Context& context, std::size_t count,
+                                         const DrawKey& source_key, const DrawKey& conditional_key,
+                                         std::uint64_t first_index) const {
+  PairedStates drawn{States(count, dim()), States(count, dim())};
+  constexpr std::size_t kChunk = 1 << 16;
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t rows = std::min(kChunk, count - done);
+    const MutableStatesView x0 = drawn.x0.view().slice(done, rows);
+    source_.sample(context, source_key, first_index + done, x0);
+    bridge_.sample(context, x0, conditional_key, first_index + done,
+                   drawn.x1.view().slice(done, rows));
+    done += rows;
+    context.report("samples", done, count);
+  }
+  return drawn;
+}
+
+States BenchmarkPair::draw_source(const Context& context, std::size_t count, std::uint64_t seed,
+                                  std::uint64_t first_index) const {
+  States x0(count, dim());
+  source_.sample(context, {seed, DrawPurpose::kSource}, first_index, x0);
+  return x0;
+}
+
+States BenchmarkPair::draw_target(const Context& context, std::size_t count, std::uint64_t seed,
+                                  std::uint64_t first_index) const {
+  return draw_forward(context, count, {seed, DrawPurpose::kTargetSource},
+                      {seed, DrawPurpose::kTargetConditional}, first_index)
+      .x1;
+}
+
+States BenchmarkPair::sample_x0(const Context& context, std::size_t count, std::uint64_t seed,
+                                std::uint64_t first_index) const {
+  return reverse_ ? draw_target(context, count, seed, first_index)
+                  : draw_source(context, count, seed, first_index);
+}
+
+States BenchmarkPair::sample_x1(const Context& context, std::size_t count, std::uint64_t seed,
+                                std::uint64_t first_index) const {
+  return reverse_ ? draw_source(context, count, seed, first_index)
+                  : draw_target(context, count, seed, first_index);
+}
+
+PairedStates BenchmarkPair::sample_joint(const Context& context, std::size_t count,
+                                         std::uint64_t seed, std::uint64_t first_index) const {
+  PairedStates drawn = draw_forward(context, count, {seed, DrawPurpose::kSource},
+                                    {seed, DrawPurpose::kConditional}, first_index);
+  if (reverse_) std::swap(drawn.x0, drawn.x1);
+  return drawn;
+}
+
+States BenchmarkPair::sample_conditional(const Context& context, StatesView x0, std::uint64_t seed,
+                                         std::uint64_t first_index) const {
+  if (reverse_) {
+    throw_invalid("pair", "the conditional of a reversed pair has no closed form, got pair '{}'",
+                  identity_.name);
+  }
+  States x1(x0.rows, dim());
+  bridge_.sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, x1);
+  return x1;
+}
+
+PairedStates BenchmarkPair::test_set(const Context& context) const {
+  if (stored_test_set_) return *stored_test_set_;
+  PairedStates drawn =
+      draw_forward(context, kTestSetSize, {identity_.seed, DrawPurpose::kTestSource},
+                   {identity_.seed, DrawPurpose::kTestConditional}, 0);
+  if (reverse_) std::swap(drawn.x0, drawn.x1);
+  return drawn;
+}
+
+void BenchmarkPair::store_test_set(PairedStates test_set) {
+  check_states("test x0", test_set.x0, dim(), num_categories());
+  check_states("test x1", test_set.x1, dim(), num_categories());
+  if (test_set.x0.rows() != test_set.x1.rows() || test_set.x0.rows() == 0) {
+    throw_invalid("pair", "a test set needs as many x0 as x1 and at least one, got {} and {}",
+                  test_set.x0.rows(), test_set.x1.rows());
+  }
+  stored_test_set_ = std::make_shared<const PairedStates>(std::move(test_set));
+}
+
+States conditional_inputs(StatesView test_x0) {
+  const std::size_t rows = (test_x0.rows + kConditionalStride - 1) / kConditionalStride;
+  States inputs(rows, test_x0.cols);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::copy_n(test_x0.row(i * kConditionalStride), test_x0.cols, inputs.row(i));
+  }
+  return inputs;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,251 @@
+#include "bridgemark/pair/pair_folder.h"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/version.h"
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/io/safetensors.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr char kConfigName[] = "config.json";
+constexpr char kTensorsName[] = "model.safetensors";
+
+// What config.json says that the tensors do not.
+struct Config {
+  int dim = 0;
+  int num_categories = 0;
+  int num_components = 0;
+  double gamma = 0.0;
+  std::string reference;
+  int total_steps = 0;
+  bool reverse = false;
+  double radius = 0.0;
+  std::string source;
+  double low = -3.0;
+  double high = 3.0;
+};
+
+nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
+  const ReferenceProcess& process = pair.bridge().process();
+  const bool has_range =
+      pair.source().kind() == SourceKind::kGaussian || pair.source().kind() == SourceKind::kUniform;
+  nlohmann::json config = {
+      {"dim", pair.dim()},
+      {"input_shape", nlohmann::json::array({pair.dim()})},
+      {"num_potentials", pair.bridge().potential().num_components()},
+      {"num_categories", pair.num_categories()},
+      {"radius", pair.identity().radius},
+      {"alpha", process.gamma()},  // null for a matrix
+      {"num_timesteps", process.total_steps() - 1},
+      {"num_skip_steps", 1},
+      {"prior_type", reference_kind_name(process.kind())},
+      {"benchmark_type", "gaussian"},
+      {"num_val_samples", test_rows},
+      {"init_batch_size", test_rows},
+      {"reverse", pair.reverse()},
+      {"tau", 1.0},
+      {"params_dtype", "float64"},
+      {"eps", 1e-20},
+      {"input_distribution", source_kind_name(pair.source().kind())},
+  };
+  if (has_range) config["sample_quantize_range"] = {pair.source().low(), pair.source().high()};
+  return config;
+}
+
+int positive(const nlohmann::json& json, std::string_view key, const std::string& file,
+             int minimum) {
+  const int value = json_get<int>(json, key, file);
+  if (value < minimum) throw_file(file, "{} must be at least {}, got {}", key, minimum, value);
+  return value;
+}
+
+Config read_config(const std::filesystem::path& path) {
+  const std::string file = path.string();
+  const nlohmann::json json = load_json(path);
+  Config config;
+  config.dim = positive(json, "dim", file, 1);
+  config.num_categories = positive(json, "num_categories", file, 2);
+  config.num_components = positive(json, "num_potentials", file, 1);
+  config.reference = json_get<std::string>(json, "prior_type", file);
+  if (config.reference != "matrix") config.gamma = json_get<double>(json, "alpha", file);
+  const std::int64_t total = std::int64_t{positive(json, "num_timesteps", file, 0)} + 1;
+  const std::int64_t skip = positive(json, "num_skip_steps", file, 1);
+  if (total > (1 << 20) || skip > (1 << 20) || total * skip > (1 << 20)) {
+    throw_file(file, "(num_timesteps + 1) * num_skip_steps must be at most {}, got {} * {}",
+               1 << 20, total, skip);
+  }
+  config.total_steps = static_cast<int>(total * skip);
+  config.reverse = json_get_or<bool>(json, "reverse", false, file);
+  config.radius = json_get_or<double>(json, "radius", 0.0, file);
+  config.source = json_get<std::string>(json, "input_distribution", file);
+  if (json.contains("sample_quantize_range")) {
+    const nlohmann::json& range = json["sample_quantize_range"];
+    if (!range.is_array() || range.size() != 2 || !range[0].is_number() || !range[1].is_number()) {
+      throw_file(file, "sample_quantize_range must be two numbers, got {}", range.dump());
+    }
+    config.low = range[0].get<double>();
+    config.high = range[1].get<double>();
+  }
+  return config;
+}
+
+ReferenceProcess read_reference(const Config& config, const SafetensorsFile& tensors,
+                                const std::string& file) {
+  if (config.reference == "uniform") {
+    return ReferenceProcess::uniform(config.num_categories, config.gamma, config.total_steps);
+  }
+  if (config.reference == "gaussian") {
+    return ReferenceProcess::gaussian(config.num_categories, config.gamma, config.total_steps);
+  }
+  if (config.reference == "matrix") {
+    const auto S = static_cast<std::size_t>(config.num_categories);
+    tensors.expect_shape("reference_matrix", std::vector{S, S});
+    return ReferenceProcess::from_matrix(
+        Matrix<double>(S, S, tensors.read_doubles("reference_matrix")), config.total_steps);
+  }
+  throw_file(file, "prior_type must be uniform, gaussian or matrix, got '{}'", config.reference);
+}
+
+// A tensor [n, ...] of states whose further axes flatten to `dim`.
+States read_states(const SafetensorsFile& tensors, const std::string& name, std::size_t dim,
+                   const std::string& file) {
+  const std::vector<std::size_t>& shape = tensors.shape(name);
+  std::size_t width = 1;
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) width *= shape[axis];
+  if (shape.size() < 2 || width != dim) {
+    throw_file(file, "tensor '{}' must have shape [n, {}], got [{}]", name, dim,
+               fmt::join(shape, ", "));
+  }
+  return {shape[0], dim, tensors.read_int32(name)};
+}
+
+SourceDistribution read_source(const Config& config, const SafetensorsFile& tensors,
+                               const std::string& config_file, const std::string& tensor_file) {
+  const auto D = static_cast<std::size_t>(config.dim);
+  if (config.source == "gaussian") {
+    return SourceDistribution::gaussian(D, config.num_categories, config.low, config.high);
+  }
+  if (config.source == "uniform") {
+    return SourceDistribution::uniform(D, config.num_categories, config.low, config.high);
+  }
+  if (config.source == "product") {
+    const auto S = static_cast<std::size_t>(config.num_categories);
+    tensors.expect_shape("source_pmf", std::vector{D, S});
+    return SourceDistribution::product(Matrix<double>(D, S, tensors.read_doubles("source_pmf")));
+  }
+  if (config.source == "empirical") {
+    return SourceDistribution::empirical(read_states(tensors, "source_states", D, tensor_file),
+                                         config.num_categories);
+  }
+  throw_file(config_file,
+             "input_distribution must be gaussian, uniform, product or empirical, got '{}'",
+             config.source);
+}
+
+PairIdentity read_identity(const Config& config, const SafetensorsFile& tensors,
+                           const std::filesystem::path& folder) {
+  PairIdentity identity;
+  identity.radius = config.radius;
+  identity.name = folder.filename().empty() ? folder.parent_path().filename().string()
+                                            : folder.filename().string();
+  const auto& metadata = tensors.metadata();
+  const auto number = [&](const char* key, auto& value) {
+    const auto found = metadata.find(key);
+    if (found == metadata.end()) return;
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  };
+  if (const auto found = metadata.find("name"); found != metadata.end()) {
+    identity.name = found->second;
+  }
+  number("version", identity.version);
+  number("seed", identity.seed);
+  return identity;
+}
+
+std::vector<std::int64_t> widen(const States& states) {
+  return {states.data(), states.data() + states.size()};
+}
+
+}  // namespace
+
+void write_pair_folder(const Context& context, const BenchmarkPair& pair,
+                       const std::filesystem::path& folder) {
+  const PairedStates test = pair.test_set(context);
+  const CpPotential& potential = pair.bridge().potential();
+  const std::size_t D = pair.dim(), S = static_cast<std::size_t>(pair.num_categories()),
+                    K = potential.num_components(), n = test.x0.rows();
+  const std::vector<std::int64_t> input = widen(test.x0), target = widen(test.x1);
+  SafetensorsWriter writer;
+  writer.set_metadata("name", pair.identity().name);
+  writer.set_metadata("version", std::to_string(pair.identity().version));
+  writer.set_metadata("seed", std::to_string(pair.identity().seed));
+  writer.set_metadata("bridgemark", kVersion);
+  writer.add("input_dataset", {n, D}, std::span(input));
+  writer.add("target_dataset", {n, D}, std::span(target));
+  writer.add("log_alpha", {K}, std::span(potential.log_beta()));
+  writer.add("log_cp_cores", {D, S, K},
+             std::span(potential.log_cores().data(), potential.log_cores().size()));
+
+  const auto exponentials = [](const Matrix<double>& log) {
+    std::vector<double> values(log.data(), log.data() + log.size());
+    for (double& value : values) value = std::exp(value);
+    return values;
+  };
+  std::vector<double> matrix, pmf;
+  std::vector<std::int64_t> states;
+  if (pair.bridge().process().kind() == ReferenceKind::kMatrix) {
+    matrix = exponentials(pair.bridge().process().log_power(context, 1));
+    writer.add("reference_matrix", {S, S}, std::span<const double>(matrix));
+  }
+  if (pair.source().kind() == SourceKind::kProduct) {
+    pmf = exponentials(pair.source().log_pmf());
+    writer.add("source_pmf", {D, S}, std::span<const double>(pmf));
+  }
+  if (pair.source().kind() == SourceKind::kEmpirical) {
+    states = widen(pair.source().states());
+    writer.add("source_states", {pair.source().states().rows(), D},
+               std::span<const std::int64_t>(states));
+  }
+  create_folder(folder);
+  writer.write(folder / kTensorsName);
+  save_json(folder / kConfigName, config_json(pair, n));
+}
+
+BenchmarkPair read_pair_folder(const std::filesystem::path& folder) {
+  const std::filesystem::path config_path = folder / kConfigName;
+  const std::filesystem::path tensors_path = folder / kTensorsName;
+  const std::string config_file = config_path.string(), tensor_file = tensors_path.string();
+  const Config config = read_config(config_path);
+  const SafetensorsFile tensors = SafetensorsFile::load(tensors_path);
+  const auto D = static_cast<std::size_t>(config.dim);
+  const auto S = static_cast<std::size_t>(config.num_categories);
+  const auto K = static_cast<std::size_t>(config.num_components);
+  tensors.expect_shape("log_alpha", std::vector{K});
+  tensors.expect_shape("log_cp_cores", std::vector{D, S, K});
+  try {
+    CpPotential potential(tensors.read_doubles("log_alpha"),
+                          Array3<double>(D, S, K, tensors.read_doubles("log_cp_cores")));
+    BenchmarkPair pair(read_identity(config, tensors, folder),
+                       read_source(config, tensors, config_file, tensor_file),
+                       CpBridge(read_reference(config, tensors, config_file), std::move(potential)),
+                       config.reverse);
+    if (tensors.has("input_dataset") || tensors.has("target_dataset")) {
+      pair.store_test_set({read_states(tensors, "input_dataset", D, tensor_file),
+                           read_states(tensors, "target_dataset", D, tensor_file)});
+    }
+    return pair;
+  } catch (const InvalidArgument& error) {
+    throw_file(folder.string(), "{}", error.what());
+  }
+}
+
+}  // namespace bridgemark

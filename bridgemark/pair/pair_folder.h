@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/benchmark_pair.h"
+
+namespace bridgemark {
+
+// The folder layout of the published benchmark, config.json + model.safetensors:
+//   log_alpha [K], log_cp_cores [D,S,K], input_dataset [n,D], target_dataset [n,D].
+// Pairs that layout cannot express (a matrix reference, another p0) add a tensor: reference_matrix
+// [S,S], source_pmf [D,S] or source_states [n,D]. Name, version and seed travel in the metadata of
+// the safetensors file, which other readers pass over.
+void write_pair_folder(const Context& context, const BenchmarkPair& pair,
+                       const std::filesystem::path& folder);
+
+// Throws FileError that names the file and what is wrong with it.
+BenchmarkPair read_pair_folder(const std::filesystem::path& folder);
+
+}  // namespace bridgemark

@@ -1,0 +1,189 @@
+#include "bridgemark/pair/pair_spec.h"
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/suggest.h"
+#include "bridgemark/math/log_domain.h"
+#include "bridgemark/math/normal.h"
+#include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/pair/quantizer.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr double kMeanRange = 5.0;    // means are quantised on [-5, 5]
+constexpr double kSourceRange = 7.0;  // p0 on [-7, 7]
+constexpr int kMeanTries = 100;
+constexpr double kMinSeparation = 2.5;  // in units of sigma
+constexpr std::string_view kReverseSuffix = "-reverse";
+
+void check_spec(const PairSpec& spec) {
+  if (spec.dim < 1 || spec.dim > 1 << 20) {
+    throw_invalid("pair", "dim must lie in 1..{}, got {}", 1 << 20, spec.dim);
+  }
+  if (spec.num_components < 1 || spec.num_components > 1 << 17) {
+    throw_invalid("pair", "num_components must lie in 1..{}, got {}", 1 << 17, spec.num_components);
+  }
+  if (!(spec.sigma > 0.0 && std::isfinite(spec.sigma))) {
+    throw_invalid("pair", "sigma must be positive and finite, got {}", spec.sigma);
+  }
+  if (!(spec.radius > 0.0 && std::isfinite(spec.radius))) {
+    throw_invalid("pair", "radius must be positive and finite, got {}", spec.radius);
+  }
+  if (spec.reference == ReferenceKind::kMatrix && !spec.reference_matrix) {
+    throw_invalid("pair", "a matrix reference needs reference_matrix, got none");
+  }
+}
+
+ReferenceProcess make_reference(const PairSpec& spec) {
+  switch (spec.reference) {
+    case ReferenceKind::kUniform:
+      return ReferenceProcess::uniform(spec.num_categories, spec.gamma, spec.total_steps);
+    case ReferenceKind::kGaussian:
+      return ReferenceProcess::gaussian(spec.num_categories, spec.gamma, spec.total_steps);
+    case ReferenceKind::kMatrix:
+      return ReferenceProcess::from_matrix(*spec.reference_matrix, spec.total_steps);
+  }
+  throw_invalid("pair", "unknown reference kind");
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0.0;
+  for (std::size_t d = 0; d < a.size(); ++d) sum += (a[d] - b[d]) * (a[d] - b[d]);
+  return std::sqrt(sum);
+}
+
+// A point uniform on the sphere; each (component, try) has draws of its own.
+std::vector<double> draw_mean(const PairSpec& spec, int component, int attempt) {
+  DrawSequence draws({spec.seed, DrawPurpose::kPairMeans, static_cast<std::uint32_t>(attempt)},
+                     static_cast<std::uint64_t>(component));
+  std::vector<double> mean(static_cast<std::size_t>(spec.dim));
+  for (double& value : mean) value = draw_normal(draws);
+  const double norm = distance(mean, std::vector<double>(mean.size(), 0.0));
+  for (double& value : mean) value *= spec.radius / norm;
+  return mean;
+}
+
+// Component means, each redrawn while too close to an earlier one; after the last try it stays.
+std::vector<std::vector<double>> draw_means(const PairSpec& spec) {
+  std::vector<std::vector<double>> means;
+  for (int k = 0; k < spec.num_components; ++k) {
+    std::vector<double> mean;
+    for (int attempt = 0; attempt < kMeanTries; ++attempt) {
+      mean = draw_mean(spec, k, attempt);
+      bool separated = true;
+      for (const auto& earlier : means) {
+        separated = separated && distance(mean, earlier) > kMinSeparation * spec.sigma;
+      }
+      if (separated) break;
+    }
+    means.push_back(std::move(mean));
+  }
+  return means;
+}
+
+// log_cores[d,s,k] = log of the normal density at s around the quantised mean. Only IEEE operations
+// on small integers and sigma, so the stored numbers are the same on every machine.
+CpPotential make_potential(const PairSpec& spec) {
+  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+  const auto D = static_cast<std::size_t>(spec.dim);
+  const auto S = static_cast<std::size_t>(spec.num_categories);
+  const auto K = static_cast<std::size_t>(spec.num_components);
+  const Quantizer quantizer(spec.num_categories, -kMeanRange, kMeanRange);
+  const auto means = draw_means(spec);
+  const double log_scale = portable_log(spec.sigma) + kHalfLogTwoPi;
+  Array3<double> log_cores(D, S, K);
+  for (std::size_t k = 0; k < K; ++k) {
+    for (std::size_t d = 0; d < D; ++d) {
+      const int mean = quantizer.category(means[k][d]);
+      for (std::size_t s = 0; s < S; ++s) {
+        const double z = (static_cast<double>(s) - mean) / spec.sigma;
+        log_cores(d, s, k) = -0.5 * (z * z) - log_scale;
+      }
+    }
+  }
+  std::vector<double> log_beta(K, -portable_log(spec.num_components));
+  return {std::move(log_beta), std::move(log_cores)};
+}
+
+std::vector<PairSpec> make_presets() {
+  struct Reference {
+    ReferenceKind kind;
+    double gamma;
+    const char* text;
+  };
+  constexpr Reference kReferences[] = {{ReferenceKind::kGaussian, 0.02, "gaussian-0.02"},
+                                       {ReferenceKind::kGaussian, 0.05, "gaussian-0.05"},
+                                       {ReferenceKind::kUniform, 0.005, "uniform-0.005"},
+                                       {ReferenceKind::kUniform, 0.01, "uniform-0.01"}};
+  constexpr std::uint64_t kFirstSeed = 20260;
+  std::vector<PairSpec> presets;
+  for (const int dim : {2, 16, 64}) {
+    for (const Reference& reference : kReferences) {
+      PairSpec spec;
+      spec.name = fmt::format("d{}-{}", dim, reference.text);
+      spec.seed = kFirstSeed + presets.size();
+      spec.dim = dim;
+      spec.reference = reference.kind;
+      spec.gamma = reference.gamma;
+      spec.sigma = dim == 64 ? 2.5 : 1.5;
+      presets.push_back(std::move(spec));
+    }
+  }
+  return presets;
+}
+
+}  // namespace
+
+BenchmarkPair build_pair(const PairSpec& spec) {
+  check_spec(spec);
+  ReferenceProcess reference = make_reference(spec);
+  if (reference.num_categories() != spec.num_categories) {
+    throw_invalid("pair",
+                  "reference matrix must be {0} x {0} for num_categories {0}, got {1} x {1}",
+                  spec.num_categories, reference.num_categories());
+  }
+  SourceDistribution source =
+      spec.source ? *spec.source
+                  : SourceDistribution::gaussian(static_cast<std::size_t>(spec.dim),
+                                                 spec.num_categories, -kSourceRange, kSourceRange);
+  return {{spec.name, spec.version, spec.seed, spec.radius},
+          std::move(source),
+          CpBridge(std::move(reference), make_potential(spec)),
+          spec.reverse};
+}
+
+const std::vector<PairSpec>& preset_specs() {
+  static const std::vector<PairSpec> presets = make_presets();
+  return presets;
+}
+
+std::optional<PairSpec> find_preset(std::string_view name) {
+  const bool reverse = name.ends_with(kReverseSuffix);
+  const std::string_view base =
+      reverse ? name.substr(0, name.size() - kReverseSuffix.size()) : name;
+  for (const PairSpec& spec : preset_specs()) {
+    if (spec.name != base) continue;
+    PairSpec found = spec;
+    found.name = name;
+    found.reverse = reverse;
+    return found;
+  }
+  return std::nullopt;
+}
+
+BenchmarkPair load_pair(const std::string& name_or_folder) {
+  if (const auto spec = find_preset(name_or_folder)) return build_pair(*spec);
+  if (std::filesystem::is_directory(name_or_folder)) return read_pair_folder(name_or_folder);
+  std::vector<std::string> names;
+  for (const PairSpec& spec : preset_specs()) names.push_back(spec.name);
+  throw_invalid("pair",
+                "PAIR must be a preset or a pair folder, got '{}'; the nearest preset is {}",
+                name_or_folder, nearest_name(name_or_folder, names));
+}
+
+}  // namespace bridgemark

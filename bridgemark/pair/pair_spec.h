@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/benchmark_pair.h"
+
+namespace bridgemark {
+
+// How to construct a pair: a mixture of K discretised Gaussians as potential over a reference
+// process, and p0. The defaults are those of the paper.
+struct PairSpec {
+  std::string name = "custom";
+  int version = 1;
+  std::uint64_t seed = 0;  // of the component means and the test set
+  int dim = 2;
+  int num_categories = 50;
+  int num_components = 4;
+  ReferenceKind reference = ReferenceKind::kGaussian;
+  double gamma = 0.02;
+  int total_steps = kDefaultTotalSteps;
+  double sigma = 1.5;   // width of a component, in categories
+  double radius = 5.0;  // of the sphere the means are drawn on
+  bool reverse = false;
+
+  std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
+  std::optional<SourceDistribution> source;        // else a standard normal quantised on [-7, 7]
+};
+
+// Throws InvalidArgument for values out of range. The same spec gives the same pair, bit for bit,
+// on every machine.
+BenchmarkPair build_pair(const PairSpec& spec);
+
+// The 12 pairs of the paper, d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01}.
+const std::vector<PairSpec>& preset_specs();
+
+// The preset of that name, or its reversed form for NAME-reverse; nothing for any other.
+std::optional<PairSpec> find_preset(std::string_view name);
+
+// A preset's name or the path of a pair folder. Throws InvalidArgument that names the nearest
+// preset for anything else.
+BenchmarkPair load_pair(const std::string& name_or_folder);
+
+}  // namespace bridgemark

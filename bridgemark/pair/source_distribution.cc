@@ -1,0 +1,216 @@
+#include "bridgemark/pair/source_distribution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/math/categorical.h"
+#include "bridgemark/math/log_domain.h"
+#include "bridgemark/math/normal.h"
+#include "bridgemark/pair/quantizer.h"
+
+namespace bridgemark {
+
+struct SourceDistribution::Tables {
+  Matrix<double> log_pmf;             // [D,S], independent coordinates
+  Matrix<double> cumulative;          // [D,S], of the pmf
+  States states;                      // [n,D], empirical
+  std::vector<std::size_t> by_value;  // rows of `states` in lexicographic order
+};
+
+namespace {
+
+// One coordinate's log pmf from the probability of each interval between edges, the same for all.
+template <typename Interval>
+Matrix<double> quantised_log_pmf(std::size_t dim, const Quantizer& quantizer, Interval&& interval) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto& edges = quantizer.edges();
+  const std::size_t S = edges.size() + 1;
+  Matrix<double> log_pmf(dim, S);
+  for (std::size_t s = 0; s < S; ++s) {
+    const double low = s == 0 ? -kInfinity : edges[s - 1];
+    const double high = s + 1 == S ? kInfinity : edges[s];
+    const double value = std::log(interval(low, high));
+    for (std::size_t d = 0; d < dim; ++d) log_pmf(d, s) = value;
+  }
+  return log_pmf;
+}
+
+void check_dim(std::size_t dim) {
+  if (dim < 1) throw_invalid("source", "dim must be at least 1, got {}", dim);
+}
+
+}  // namespace
+
+std::string_view source_kind_name(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::kGaussian:
+      return "gaussian";
+    case SourceKind::kUniform:
+      return "uniform";
+    case SourceKind::kProduct:
+      return "product";
+    case SourceKind::kEmpirical:
+      return "empirical";
+  }
+  return "";
+}
+
+SourceDistribution::SourceDistribution(SourceKind kind, std::size_t dim, int num_categories,
+                                       std::shared_ptr<const Tables> tables)
+    : kind_(kind), dim_(dim), num_categories_(num_categories), tables_(std::move(tables)) {}
+
+SourceDistribution SourceDistribution::independent(SourceKind kind, Matrix<double> log_pmf) {
+  auto tables = std::make_shared<Tables>();
+  const std::size_t D = log_pmf.rows(), S = log_pmf.cols();
+  tables->cumulative = Matrix<double>(D, S);
+  for (std::size_t d = 0; d < D; ++d) {
+    log_normalize(log_pmf.row(d), S);
+    cumulate_log(log_pmf.row(d), S, tables->cumulative.row(d));
+  }
+  tables->log_pmf = std::move(log_pmf);
+  return {kind, D, static_cast<int>(S), std::move(tables)};
+}
+
+SourceDistribution SourceDistribution::gaussian(std::size_t dim, int num_categories, double low,
+                                                double high) {
+  check_dim(dim);
+  SourceDistribution source =
+      independent(SourceKind::kGaussian,
+                  quantised_log_pmf(dim, Quantizer(num_categories, low, high), normal_interval));
+  source.low_ = low;
+  source.high_ = high;
+  return source;
+}
+
+SourceDistribution SourceDistribution::uniform(std::size_t dim, int num_categories, double low,
+                                               double high) {
+  check_dim(dim);
+  const auto interval = [](double a, double b) {
+    return (std::clamp(b, -3.0, 3.0) - std::clamp(a, -3.0, 3.0)) / 6.0;
+  };
+  SourceDistribution source = independent(
+      SourceKind::kUniform, quantised_log_pmf(dim, Quantizer(num_categories, low, high), interval));
+  source.low_ = low;
+  source.high_ = high;
+  return source;
+}
+
+SourceDistribution SourceDistribution::product(const Matrix<double>& pmf) {
+  const std::size_t D = pmf.rows(), S = pmf.cols();
+  check_dim(D);
+  if (S < 2) throw_invalid("source", "pmf must have at least 2 columns, got {}", S);
+  Matrix<double> log_pmf(D, S);
+  for (std::size_t d = 0; d < D; ++d) {
+    double sum = 0.0;
+    for (std::size_t s = 0; s < S; ++s) {
+      const double p = pmf(d, s);
+      if (!(p >= 0.0 && p <= 1.0)) {
+        throw_invalid("source", "pmf must lie in [0, 1], got {} at [{}, {}]", p, d, s);
+      }
+      sum += p;
+      log_pmf(d, s) = std::log(p);
+    }
+    if (!(std::abs(sum - 1.0) <= 1e-6)) {
+      throw_invalid("source", "each row of the pmf must sum to 1, got {} for row {}", sum, d);
+    }
+  }
+  return independent(SourceKind::kProduct, std::move(log_pmf));
+}
+
+SourceDistribution SourceDistribution::empirical(States states, int num_categories) {
+  check_dim(states.cols());
+  if (states.rows() == 0) throw_invalid("source", "states must hold at least one row, got 0");
+  check_states("source states", states, states.cols(), num_categories);
+  auto tables = std::make_shared<Tables>();
+  const std::size_t D = states.cols();
+  tables->by_value.resize(states.rows());
+  for (std::size_t i = 0; i < states.rows(); ++i) tables->by_value[i] = i;
+  std::sort(tables->by_value.begin(), tables->by_value.end(), [&](std::size_t a, std::size_t b) {
+    return std::lexicographical_compare(states.row(a), states.row(a) + D, states.row(b),
+                                        states.row(b) + D);
+  });
+  tables->states = std::move(states);
+  return {SourceKind::kEmpirical, D, num_categories, std::move(tables)};
+}
+
+void SourceDistribution::sample(const Context& context, const DrawKey& key,
+                                std::uint64_t first_index, MutableStatesView out) const {
+  const auto S = static_cast<std::size_t>(num_categories_);
+  const States& observed = tables_->states;
+  parallel_blocks(context, out.rows, 1024, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      DrawSequence draws(key, first_index + i);
+      if (kind_ == SourceKind::kEmpirical) {
+        const double position = draws.uniform() * static_cast<double>(observed.rows());
+        const auto row = std::min(static_cast<std::size_t>(position), observed.rows() - 1);
+        std::copy_n(observed.row(row), dim_, out.row(i));
+        continue;
+      }
+      for (std::size_t d = 0; d < dim_; ++d) {
+        out(i, d) = static_cast<std::int32_t>(
+            draw_category(tables_->cumulative.row(d), S, draws.uniform()));
+      }
+    }
+  });
+}
+
+void SourceDistribution::log_probability(StatesView x, std::span<double> out) const {
+  check_states("x", x, dim_, num_categories_);
+  const States& observed = tables_->states;
+  for (std::size_t b = 0; b < x.rows; ++b) {
+    if (kind_ != SourceKind::kEmpirical) {
+      out[b] = 0.0;
+      for (std::size_t d = 0; d < dim_; ++d) {
+        out[b] += tables_->log_pmf(d, static_cast<std::size_t>(x(b, d)));
+      }
+      continue;
+    }
+    const auto less = [&](const std::int32_t* a, const std::int32_t* c) {
+      return std::lexicographical_compare(a, a + dim_, c, c + dim_);
+    };
+    const auto low = std::lower_bound(
+        tables_->by_value.begin(), tables_->by_value.end(), x.row(b),
+        [&](std::size_t row, const std::int32_t* value) { return less(observed.row(row), value); });
+    const auto high = std::upper_bound(
+        low, tables_->by_value.end(), x.row(b),
+        [&](const std::int32_t* value, std::size_t row) { return less(value, observed.row(row)); });
+    out[b] = std::log(static_cast<double>(high - low) / static_cast<double>(observed.rows()));
+  }
+}
+
+Matrix<double> SourceDistribution::log_marginals() const {
+  if (kind_ != SourceKind::kEmpirical) return tables_->log_pmf;
+  Matrix<double> marginals(dim_, static_cast<std::size_t>(num_categories_));
+  const States& observed = tables_->states;
+  for (std::size_t i = 0; i < observed.rows(); ++i) {
+    for (std::size_t d = 0; d < dim_; ++d) {
+      marginals(d, static_cast<std::size_t>(observed(i, d))) += 1.0;
+    }
+  }
+  for (std::size_t i = 0; i < marginals.size(); ++i) {
+    marginals.data()[i] = std::log(marginals.data()[i] / static_cast<double>(observed.rows()));
+  }
+  return marginals;
+}
+
+const Matrix<double>& SourceDistribution::log_pmf() const {
+  if (kind_ == SourceKind::kEmpirical) {
+    throw_invalid("source", "an empirical source has no product pmf");
+  }
+  return tables_->log_pmf;
+}
+
+const States& SourceDistribution::states() const {
+  if (kind_ != SourceKind::kEmpirical) {
+    throw_invalid("source", "a {} source has no observed states", source_kind_name(kind_));
+  }
+  return tables_->states;
+}
+
+}  // namespace bridgemark

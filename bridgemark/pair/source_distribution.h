@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/math/philox.h"
+
+namespace bridgemark {
+
+enum class SourceKind { kGaussian, kUniform, kProduct, kEmpirical };
+
+std::string_view source_kind_name(SourceKind kind);
+
+// p0: either independent coordinates with a known pmf each, or a set of observed states drawn
+// alike. Immutable; copies share the tables.
+class SourceDistribution {
+ public:
+  // A standard normal for each coordinate, quantised on [low, high].
+  static SourceDistribution gaussian(std::size_t dim, int num_categories, double low, double high);
+
+  // Uniform on [-3, 3] for each coordinate, quantised on [low, high].
+  static SourceDistribution uniform(std::size_t dim, int num_categories, double low, double high);
+
+  // pmf [D,S]: each row non-negative and summing to 1 within 1e-6 (normalised to full precision).
+  static SourceDistribution product(const Matrix<double>& pmf);
+
+  // Rows of `states` [n,D] alike; categories 0..num_categories-1.
+  static SourceDistribution empirical(States states, int num_categories);
+
+  SourceKind kind() const { return kind_; }
+  std::size_t dim() const { return dim_; }
+  int num_categories() const { return num_categories_; }
+  double low() const { return low_; }  // quantisation range of gaussian and uniform
+  double high() const { return high_; }
+
+  // out[i] ~ p0 with the draws of index first_index + i.
+  void sample(const Context& context, const DrawKey& key, std::uint64_t first_index,
+              MutableStatesView out) const;
+
+  // out[b] = log p0(x[b]); -inf for states that cannot occur.
+  void log_probability(StatesView x, std::span<double> out) const;
+
+  // log of the marginal pmf of each coordinate, [D,S].
+  Matrix<double> log_marginals() const;
+
+  // The pmf rows of independent coordinates; throws InvalidArgument for an empirical source.
+  const Matrix<double>& log_pmf() const;
+
+  // The observed states; throws InvalidArgument for independent coordinates.
+  const States& states() const;
+
+ private:
+  struct Tables;
+
+  SourceDistribution(SourceKind kind, std::size_t dim, int num_categories,
+                     std::shared_ptr<const Tables> tables);
+  static SourceDistribution independent(SourceKind kind, Matrix<double> log_pmf);
+
+  SourceKind kind_;
+  std::size_t dim_;
+  int num_categories_;
+  double low_ = 0.0;
+  double high_ = 0.0;
+  std::shared_ptr<const Tables> tables_;
+};
+
+}  // namespace bridgemark

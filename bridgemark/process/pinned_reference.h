@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bridgemark/backend/common/scaled_rows.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/math/philox.h"
+#include "bridgemark/process/reference_process.h"
+
+namespace bridgemark {
+
+// The reference process tied at two ends: the distribution of a coordinate between a known earlier
+// category `from` and a known final category `end`. Exact at every step, the ends included: at
+// step 0 it is a point at x0, at num_steps a point at x1.
+class PinnedReference {
+ public:
+  // q_ref(x_n | x_0 = from, x_1 = end), n = 0..num_steps.
+  static PinnedReference marginal(const Context& context, const ReferenceChain& chain, int n);
+
+  // q_ref(x_{n+1} | x_n = from, x_1 = end), n = 0..num_steps-1.
+  static PinnedReference step(const Context& context, const ReferenceChain& chain, int n);
+
+  // out[S], normalised.
+  void log_probabilities(int from, int end, double* out) const;
+
+  // Draws out[b,d] given from[b,d] and end[b,d]; row i uses the draws of index first_index + i.
+  void sample(const Context& context, StatesView from, StatesView end, const DrawKey& key,
+              std::uint64_t first_index, MutableStatesView out) const;
+
+ private:
+  PinnedReference(const Matrix<double>& log_before, const Matrix<double>& log_after);
+
+  backend::ScaledRows before_;  // [from, s]
+  backend::ScaledRows after_;   // [end, s]: transposed, so that a draw walks one row
+};
+
+}  // namespace bridgemark

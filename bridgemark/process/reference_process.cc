@@ -1,0 +1,207 @@
+#include "bridgemark/process/reference_process.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "bridgemark/backend/ops.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/math/log_domain.h"
+
+namespace bridgemark {
+
+namespace {
+
+void check_parameters(int num_categories, int total_steps) {
+  if (num_categories < 2 || num_categories > kMaxCategories) {
+    throw_invalid("reference", "num_categories must lie in 2..{}, got {}", kMaxCategories,
+                  num_categories);
+  }
+  if (total_steps < 1)
+    throw_invalid("reference", "total_steps must be positive, got {}", total_steps);
+}
+
+void check_gamma(double gamma) {
+  if (!(gamma > 0.0 && gamma < 1.0)) {
+    throw_invalid("reference", "gamma must lie in (0, 1), got {}", gamma);
+  }
+}
+
+// The n-th power of a uniform process is a^n I + (1 - a^n)/S 11^T, a = 1 - gamma S/(S-1). log1p and
+// expm1 keep 1 - a^n exact for tiny gamma, and the diagonal for gamma near 1, where a is negative.
+struct UniformPower {
+  double identity;      // a^n
+  double off_diagonal;  // (1 - a^n) / S
+  double diagonal;      // (1 + (S-1) a^n) / S
+};
+
+UniformPower uniform_power(int num_categories, double gamma, int n) {
+  const double S = num_categories;
+  const double shrink = gamma * S / (S - 1.0);
+  const double log_abs = shrink < 1.0 ? std::log1p(-shrink) : std::log1p(shrink - 2.0);
+  const double log_identity = n * log_abs;
+  if (shrink < 1.0 || n % 2 == 0) {
+    const double identity = std::exp(log_identity);
+    const double off_diagonal = -std::expm1(log_identity) / S;
+    return {identity, off_diagonal, n == 1 ? 1.0 - gamma : identity + off_diagonal};
+  }
+  const double identity = -std::exp(log_identity);
+  return {identity, (1.0 - identity) / S, -std::expm1(std::log(S - 1.0) + log_identity) / S};
+}
+
+Matrix<double> log_uniform_power(int num_categories, double gamma, int n) {
+  const auto S = static_cast<std::size_t>(num_categories);
+  const UniformPower power = uniform_power(num_categories, gamma, n);
+  Matrix<double> log(S, S, std::log(power.off_diagonal));
+  for (std::size_t s = 0; s < S; ++s) log(s, s) = std::log(power.diagonal);
+  return log;
+}
+
+Matrix<double> log_gaussian_step(int num_categories, double gamma) {
+  const auto S = static_cast<std::size_t>(num_categories);
+  const double width = gamma * (num_categories - 1.0);
+  const auto log_weight = [&](double delta) { return -4.0 * delta * delta / (width * width); };
+  double normaliser = 1.0;
+  for (int delta = num_categories - 1; delta >= 1; --delta) {
+    normaliser += 2.0 * std::exp(log_weight(delta));
+  }
+  const double log_normaliser = std::log(normaliser);
+  Matrix<double> log(S, S);
+  for (std::size_t x = 0; x < S; ++x) {
+    double moved = 0.0;  // smallest terms first
+    for (std::size_t y = 0; y < S; ++y) {
+      if (y == x) continue;
+      log(x, y) = log_weight(static_cast<double>(y) - static_cast<double>(x)) - log_normaliser;
+      moved += std::exp(log(x, y));
+    }
+    log(x, x) = std::log1p(-moved);
+  }
+  return log;
+}
+
+}  // namespace
+
+std::string_view reference_kind_name(ReferenceKind kind) {
+  switch (kind) {
+    case ReferenceKind::kUniform:
+      return "uniform";
+    case ReferenceKind::kGaussian:
+      return "gaussian";
+    case ReferenceKind::kMatrix:
+      return "matrix";
+  }
+  return "";
+}
+
+ReferenceProcess::ReferenceProcess(ReferenceKind kind, int num_categories, double gamma,
+                                   int total_steps, Matrix<double> log_elementary)
+    : kind_(kind),
+      num_categories_(num_categories),
+      gamma_(gamma),
+      total_steps_(total_steps),
+      powers_(std::make_shared<Powers>()) {
+  powers_->log.emplace(1, std::move(log_elementary));
+}
+
+ReferenceProcess ReferenceProcess::uniform(int num_categories, double gamma, int total_steps) {
+  check_parameters(num_categories, total_steps);
+  check_gamma(gamma);
+  return {ReferenceKind::kUniform, num_categories, gamma, total_steps,
+          log_uniform_power(num_categories, gamma, 1)};
+}
+
+ReferenceProcess ReferenceProcess::gaussian(int num_categories, double gamma, int total_steps) {
+  check_parameters(num_categories, total_steps);
+  check_gamma(gamma);
+  return {ReferenceKind::kGaussian, num_categories, gamma, total_steps,
+          log_gaussian_step(num_categories, gamma)};
+}
+
+ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabilities,
+                                               int total_steps) {
+  if (probabilities.rows() != probabilities.cols()) {
+    throw_invalid("reference", "matrix must be square, got shape [{}, {}]", probabilities.rows(),
+                  probabilities.cols());
+  }
+  const std::size_t S = probabilities.rows();
+  check_parameters(S > kMaxCategories ? kMaxCategories + 1 : static_cast<int>(S), total_steps);
+  constexpr double kRowTolerance = 1e-6;
+  Matrix<double> log(S, S);
+  for (std::size_t x = 0; x < S; ++x) {
+    double sum = 0.0;
+    for (std::size_t y = 0; y < S; ++y) {
+      const double p = probabilities(x, y);
+      if (!(p > 0.0 && p <= 1.0)) {
+        throw_invalid("reference",
+                      "matrix must be strictly positive and at most 1, got {} at [{}, {}]", p, x,
+                      y);
+      }
+      sum += p;
+      log(x, y) = std::log(p);
+    }
+    if (!(std::abs(sum - 1.0) <= kRowTolerance)) {
+      throw_invalid("reference", "each row of the matrix must sum to 1, got {} for row {}", sum, x);
+    }
+    log_normalize(log.row(x), S);
+  }
+  return {ReferenceKind::kMatrix, static_cast<int>(S), std::numeric_limits<double>::quiet_NaN(),
+          total_steps, std::move(log)};
+}
+
+std::optional<RankOneMatrix> ReferenceProcess::rank_one_power(int n) const {
+  if (kind_ != ReferenceKind::kUniform || n < 1) return std::nullopt;
+  const UniformPower power = uniform_power(num_categories_, gamma_, n);
+  if (power.identity < 0.0) return std::nullopt;
+  return RankOneMatrix{std::log(power.identity), std::log(power.off_diagonal)};
+}
+
+const Matrix<double>& ReferenceProcess::log_power(const Context& context, int n) const {
+  if (n < 0 || n > total_steps_) {
+    throw_invalid("reference", "power must lie in 0..{}, got {}", total_steps_, n);
+  }
+  const std::lock_guard lock(powers_->mutex);
+  return power_locked(context, n);
+}
+
+const Matrix<double>& ReferenceProcess::power_locked(const Context& context, int n) const {
+  auto& known = powers_->log;
+  if (const auto found = known.find(n); found != known.end()) return found->second;
+  const auto S = static_cast<std::size_t>(num_categories_);
+  if (n == 0) {
+    Matrix<double> identity(S, S, kLogZero);
+    for (std::size_t s = 0; s < S; ++s) identity(s, s) = 0.0;
+    return known.emplace(0, std::move(identity)).first->second;
+  }
+  if (kind_ == ReferenceKind::kUniform) {
+    return known.emplace(n, log_uniform_power(num_categories_, gamma_, n)).first->second;
+  }
+  // Two known powers that add up to n, else the two halves.
+  int left = n / 2;
+  for (const auto& [exponent, matrix] : known) {
+    if (exponent > 0 && exponent < n && known.contains(n - exponent)) left = exponent;
+  }
+  const Matrix<double>& a = power_locked(context, left);
+  const Matrix<double>& b = power_locked(context, n - left);
+  Matrix<double> product(S, S);
+  backend::log_matmul(context, a, b, product.view());
+  return known.emplace(n, std::move(product)).first->second;
+}
+
+ReferenceChain::ReferenceChain(ReferenceProcess process, int num_steps)
+    : process_(std::move(process)), num_steps_(num_steps), skip_(0) {
+  const int total = process_.total_steps();
+  if (num_steps < 1 || total % num_steps != 0) {
+    throw_invalid("reference", "num_steps must be a positive divisor of {}, got {}", total,
+                  num_steps);
+  }
+  skip_ = total / num_steps;
+}
+
+const Matrix<double>& ReferenceChain::log_cumulative(const Context& context, int n) const {
+  if (n < 0 || n > num_steps_) {
+    throw_invalid("reference", "step must lie in 0..{}, got {}", num_steps_, n);
+  }
+  return process_.log_power(context, elementary_steps(n));
+}
+
+}  // namespace bridgemark

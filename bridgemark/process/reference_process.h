@@ -1,0 +1,101 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+
+namespace bridgemark {
+
+enum class ReferenceKind { kUniform, kGaussian, kMatrix };
+
+std::string_view reference_kind_name(ReferenceKind kind);
+
+// The number of elementary steps between x0 and x1 in the paper's pairs.
+inline constexpr int kDefaultTotalSteps = 128;
+
+// More categories would need gigabytes for one matrix.
+inline constexpr int kMaxCategories = 16384;
+
+// Q = exp(log_identity) I + exp(log_uniform) 11^T.
+struct RankOneMatrix {
+  double log_identity;
+  double log_uniform;
+};
+
+// A Markov chain on {0..S-1}, the same for every coordinate and every elementary step; total_steps
+// of them lead from x0 to x1. Cheap to copy: copies share the powers computed so far.
+class ReferenceProcess {
+ public:
+  // Stays with 1 - gamma, else moves to any other category alike. gamma in (0, 1), S >= 2.
+  static ReferenceProcess uniform(int num_categories, double gamma,
+                                  int total_steps = kDefaultTotalSteps);
+
+  // Moves by delta with weight exp(-4 delta^2 / (gamma (S-1))^2) over the sum of that weight for
+  // delta = -(S-1)..S-1; the diagonal takes the rest of the row. gamma in (0, 1), S >= 2.
+  static ReferenceProcess gaussian(int num_categories, double gamma,
+                                   int total_steps = kDefaultTotalSteps);
+
+  // probabilities[x, y] of an elementary step x -> y: strictly positive, rows that sum to 1 within
+  // 1e-6 (they are normalised to full precision). Need not be symmetric.
+  static ReferenceProcess from_matrix(const Matrix<double>& probabilities,
+                                      int total_steps = kDefaultTotalSteps);
+
+  ReferenceKind kind() const { return kind_; }
+  int num_categories() const { return num_categories_; }
+  double gamma() const { return gamma_; }  // NaN for a matrix
+  int total_steps() const { return total_steps_; }
+
+  // log of the n-th power of the elementary matrix, [S,S] with row x_from; n = 0 is the identity.
+  // Computed on first use and kept.
+  const Matrix<double>& log_power(const Context& context, int n) const;
+
+  // The n-th power of a uniform process, where its identity part is not negative.
+  std::optional<RankOneMatrix> rank_one_power(int n) const;
+
+ private:
+  struct Powers {
+    std::mutex mutex;
+    std::map<int, Matrix<double>> log;  // by exponent; nodes never move
+  };
+
+  ReferenceProcess(ReferenceKind kind, int num_categories, double gamma, int total_steps,
+                   Matrix<double> log_elementary);
+
+  const Matrix<double>& power_locked(const Context& context, int n) const;
+
+  ReferenceKind kind_;
+  int num_categories_;
+  double gamma_;
+  int total_steps_;
+  std::shared_ptr<Powers> powers_;
+};
+
+// A reference process seen at num_steps + 1 times, total_steps / num_steps elementary steps apart.
+class ReferenceChain {
+ public:
+  // Throws InvalidArgument unless num_steps >= 1 divides the process's total_steps.
+  ReferenceChain(ReferenceProcess process, int num_steps);
+
+  const ReferenceProcess& process() const { return process_; }
+  int num_categories() const { return process_.num_categories(); }
+  int num_steps() const { return num_steps_; }
+  int elementary_steps(int n) const { return n * skip_; }  // behind n steps of the chain
+
+  // [S,S]; n = 0..num_steps.
+  const Matrix<double>& log_cumulative(const Context& context, int n) const;
+  const Matrix<double>& log_onestep(const Context& context) const {
+    return log_cumulative(context, 1);
+  }
+
+ private:
+  ReferenceProcess process_;
+  int num_steps_;
+  int skip_;
+};
+
+}  // namespace bridgemark

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "bridgemark/core/context.h"
+
+// Each subcommand lives in a file of its own and offers one function that adds it to the program.
+// A command reads its options, calls the library and prints; it computes nothing.
+namespace bridgemark::cli {
+
+// Options every command takes.
+struct CommonOptions {
+  std::uint64_t seed = 0;
+  int threads = 0;
+  std::string device = "cpu";
+  bool json = false;
+
+  // Throws where the device is not available in this build or on this machine.
+  Context context() const;
+};
+
+// Adds --seed, --threads and --device; `seed_help` says what the seed decides in this command.
+void add_common_options(CLI::App& command, CommonOptions& options, const std::string& seed_help);
+void add_json_option(CLI::App& command, CommonOptions& options);
+
+// What the chosen command does; returns the exit status.
+using Action = std::function<int()>;
+
+void add_list(CLI::App& app, Action& action);
+void add_build(CLI::App& app, Action& action);
+void add_sample(CLI::App& app, Action& action);
+void add_kit(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+
+}  // namespace bridgemark::cli

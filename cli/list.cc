@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bridgemark/pair/pair_spec.h"
+#include "cli/command.h"
+
+namespace bridgemark::cli {
+
+namespace {
+
+int run(const CommonOptions& options) {
+  if (options.json) {
+    nlohmann::json pairs = nlohmann::json::array();
+    for (const PairSpec& spec : preset_specs()) {
+      pairs.push_back({{"name", spec.name},
+                       {"version", spec.version},
+                       {"seed", spec.seed},
+                       {"dim", spec.dim},
+                       {"num_categories", spec.num_categories},
+                       {"num_components", spec.num_components},
+                       {"reference", reference_kind_name(spec.reference)},
+                       {"gamma", spec.gamma},
+                       {"total_steps", spec.total_steps},
+                       {"sigma", spec.sigma},
+                       {"radius", spec.radius}});
+    }
+    fmt::print("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
+    return 0;
+  }
+  fmt::print("{:<20} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n", "pair", "D", "S", "K",
+             "reference", "gamma", "sigma", "version", "seed");
+  for (const PairSpec& spec : preset_specs()) {
+    fmt::print("{:<20} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n", spec.name, spec.dim,
+               spec.num_categories, spec.num_components, reference_kind_name(spec.reference),
+               spec.gamma, spec.sigma, spec.version, spec.seed);
+  }
+  fmt::print("\nNAME-reverse asks for the same pair from p1 to p0.\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CommonOptions>();
+  CLI::App* command = app.add_subcommand("list", "List the benchmark pairs that come built in");
+  command->footer("Example: bridgemark list --json");
+  add_common_options(*command, *options, "Not used: the list is fixed");
+  add_json_option(*command, *options);
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace bridgemark::cli

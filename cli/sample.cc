@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "cli/command.h"
+
+namespace bridgemark::cli {
+
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string pair;
+  std::string what;
+  std::uint64_t count = 0;
+  std::string given;
+  int num_steps = 16;
+  std::string through = "markov";
+  std::string output;
+};
+
+// Rows of a chunk, so that memory stays near 64 MiB whatever the size of the result.
+std::size_t chunk_rows(std::size_t entries_per_row) {
+  return std::clamp<std::size_t>((std::size_t{1} << 24) / std::max<std::size_t>(entries_per_row, 1),
+                                 1, 1 << 16);
+}
+
+class Sampler {
+ public:
+  explicit Sampler(const Options& options)
+      : options_(options), context_(options.common.context()), pair_(load_pair(options.pair)) {
+    report_ = context_.progress;
+    context_.progress = nullptr;  // chunks are reported here, not inside each of them
+  }
+
+  int run() {
+    if (options_.what == "conditional" && options_.given.empty()) {
+      throw_invalid("sample", "--what conditional needs --given X0.npy, got none");
+    }
+    const bool from_given = options_.what == "trajectory" && !options_.given.empty();
+    if (!from_given && (options_.count < 1 || options_.count > (std::uint64_t{1} << 40))) {
+      throw_invalid("sample", "-n must lie in 1..{}, got {}", std::uint64_t{1} << 40,
+                    options_.count);
+    }
+    if (options_.what == "x0" || options_.what == "x1") {
+      sample_ends();
+    } else if (options_.what == "joint") {
+      sample_joint();
+    } else if (options_.what == "conditional") {
+      sample_conditional();
+    } else {
+      sample_trajectories();
+    }
+    return 0;
+  }
+
+ private:
+  void sample_ends() {
+    NpyWriter writer = open({options_.count, pair_.dim()});
+    in_chunks(options_.count, pair_.dim(), [&](std::size_t first, std::size_t rows) {
+      append(writer, options_.what == "x0"
+                         ? pair_.sample_x0(context_, rows, options_.common.seed, first)
+                         : pair_.sample_x1(context_, rows, options_.common.seed, first));
+    });
+    finish(writer);
+  }
+
+  void sample_joint() {
+    NpyWriter writer = open({options_.count, 2, pair_.dim()});
+    in_chunks(options_.count, 2 * pair_.dim(), [&](std::size_t first, std::size_t rows) {
+      const PairedStates drawn = pair_.sample_joint(context_, rows, options_.common.seed, first);
+      for (std::size_t i = 0; i < rows; ++i) {
+        writer.append(drawn.x0.row(i), pair_.dim() * sizeof(std::int32_t));
+        writer.append(drawn.x1.row(i), pair_.dim() * sizeof(std::int32_t));
+      }
+    });
+    finish(writer);
+  }
+
+  // Draw j of given row i has index i * n + j.
+  void sample_conditional() {
+    const States given = load_given();
+    NpyWriter writer = open({given.rows(), options_.count, pair_.dim()});
+    const std::size_t total = given.rows() * options_.count;
+    in_chunks(total, pair_.dim(), [&](std::size_t first, std::size_t rows) {
+      States x0(rows, pair_.dim());
+      for (std::size_t i = 0; i < rows; ++i) {
+        std::copy_n(given.row((first + i) / options_.count), pair_.dim(), x0.row(i));
+      }
+      append(writer, pair_.sample_conditional(context_, x0, options_.common.seed, first));
+    });
+    finish(writer);
+  }
+
+  void sample_trajectories() {
+    if (pair_.reverse()) {
+      throw_invalid("sample", "trajectories of a reversed pair have no closed form, got pair '{}'",
+                    pair_.identity().name);
+    }
+    const std::uint64_t seed = options_.common.seed;
+    const States given =
+        options_.given.empty() ? pair_.sample_x0(context_, options_.count, seed) : load_given();
+    const ReferenceChain chain(pair_.bridge().process(), options_.num_steps);
+    const std::size_t times = static_cast<std::size_t>(options_.num_steps) + 1;
+    NpyWriter writer = open({given.rows(), times, pair_.dim()});
+    in_chunks(given.rows(), times * pair_.dim(), [&](std::size_t first, std::size_t rows) {
+      const StatesView x0 = given.view().slice(first, rows);
+      const Array3<std::int32_t> drawn =
+          options_.through == "markov"
+              ? sample_markov_trajectory(context_, pair_.bridge(), options_.num_steps, x0, seed,
+                                         first)
+              : pair_.bridge().sample_pinned_trajectory(context_, options_.num_steps, x0, seed,
+                                                        first);
+      writer.append(drawn.data(), drawn.size() * sizeof(std::int32_t));
+    });
+    finish(writer);
+  }
+
+  States load_given() const {
+    States given = load_states(options_.given);
+    check_states(options_.given, given, pair_.dim(), pair_.num_categories());
+    return given;
+  }
+
+  NpyWriter open(std::vector<std::size_t> shape) {
+    shape_ = std::move(shape);
+    return {options_.output, DType::kI32, shape_};
+  }
+
+  template <typename Draw>
+  void in_chunks(std::size_t total, std::size_t entries_per_row, Draw&& draw) {
+    const std::size_t chunk = chunk_rows(entries_per_row);
+    for (std::size_t first = 0; first < total; first += chunk) {
+      draw(first, std::min(chunk, total - first));
+      if (report_) report_("rows", std::min(total, first + chunk), total);
+    }
+  }
+
+  static void append(NpyWriter& writer, const States& states) {
+    writer.append(states.data(), states.size() * sizeof(std::int32_t));
+  }
+
+  void finish(NpyWriter& writer) {
+    writer.commit();
+    fmt::print("{}: {} of {}, int32 [{}]\n", options_.output, options_.what, pair_.identity().name,
+               fmt::join(shape_, ", "));
+  }
+
+  const Options& options_;
+  Context context_;
+  BenchmarkPair pair_;
+  ProgressFn report_;
+  std::vector<std::size_t> shape_;
+};
+
+}  // namespace
+
+void add_sample(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("sample", "Draw states from a pair into a .npy file");
+  command->footer(
+      "Examples:\n"
+      "  bridgemark sample d16-gaussian-0.02 --what joint -n 20000 -o joint.npy\n"
+      "  bridgemark sample d2-uniform-0.01 --what conditional --given x0.npy -n 1000 -o x1.npy\n"
+      "  bridgemark sample d2-uniform-0.01 --what trajectory --given x0.npy --num-steps 64 -o "
+      "t.npy");
+  command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
+  command
+      ->add_option("--what", options->what,
+                   "x0, x1: [N,D]; joint: [N,2,D]; conditional: [rows of given,N,D]; trajectory: "
+                   "[rows of given,M+1,D]")
+      ->required()
+      ->check(CLI::IsMember({"x0", "x1", "joint", "conditional", "trajectory"}));
+  command->add_option("-n", options->count, "Number of draws, for each given row if conditional");
+  command->add_option("--given", options->given, "States x0 to start from, int .npy [rows,D]");
+  command->add_option("--num-steps", options->num_steps, "M, steps of a trajectory")
+      ->capture_default_str();
+  command
+      ->add_option("--through", options->through,
+                   "How a trajectory is drawn: step by step (markov), or its end first and its "
+                   "inside from the pinned reference (pinned); the law is the same")
+      ->check(CLI::IsMember({"markov", "pinned"}))
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "File to write")->required();
+  add_common_options(*command, options->common, "Seed of the draws");
+  command->callback([=, &action] { action = [=] { return Sampler(*options).run(); }; });
+}
+
+}  // namespace bridgemark::cli

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs the Debian packages Bridgemark builds with. Does nothing where all are installed.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build pkg-config git
+  libhwy-dev librandom123-dev libopenblas-dev libeigen3-dev libcli11-dev
+  nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "need root to install: ${missing[*]}" >&2; exit 1; }
+  sudo=sudo
+fi
+echo "installing: ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq
+$sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
