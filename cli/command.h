@@ -33,6 +33,8 @@ void add_list(CLI::App& app, Action& action);
 void add_build(CLI::App& app, Action& action);
 void add_sample(CLI::App& app, Action& action);
 void add_kit(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
+void add_evaluate(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 
 }  // namespace bridgemark::cli

@@ -37,6 +37,8 @@ int main(int argc, char** argv) {
   add_build(app, action);
   add_sample(app, action);
   add_kit(app, action);
+  add_train(app, action);
+  add_evaluate(app, action);
   add_verify(app, action);
 
   try {

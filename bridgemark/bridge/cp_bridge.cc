@@ -11,10 +11,18 @@
 
 namespace bridgemark {
 
+// The conditional and the transition asked for last: callers walk a chain step by step and ask for
+// marginals and draws of the same one.
 struct CpBridge::Prepared {
+  struct Slot {
+    int num_steps = 0;
+    int n = 0;
+    std::shared_ptr<const backend::BridgeStep> step;
+  };
+
   std::mutex mutex;
-  std::unique_ptr<const backend::BridgeStep> plain;
-  std::unique_ptr<const backend::BridgeStep> tabulated;  // with cumulative sums
+  Slot conditional;
+  Slot transition;
 };
 
 CpBridge::CpBridge(ReferenceProcess process, CpPotential potential)
@@ -42,33 +50,31 @@ Array3<double> CpBridge::propagated_cores(const Context& context, const Referenc
   return out;
 }
 
-backend::BridgeStep CpBridge::transition_step(const Context& context, int num_steps, int n) const {
+std::shared_ptr<const backend::BridgeStep> CpBridge::step(const Context& context, int num_steps,
+                                                          int n, std::size_t num_samples) const {
   const ReferenceChain chain(process_, num_steps);
   if (n < 0 || n >= num_steps) {
     throw_invalid("bridge", "step must lie in 0..{}, got {}", num_steps - 1, n);
   }
-  return backend::make_bridge_step(potential_.log_beta(), propagated_cores(context, chain, n),
-                                   chain.log_onestep(context),
-                                   propagated_cores(context, chain, n + 1));
-}
-
-const backend::BridgeStep& CpBridge::conditional_step(const Context& context,
-                                                      std::size_t num_samples) const {
   const std::lock_guard lock(prepared_->mutex);
-  if (prepared_->tabulated) return *prepared_->tabulated;
-  if (!prepared_->plain) {
-    prepared_->plain = std::make_unique<const backend::BridgeStep>(transition_step(context, 1, 0));
+  Prepared::Slot& slot = num_steps == 1 ? prepared_->conditional : prepared_->transition;
+  if (!slot.step || slot.num_steps != num_steps || slot.n != n) {
+    slot = {num_steps, n,
+            std::make_shared<const backend::BridgeStep>(backend::make_bridge_step(
+                potential_.log_beta(), propagated_cores(context, chain, n),
+                chain.log_onestep(context), propagated_cores(context, chain, n + 1)))};
   }
-  if (!backend::worth_tabulating(*prepared_->plain, num_samples)) return *prepared_->plain;
-  prepared_->tabulated =
-      std::make_unique<const backend::BridgeStep>(backend::tabulated(context, *prepared_->plain));
-  return *prepared_->tabulated;
+  if (slot.step->cumulative.size() == 0 && backend::worth_tabulating(*slot.step, num_samples)) {
+    slot.step =
+        std::make_shared<const backend::BridgeStep>(backend::tabulated(context, *slot.step));
+  }
+  return slot.step;
 }
 
 void CpBridge::log_normalizer(const Context& context, StatesView x0, std::span<double> out) const {
   check_states("x0", x0, dim(), num_categories());
-  const backend::BridgeStep& step = conditional_step(context, 0);
-  backend::log_mixture(context, step.log_beta, step.log_from, x0, out);
+  const auto conditional = step(context, 1, 0, 0);
+  backend::log_mixture(context, conditional->log_beta, conditional->log_from, x0, out);
 }
 
 void CpBridge::log_phi(const Context& context, int num_steps, int n, StatesView x,
@@ -84,14 +90,13 @@ void CpBridge::log_phi(const Context& context, int num_steps, int n, StatesView 
 void CpBridge::sample(const Context& context, StatesView x0, const DrawKey& key,
                       std::uint64_t first_index, MutableStatesView x1) const {
   check_states("x0", x0, dim(), num_categories());
-  backend::sample_bridge_step(context, conditional_step(context, x0.rows), x0, key, first_index,
-                              x1);
+  backend::sample_bridge_step(context, *step(context, 1, 0, x0.rows), x0, key, first_index, x1);
 }
 
 void CpBridge::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
   check_states("x0", x0, dim(), num_categories());
   out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
-  backend::bridge_step_marginals(context, conditional_step(context, 0), x0, out);
+  backend::bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out);
 }
 
 double CpBridge::log_reference(const Matrix<double>& log_q, const std::int32_t* from,
@@ -116,16 +121,15 @@ void CpBridge::log_transition_marginals(const Context& context, int num_steps, i
                                         Array3<double>& out) const {
   check_states("x", x, dim(), num_categories());
   out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
-  backend::bridge_step_marginals(context, transition_step(context, num_steps, n), x, out);
+  backend::bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out);
 }
 
 void CpBridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
                                  const DrawKey& key, std::uint64_t first_index,
                                  MutableStatesView out) const {
   check_states("x", x, dim(), num_categories());
-  backend::BridgeStep step = transition_step(context, num_steps, n);
-  if (backend::worth_tabulating(step, x.rows)) step = backend::tabulated(context, std::move(step));
-  backend::sample_bridge_step(context, step, x, key, first_index, out);
+  backend::sample_bridge_step(context, *step(context, num_steps, n, x.rows), x, key, first_index,
+                              out);
 }
 
 void CpBridge::log_transition(const Context& context, int num_steps, int n, StatesView from,

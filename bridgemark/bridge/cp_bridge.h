@@ -63,11 +63,12 @@ class CpBridge : public Coupling {
                                                 std::uint64_t first_index) const;
 
  private:
-  struct Prepared;  // the conditional as a step from 0 to 1, made on first use
+  struct Prepared;  // steps kept for the next call
 
-  const backend::BridgeStep& conditional_step(const Context& context,
-                                              std::size_t num_samples) const;
-  backend::BridgeStep transition_step(const Context& context, int num_steps, int n) const;
+  // Step n of a chain of num_steps, ready for num_samples draws. The conditional is step 0 of a
+  // chain of one step.
+  std::shared_ptr<const backend::BridgeStep> step(const Context& context, int num_steps, int n,
+                                                  std::size_t num_samples) const;
   double log_reference(const Matrix<double>& log_q, const std::int32_t* from,
                        const std::int32_t* to) const;
 

@@ -13,17 +13,20 @@ namespace bridgemark {
 // What a stream of draws is for. Two purposes never share a counter, so draws made for one are
 // independent of draws made for another under the same seed.
 enum class DrawPurpose : std::uint32_t {
-  kSource = 1,             // x0 ~ p0
-  kConditional = 2,        // x1 ~ q(. | x0)
-  kTargetSource = 3,       // the x0 behind an unpaired x1 ~ p1
-  kTargetConditional = 4,  // an unpaired x1
-  kTransition = 5,         // one step of a Markov trajectory; the step is the detail
-  kPinned = 6,             // one step of a pinned trajectory; the step is the detail
-  kPairMeans = 7,          // component means of a pair; the component and try are the detail
-  kTestSource = 8,         // x0 of a pair's test set
-  kTestConditional = 9,    // x1 of a pair's test set
-  kShuffle = 10,           // permutations and splits
-  kInitialise = 11,        // initial parameters of trained models
+  kSource = 1,                  // x0 ~ p0
+  kConditional = 2,             // x1 ~ q(. | x0)
+  kTargetSource = 3,            // the x0 behind an unpaired x1 ~ p1
+  kTargetConditional = 4,       // an unpaired x1
+  kTransition = 5,              // one step of a Markov trajectory; the step is the detail
+  kPinned = 6,                  // one step of a pinned trajectory; the step is the detail
+  kPairMeans = 7,               // component means of a pair; the component and try are the detail
+  kTestSource = 8,              // x0 of a pair's test set
+  kTestConditional = 9,         // x1 of a pair's test set
+  kShuffle = 10,                // permutations and splits
+  kInitialise = 11,             // initial parameters of trained models
+  kTruthSample = 12,            // the truth's draws in the conditional scores
+  kPrediction = 13,             // a coupling's answer to the test set
+  kConditionalPrediction = 14,  // a coupling's answers to the conditional inputs
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.
@@ -32,6 +35,14 @@ struct DrawKey {
   DrawPurpose purpose = DrawPurpose::kSource;
   std::uint32_t detail = 0;  // below 2^24
 };
+
+// A seed for a family of draws inside another's, far from it for every salt (SplitMix64).
+BM_HD inline std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t salt) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15u * (salt + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
 
 // The draws of one index (a sample's row number) of a key, in order.
 class DrawSequence {

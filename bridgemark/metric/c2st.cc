@@ -24,6 +24,9 @@ constexpr std::uint32_t kFakeSplitDetail = 1;
 constexpr std::uint32_t kFirstEpochDetail = 2;
 constexpr int kMaxEpochs = 1 << 20;
 
+// Below this validation loss, in nats, the sets are told apart and nothing is left to learn.
+constexpr double kSolvedLoss = 1e-3;
+
 void check_options(const C2stOptions& options) {
   const auto check_positive = [](std::string_view name, int value) {
     if (value < 1) throw_invalid(kArea, "{} must be at least 1, got {}", name, value);
@@ -143,16 +146,15 @@ void train_epoch(const Context& context, const Part& part, const C2stOptions& op
   }
 }
 
-// For each score the share of `others` below it, ties counted half.
-std::vector<double> placements(std::span<const float> scores, std::span<const float> others) {
+// For each score the number of `others` below it, ties counted half.
+std::vector<double> count_below(std::span<const float> scores, std::span<const float> others) {
   std::vector<float> sorted(others.begin(), others.end());
   std::sort(sorted.begin(), sorted.end());
   std::vector<double> result;
   result.reserve(scores.size());
   for (const float score : scores) {
     const auto [low, high] = std::equal_range(sorted.begin(), sorted.end(), score);
-    const double below = static_cast<double>((low - sorted.begin()) + (high - sorted.begin()));
-    result.push_back(below / (2.0 * static_cast<double>(sorted.size())));
+    result.push_back(static_cast<double>((low - sorted.begin()) + (high - sorted.begin())) / 2.0);
   }
   return result;
 }
@@ -182,10 +184,13 @@ void check_scores(std::span<const float> positives, std::span<const float> negat
 
 AucEstimate estimate_auc(std::span<const float> positives, std::span<const float> negatives) {
   check_scores(positives, negatives);
-  const std::vector<double> positive_placements = placements(positives, negatives);
-  const std::vector<double> negative_placements = placements(negatives, positives);
-  return {mean(positive_placements),
-          std::sqrt(variance_of_mean(positive_placements) + variance_of_mean(negative_placements))};
+  const double num_positives = static_cast<double>(positives.size());
+  const double num_negatives = static_cast<double>(negatives.size());
+  const std::vector<double> below_positive = count_below(positives, negatives);
+  const std::vector<double> below_negative = count_below(negatives, positives);
+  const double variance = variance_of_mean(below_positive) / (num_negatives * num_negatives) +
+                          variance_of_mean(below_negative) / (num_positives * num_positives);
+  return {mean(below_positive) / num_negatives, std::sqrt(variance)};
 }
 
 AucEstimate estimate_paired_auc(std::span<const float> positives,
@@ -195,13 +200,16 @@ AucEstimate estimate_paired_auc(std::span<const float> positives,
     throw_invalid(kArea, "paired scores must be equal in number, got {} and {}", positives.size(),
                   negatives.size());
   }
-  // To first order AUC - its mean is the mean over i of placement(positive i) - placement(negative
-  // i), centred: the pairs are independent of each other, their two members need not be.
-  std::vector<double> difference = placements(positives, negatives);
-  const double auc = mean(difference);
-  const std::vector<double> negative_placements = placements(negatives, positives);
-  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= negative_placements[i];
-  return {auc, std::sqrt(variance_of_mean(difference))};
+  // To first order the error of the AUC is the mean over i of the rank of positive i among the
+  // negatives less the rank of negative i among the positives: the pairs are independent of each
+  // other, their two members need not be.
+  const double count = static_cast<double>(positives.size());
+  const std::vector<double> below_positive = count_below(positives, negatives);
+  std::vector<double> difference = count_below(negatives, positives);
+  for (std::size_t i = 0; i < difference.size(); ++i) {
+    difference[i] = below_positive[i] - difference[i];
+  }
+  return {mean(below_positive) / count, std::sqrt(variance_of_mean(difference)) / count};
 }
 
 C2stResult c2st(const Context& context, StatesView real, StatesView fake, int num_categories,
@@ -231,7 +239,8 @@ C2stResult c2st(const Context& context, StatesView real, StatesView fake, int nu
       best = classifier;
       best_epoch = result.epochs;
     }
-    result.converged = result.epochs - best_epoch >= options.patience;
+    result.converged =
+        result.epochs - best_epoch >= options.patience || result.validation_loss < kSolvedLoss;
     context.report(kArea, static_cast<std::uint64_t>(result.epochs),
                    static_cast<std::uint64_t>(options.max_epochs));
   }

@@ -14,7 +14,7 @@ struct C2stOptions {
   int max_epochs = 50;
   int batch_size = 256;
   double learning_rate = 3e-4;
-  double weight_decay = 1.0;
+  double weight_decay = 1e-2;
   int patience = 5;  // epochs without a lower validation loss before training stops
   double train_share = 0.6;
   double validation_share = 0.2;  // the test part is the rest
@@ -27,7 +27,7 @@ struct C2stResult {
   double score = 0;               // 1 - 2 |auc - 1/2|, the published form; 1 is best
   double validation_loss = 0;     // nats, of the parameters kept; log 2 is chance
   int epochs = 0;                 // epochs trained, those after the best one included
-  bool converged = false;         // stopped by `patience`, not by `max_epochs`
+  bool converged = false;         // stopped by `patience` or a loss near 0, not by `max_epochs`
   std::size_t test_size = 0;      // rows of both sets in the test part
 };
 
@@ -35,14 +35,14 @@ struct C2stResult {
 // reports how well it ranks rows it has not seen. A row is whatever belongs together, such as the
 // coordinates of x0 followed by those of x1.
 //
-// The classifier is an MLP on one-hot coordinates with two hidden ReLU layers, trained by AdamW on
-// the cross-entropy with both sets weighing the same; the parameters of the epoch with the lowest
-// validation loss are kept.
+// The classifier is an MLP on one-hot coordinates with two hidden ReLU layers (OneHotClassifier),
+// trained by AdamW on the cross-entropy with both sets weighing the same; the parameters of the
+// epoch with the lowest validation loss are kept.
 //
 // Sets of equal size are split by row index: real row i and fake row i, which may share their
-// condition (the same x0), fall in the same part. Split apart, a classifier that memorises a
-// condition with its label in training would meet the same condition with the other label in the
-// test, which pushes the AUC below 1/2. Sets of different size are split each on its own.
+// condition (the same x0), fall in the same part. Split apart, a classifier that learns the label
+// of a condition in training meets that condition with the other label in the test, which biases
+// the AUC downwards. Sets of different size are split each on its own.
 //
 // Runs on the host. The result is a function of the sets and the options alone, for any number of
 // threads. Throws InvalidArgument for bad options, states out of range, or a set too small to put

@@ -80,6 +80,8 @@ class OneHotClassifier {
   void train(const Context& context, std::span<const LabelledRow> batch);
 
  private:
+  friend class OneHotClassifierPeer;  // tests compare the gradients with finite differences
+
   void set_positions(std::span<const LabelledRow> rows);
   void refresh_table(std::size_t coordinate);
   // activation1 and activation2 are [rows, hidden].

@@ -1,24 +1,37 @@
 #include "bridgemark/pair/benchmark_pair.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
+#include "bridgemark/bridge/enumerated_coupling.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 
 namespace bridgemark {
+
+struct BenchmarkPair::OnceTruth {
+  std::once_flag made;
+  std::shared_ptr<const Coupling> coupling;
+};
 
 BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
                              bool reverse)
     : identity_(std::move(identity)),
       source_(std::move(source)),
       bridge_(std::move(bridge)),
-      reverse_(reverse) {
+      reverse_(reverse),
+      truth_(std::make_shared<OnceTruth>()) {
   if (source_.dim() != bridge_.dim() || source_.num_categories() != bridge_.num_categories()) {
     throw_invalid("pair", "p0 must live on {{0..{}}}^{} like the bridge, got {{0..{}}}^{}",
                   bridge_.num_categories() - 1, bridge_.dim(), source_.num_categories() - 1,
                   source_.dim());
   }
+}
+
+ReferenceProcess BenchmarkPair::reference() const {
+  return reverse_ ? bridge_.process().time_reversed() : bridge_.process();
 }
 
 PairedStates BenchmarkPair::draw_forward(const Context& context, std::size_t count,
@@ -74,13 +87,44 @@ PairedStates BenchmarkPair::sample_joint(const Context& context, std::size_t cou
 
 States BenchmarkPair::sample_conditional(const Context& context, StatesView x0, std::uint64_t seed,
                                          std::uint64_t first_index) const {
-  if (reverse_) {
-    throw_invalid("pair", "the conditional of a reversed pair has no closed form, got pair '{}'",
-                  identity_.name);
+  const std::shared_ptr<const Coupling> coupling = truth(context);
+  if (!coupling) {
+    throw_invalid("pair",
+                  "the conditional of a reversed pair needs at most {} states, got {}^{} in '{}'",
+                  EnumeratedCoupling::kMaxStates, num_categories(), dim(), identity_.name);
   }
   States x1(x0.rows, dim());
-  bridge_.sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, x1);
+  coupling->sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, x1);
   return x1;
+}
+
+std::shared_ptr<const Coupling> BenchmarkPair::truth(const Context& context) const {
+  std::call_once(truth_->made, [&] {
+    if (!reverse_) {
+      truth_->coupling = std::make_shared<CpBridge>(bridge_);
+    } else if (EnumeratedCoupling::can_enumerate(dim(), num_categories())) {
+      truth_->coupling = enumerate_reverse(context);
+    }
+  });
+  return truth_->coupling;
+}
+
+// q*(x0|x1) is proportional to p0(x0) q*(x1|x0): read the joint by its columns.
+std::shared_ptr<const Coupling> BenchmarkPair::enumerate_reverse(const Context& context) const {
+  const States states = EnumeratedCoupling::all_states(dim(), num_categories());
+  const std::size_t count = states.rows();
+  std::vector<double> log_source(count), log_forward(count);
+  source_.log_probability(states, log_source);
+  Matrix<double> log_joint(count, count);
+  States repeated(count, dim());
+  for (std::size_t from = 0; from < count; ++from) {
+    for (std::size_t i = 0; i < count; ++i) std::copy_n(states.row(from), dim(), repeated.row(i));
+    bridge_.log_conditional(context, repeated, states, log_forward);
+    for (std::size_t to = 0; to < count; ++to) {
+      log_joint(to, from) = log_source[from] + log_forward[to];
+    }
+  }
+  return std::make_shared<EnumeratedCoupling>(dim(), num_categories(), std::move(log_joint));
 }
 
 PairedStates BenchmarkPair::test_set(const Context& context) const {

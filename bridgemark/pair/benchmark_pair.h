@@ -45,6 +45,9 @@ class BenchmarkPair {
   std::size_t dim() const { return bridge_.dim(); }
   int num_categories() const { return bridge_.num_categories(); }
 
+  // The reference process in the direction of the pair: what a solver may know of it.
+  ReferenceProcess reference() const;
+
   // Unpaired rows of the two ends: what a solver may train on. Rows first_index.. of the endless
   // sequence of a seed, so batches join up to the same rows whatever their size.
   States sample_x0(const Context& context, std::size_t count, std::uint64_t seed,
@@ -56,8 +59,11 @@ class BenchmarkPair {
   PairedStates sample_joint(const Context& context, std::size_t count, std::uint64_t seed,
                             std::uint64_t first_index = 0) const;
 
-  // x1 given each row of x0, by the truth. Throws InvalidArgument for a reversed pair, whose
-  // conditional has no closed form.
+  // The truth as a coupling: the bridge; for a reversed pair its enumeration where the space is
+  // small enough to list, else null: it has no closed form.
+  std::shared_ptr<const Coupling> truth(const Context& context) const;
+
+  // x1 given each row of x0, by the truth. Throws InvalidArgument where there is none.
   States sample_conditional(const Context& context, StatesView x0, std::uint64_t seed,
                             std::uint64_t first_index = 0) const;
 
@@ -66,6 +72,8 @@ class BenchmarkPair {
   void store_test_set(PairedStates test_set);
 
  private:
+  std::shared_ptr<const Coupling> enumerate_reverse(const Context& context) const;
+
   // (x0, x1) along the bridge, whatever the direction of the pair.
   PairedStates draw_forward(const Context& context, std::size_t count, const DrawKey& source_key,
                             const DrawKey& conditional_key, std::uint64_t first_index) const;
@@ -74,11 +82,14 @@ class BenchmarkPair {
   States draw_target(const Context& context, std::size_t count, std::uint64_t seed,
                      std::uint64_t first_index) const;
 
+  struct OnceTruth;  // shared by copies, made on first use
+
   PairIdentity identity_;
   SourceDistribution source_;
   CpBridge bridge_;
   bool reverse_;
   std::shared_ptr<const PairedStates> stored_test_set_;
+  std::shared_ptr<OnceTruth> truth_;
 };
 
 // Rows 0, 128, 256, ... of a test set's x0: the inputs of the conditional scores.

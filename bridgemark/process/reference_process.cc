@@ -1,5 +1,6 @@
 #include "bridgemark/process/reference_process.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -146,6 +147,29 @@ ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabiliti
   }
   return {ReferenceKind::kMatrix, static_cast<int>(S), std::numeric_limits<double>::quiet_NaN(),
           total_steps, std::move(log)};
+}
+
+ReferenceProcess ReferenceProcess::time_reversed() const {
+  if (kind_ != ReferenceKind::kMatrix) return *this;
+  const auto S = static_cast<std::size_t>(num_categories_);
+  const Matrix<double>& log = log_power(Context{}, 1);
+  // The stationary law by repeated squaring: every row of a high power of a positive matrix is it.
+  Matrix<double> power = log, squared(S, S);
+  for (int doubling = 0; doubling < 64; ++doubling) {
+    backend::log_matmul(Context{}, power, power, squared.view());
+    for (std::size_t x = 0; x < S; ++x) log_normalize(squared.row(x), S);
+    std::swap(power, squared);
+    double spread = 0.0;
+    for (std::size_t y = 0; y < S; ++y)
+      spread = std::max(spread, std::abs(power(0, y) - power(S - 1, y)));
+    if (spread < 1e-14) break;
+  }
+  Matrix<double> reversed(S, S);
+  for (std::size_t x = 0; x < S; ++x) {
+    for (std::size_t y = 0; y < S; ++y) reversed(x, y) = power(0, y) + log(y, x) - power(0, x);
+    log_normalize(reversed.row(x), S);
+  }
+  return {kind_, num_categories_, gamma_, total_steps_, std::move(reversed)};
 }
 
 std::optional<RankOneMatrix> ReferenceProcess::rank_one_power(int n) const {

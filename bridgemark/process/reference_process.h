@@ -54,6 +54,11 @@ class ReferenceProcess {
   // Computed on first use and kept.
   const Matrix<double>& log_power(const Context& context, int n) const;
 
+  // The process seen backwards: probability of x_from given x_to under its stationary law. A
+  // symmetric process is its own reversal. A bridge keeps its coupling when its reference is
+  // reversed with it, since both directions differ by factors of one end alone.
+  ReferenceProcess time_reversed() const;
+
   // The n-th power of a uniform process, where its identity part is not negative.
   std::optional<RankOneMatrix> rank_one_power(int n) const;
 

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace bridgemark {
@@ -18,7 +20,8 @@ template <typename Stored>
 struct Unaligned {
   explicit Unaligned(const std::vector<Stored>& values)
       : count(values.size()), storage(1 + values.size() * sizeof(Stored)) {
-    std::memcpy(storage.data() + 1, values.data(), values.size() * sizeof(Stored));
+    const auto bytes = std::as_bytes(std::span(values));
+    std::copy(bytes.begin(), bytes.end(), storage.begin() + 1);
   }
   const std::byte* bytes() const { return storage.data() + 1; }
 

@@ -185,13 +185,20 @@ TEST_F(Safetensors, MissingTensorListsTheOthers) {
 
 TEST_F(Safetensors, HeaderLengthIsBounded) {
   const std::string valid = st_bytes(kHeader, std::string(32, '\0'));
-  for (const std::uint64_t length :
-       {std::uint64_t{165}, std::uint64_t{1} << 30, std::uint64_t{1} << 63, ~std::uint64_t{0},
-        ~std::uint64_t{0} - 7}) {
+  const auto with_length = [&](std::uint64_t length) {
     std::string bytes = valid;
     std::memcpy(bytes.data(), &length, 8);
-    refusal(bytes);
+    return bytes;
+  };
+  for (const std::uint64_t length :
+       {std::uint64_t{valid.size() - 7}, std::uint64_t{50'000'000}, std::uint64_t{1} << 30,
+        std::uint64_t{1} << 63, ~std::uint64_t{0} - 7, ~std::uint64_t{0}}) {
+    EXPECT_TRUE(contains(refusal(with_length(length)), "its header claims"));
   }
+  refusal(with_length(sizeof(kHeader) - 2));
+  put(path_, with_length(100'000'001));
+  std::filesystem::resize_file(path_, 200'000'000);  // sparse
+  EXPECT_TRUE(contains(error_of([&] { SafetensorsFile::load(path_); }), "at most 100000000"));
   EXPECT_TRUE(contains(refusal("short"), "5 bytes, expected at least 8"));
   EXPECT_TRUE(contains(refusal(std::string(8, '\0')), "begin with '{'"));
 }

@@ -1,0 +1,80 @@
+#include "bridgemark/metric/prediction_files.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/io/npy.h"
+
+namespace bridgemark {
+
+namespace {
+
+class PredictionFiles : public Coupling {
+ public:
+  PredictionFiles(int num_categories, States answers, States conditional_answers)
+      : num_categories_(num_categories),
+        answers_(std::move(answers)),
+        conditional_answers_(std::move(conditional_answers)) {}
+
+  std::size_t dim() const override { return answers_.cols(); }
+  int num_categories() const override { return num_categories_; }
+
+  void sample(const Context&, StatesView x0, const DrawKey& key, std::uint64_t first_index,
+              MutableStatesView x1) const override {
+    const States* rows = key.purpose == DrawPurpose::kPrediction ? &answers_
+                         : key.purpose == DrawPurpose::kConditionalPrediction
+                             ? &conditional_answers_
+                             : nullptr;
+    if (!rows || first_index + x0.rows > rows->rows()) {
+      throw_invalid("predictions", "prediction files only answer the draws of the protocol");
+    }
+    std::copy_n(rows->row(first_index), x1.size(), x1.data);
+  }
+
+ private:
+  int num_categories_;
+  States answers_;              // [test rows, D]
+  States conditional_answers_;  // [inputs * 1000, D]
+};
+
+// Integer states of exactly this shape, flattened to rows of the last axis.
+States load_exact(const std::filesystem::path& path, const std::vector<std::size_t>& shape,
+                  int num_categories) {
+  const NpyArray array = load_npy(path);
+  const std::string file = path.string();
+  if (array.shape != shape) {
+    throw_file(file, "expected shape [{}], found [{}]", fmt::join(shape, ", "),
+               fmt::join(array.shape, ", "));
+  }
+  if (is_floating(array.dtype)) throw_file(file, "expected an integer dtype, found a floating one");
+  const std::size_t dim = shape.back();
+  States states(array.count / dim, dim, array.to_int32());
+  try {
+    check_states(file, states, dim, num_categories);
+  } catch (const InvalidArgument& error) {
+    throw FileError(error.what());
+  }
+  return states;
+}
+
+}  // namespace
+
+std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
+                                           const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder)) {
+    throw_file(folder.string(), "expected a folder with pred_x1.npy and pred_conditional_x1.npy");
+  }
+  const std::size_t test_rows = pair.test_set(context).x0.rows();
+  const std::size_t inputs = (test_rows + kConditionalStride - 1) / kConditionalStride;
+  return std::make_unique<PredictionFiles>(
+      pair.num_categories(),
+      load_exact(folder / "pred_x1.npy", {test_rows, pair.dim()}, pair.num_categories()),
+      load_exact(folder / "pred_conditional_x1.npy", {inputs, kConditionalSamples, pair.dim()},
+                 pair.num_categories()));
+}
+
+}  // namespace bridgemark

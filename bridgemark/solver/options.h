@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bridgemark {
+
+// One key that a solver understands.
+struct OptionSpec {
+  std::string key;
+  std::string default_value;
+  std::string help;
+};
+
+// The options of one run: what the user set over the solver's defaults. Every value is checked when
+// it is read, and the message names the key, its value and what is allowed.
+class SolverOptions {
+ public:
+  explicit SolverOptions(std::vector<OptionSpec> specs);
+
+  // Throws InvalidArgument for an unknown key, with the nearest known one.
+  void set(std::string_view key, std::string_view value);
+
+  // Parses "key=value".
+  void set_assignment(std::string_view assignment);
+
+  int integer(std::string_view key, int low, int high) const;
+  double real(std::string_view key, double low, double high) const;  // inclusive
+  const std::string& text(std::string_view key) const;
+
+  const std::vector<OptionSpec>& specs() const { return specs_; }
+  const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
+
+ private:
+  std::vector<OptionSpec> specs_;
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace bridgemark

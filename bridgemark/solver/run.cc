@@ -1,0 +1,151 @@
+#include "bridgemark/solver/run.h"
+
+#include <charconv>
+#include <chrono>
+#include <sstream>
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/resources.h"
+#include "bridgemark/core/version.h"
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/solver.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr char kConfig[] = "config.toml";
+constexpr char kModel[] = "model.safetensors";
+constexpr char kLog[] = "log.jsonl";
+constexpr char kResult[] = "result.json";
+
+SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
+  SolverOptions options(solver.options());
+  for (const auto& [key, value] : config.options) options.set(key, value);
+  return options;
+}
+
+nlohmann::json identity_json(const BenchmarkPair& pair) {
+  return {{"name", pair.identity().name},
+          {"version", pair.identity().version},
+          {"seed", pair.identity().seed},
+          {"reverse", pair.reverse()}};
+}
+
+}  // namespace
+
+void save_run_config(const RunConfig& config, const std::filesystem::path& folder) {
+  toml::table options;
+  for (const auto& [key, value] : config.options) options.insert(key, value);
+  // TOML integers end at 2^63 - 1, so the seed travels as text.
+  const toml::table table{{"solver", config.solver},
+                          {"pair", config.pair},
+                          {"seed", std::to_string(config.seed)},
+                          {"options", options}};
+  std::ostringstream text;
+  text << table << '\n';
+  write_file_atomically(folder / kConfig, text.str());
+}
+
+RunConfig load_run_config(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kConfig;
+  const std::string file = path.string();
+  const std::string text = read_file(path, std::size_t{1} << 20);
+  toml::table table;
+  try {
+    table = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    throw_file(file, "line {}: {}", error.source().begin.line, error.description());
+  }
+  const auto string_at = [&](const char* key) {
+    const auto value = table[key].value_exact<std::string>();
+    if (!value) throw_file(file, "'{}' must be a string", key);
+    return *value;
+  };
+  RunConfig config;
+  config.solver = string_at("solver");
+  config.pair = string_at("pair");
+  const std::string seed = string_at("seed");
+  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), config.seed);
+  if (error != std::errc() || end != seed.data() + seed.size()) {
+    throw_file(file, "'seed' must be a whole number, got '{}'", seed);
+  }
+  if (const toml::table* options = table["options"].as_table()) {
+    for (const auto& [key, value] : *options) {
+      const auto option = value.value_exact<std::string>();
+      if (!option) throw_file(file, "option '{}' must be a string", key.str());
+      config.options[std::string(key.str())] = *option;
+    }
+  }
+  return config;
+}
+
+bool is_complete_run(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / kResult);
+}
+
+void train_run(const Context& context, const RunConfig& request,
+               const std::filesystem::path& folder, bool resume) {
+  const Solver& solver = find_solver(request.solver);
+  const SolverOptions options = resolve_options(solver, request);
+  RunConfig config = request;
+  config.options.clear();
+  for (const auto& [key, value] : options.values()) config.options[key] = value;
+  const BenchmarkPair pair = load_pair(config.pair);
+
+  if (std::filesystem::exists(folder / kConfig)) {
+    if (!resume) {
+      throw_file(folder.string(), "already holds a run; give another folder or --resume");
+    }
+    const RunConfig before = load_run_config(folder);
+    if (before.solver != config.solver || before.pair != config.pair ||
+        before.seed != config.seed || before.options != config.options) {
+      throw_file(folder.string(), "holds a run with another configuration (see {})", kConfig);
+    }
+    if (is_complete_run(folder)) return;
+  }
+  create_folder(folder);
+  save_run_config(config, folder);
+
+  const auto started = std::chrono::steady_clock::now();
+  const Fitted fitted = solver.fit(context, pair, options, config.seed);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  solver.save(*fitted.coupling, folder / kModel);
+  const nlohmann::json event = {
+      {"event", "fitted"}, {"seconds", seconds}, {"diagnostics", fitted.diagnostics}};
+  write_file_atomically(folder / kLog, event.dump() + "\n");
+  save_json(folder / kResult, {{"solver", config.solver},
+                               {"pair", identity_json(pair)},
+                               {"seed", config.seed},
+                               {"options", config.options},
+                               {"version", kVersion},
+                               {"device", device_name(context.device)},
+                               {"machine", machine_description()},
+                               {"threads", context.threads()},
+                               {"wall_seconds", seconds},
+                               {"peak_memory_bytes", peak_memory_bytes()},
+                               {"diagnostics", fitted.diagnostics}});
+}
+
+std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
+                                         const std::filesystem::path& folder) {
+  const RunConfig config = load_run_config(folder);
+  if (!is_complete_run(folder)) {
+    throw_file(folder.string(), "the run is not complete; finish it with train --resume");
+  }
+  const nlohmann::json result = load_json(folder / kResult);
+  const nlohmann::json fitted_to = result.value("pair", nlohmann::json::object());
+  if (fitted_to != identity_json(pair)) {
+    throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), fitted_to.dump(),
+                  identity_json(pair).dump());
+  }
+  return find_solver(config.solver).load(context, pair, folder / kModel);
+}
+
+}  // namespace bridgemark

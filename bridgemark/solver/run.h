@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/benchmark_pair.h"
+
+// A run is one solver fitted to one pair, in a folder of its own:
+//   config.toml           what was asked for
+//   model.safetensors     the parameters
+//   log.jsonl             one event a line
+//   result.json           how it went; its presence says that the run is complete
+namespace bridgemark {
+
+struct RunConfig {
+  std::string solver;
+  std::string pair;  // a preset's name or a folder
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string, std::less<>> options;  // every option of the solver
+};
+
+void save_run_config(const RunConfig& config, const std::filesystem::path& folder);
+RunConfig load_run_config(const std::filesystem::path& folder);
+
+bool is_complete_run(const std::filesystem::path& folder);
+
+// Fits the solver and fills the folder. A folder that already holds a run is refused, unless
+// `resume` is set and its configuration is the same: then a complete run is left as it is.
+void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
+               bool resume);
+
+// The coupling of a complete run. Throws InvalidArgument when it was fitted to another pair.
+std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
+                                         const std::filesystem::path& folder);
+
+}  // namespace bridgemark

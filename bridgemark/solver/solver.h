@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/solver/options.h"
+
+namespace bridgemark {
+
+// A coupling made from data, and what the making has to say about itself.
+struct Fitted {
+  std::shared_ptr<const Coupling> coupling;
+  nlohmann::json diagnostics = nlohmann::json::object();
+};
+
+// Makes a coupling from the unpaired samples of a pair. Stateless: everything about a run is in its
+// options and seed.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+
+  virtual std::string name() const = 0;
+  virtual std::string description() const = 0;
+  virtual std::vector<OptionSpec> options() const = 0;
+
+  virtual Fitted fit(const Context& context, const BenchmarkPair& pair,
+                     const SolverOptions& options, std::uint64_t seed) const = 0;
+
+  // The parameters of a coupling this solver made, and the coupling they belong to.
+  virtual void save(const Coupling& coupling, const std::filesystem::path& path) const = 0;
+  virtual std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+                                               const std::filesystem::path& path) const = 0;
+};
+
+const std::vector<std::unique_ptr<Solver>>& all_solvers();
+
+// Throws InvalidArgument with the nearest name for an unknown one.
+const Solver& find_solver(std::string_view name);
+
+}  // namespace bridgemark

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/resources.h"
+#include "bridgemark/core/version.h"
+#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/run.h"
+#include "cli/command.h"
+
+namespace bridgemark::cli {
+
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string pair;
+  std::string predictions;
+  std::string run;
+  EvaluationOptions evaluation;
+};
+
+void print_table(const BenchmarkPair& pair, const std::string& what, const Evaluation& evaluation,
+                 const EvaluationOptions& options) {
+  fmt::print("{} on {} ({} seed{})\n", what, pair.identity().name, options.num_seeds,
+             options.num_seeds == 1 ? "" : "s");
+  for (const Score& score : evaluation.scores) {
+    if (std::isnan(score.mean)) {
+      fmt::print("  {:<30} {:>10}\n", score.name, "-");
+    } else if (std::isnan(score.standard_error)) {
+      fmt::print("  {:<30} {:>10.5f}\n", score.name, score.mean);
+    } else {
+      fmt::print("  {:<30} {:>10.5f} ± {:.5f}\n", score.name, score.mean, score.standard_error);
+    }
+  }
+}
+
+int run(const Options& options) {
+  if (options.predictions.empty() == options.run.empty()) {
+    throw_invalid("evaluate", "give one of --predictions and --run, got {}",
+                  options.run.empty() ? "none" : "both");
+  }
+  const Context context = options.common.context();
+  const BenchmarkPair pair = load_pair(options.pair);
+  const std::string what = options.run.empty() ? options.predictions : options.run;
+  const std::shared_ptr<const Coupling> coupling =
+      options.run.empty() ? load_predictions(context, pair, options.predictions)
+                          : load_run(context, pair, options.run);
+  EvaluationOptions evaluation_options = options.evaluation;
+  evaluation_options.seed = options.common.seed;
+  evaluation_options.c2st = evaluation_options.c2st || pair.reverse();
+  const auto started = std::chrono::steady_clock::now();
+  const Evaluation evaluation = evaluate(context, pair, *coupling, evaluation_options);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  if (!options.common.json) {
+    print_table(pair, what, evaluation, evaluation_options);
+    return 0;
+  }
+  nlohmann::json json = evaluation_json(evaluation);
+  json["pair"] = pair.identity().name;
+  json["seed"] = evaluation_options.seed;
+  json["num_seeds"] = evaluation_options.num_seeds;
+  json["num_steps"] = evaluation_options.num_steps;
+  json["version"] = kVersion;
+  json["device"] = device_name(context.device);
+  json["machine"] = machine_description();
+  json["wall_seconds"] = seconds;
+  json["peak_memory_bytes"] = peak_memory_bytes();
+  fmt::print("{}\n", json.dump(2));
+  return 0;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("evaluate", "Score a run or a solver's answer files");
+  command->footer(
+      "Examples:\n"
+      "  bridgemark evaluate d2-gaussian-0.02 --predictions answers\n"
+      "  bridgemark evaluate d2-gaussian-0.02 --run run --seeds 3 --json\n"
+      "The answers folder holds pred_x1.npy and pred_conditional_x1.npy, see bridgemark kit "
+      "--help.");
+  command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
+  command->add_option("--predictions", options->predictions, "Folder with a solver's answers");
+  command->add_option("--run", options->run, "Run folder of bridgemark train");
+  EvaluationOptions& evaluation = options->evaluation;
+  command->add_option("--seeds", evaluation.num_seeds, "Repetitions, with seeds from --seed on")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--num-steps", evaluation.num_steps, "Steps of the trajectory KL")
+      ->capture_default_str();
+  command
+      ->add_option("--trajectories", evaluation.num_trajectories,
+                   "Trajectories drawn for the trajectory KL")
+      ->check(CLI::Range(1, 20000))
+      ->capture_default_str();
+  command->add_flag("--c2st", evaluation.c2st,
+                    "Also train a classifier on (x0, x1); always done for a reversed pair");
+  add_common_options(*command, options->common, "Seed of the draws");
+  add_json_option(*command, options->common);
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace bridgemark::cli

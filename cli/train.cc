@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridgemark/io/json.h"
+#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/solver.h"
+#include "cli/command.h"
+
+namespace bridgemark::cli {
+
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string solver;
+  std::string pair;
+  std::string output;
+  std::vector<std::string> assignments;
+  bool resume = false;
+};
+
+int run(const Options& options) {
+  const Context context = options.common.context();
+  SolverOptions solver_options(find_solver(options.solver).options());
+  for (const std::string& assignment : options.assignments) {
+    solver_options.set_assignment(assignment);
+  }
+  train_run(context, {options.solver, options.pair, options.common.seed, solver_options.values()},
+            options.output, options.resume);
+  const nlohmann::json result = load_json(std::filesystem::path(options.output) / "result.json");
+  if (options.common.json) {
+    fmt::print("{}\n", result.dump(2));
+    return 0;
+  }
+  fmt::print("{}: {} on {} in {:.2f} s\n", options.output, options.solver, options.pair,
+             result["wall_seconds"].get<double>());
+  for (const auto& [key, value] : result["diagnostics"].items()) {
+    fmt::print("  {:<28} {}\n", key, value.dump());
+  }
+  return 0;
+}
+
+// Every solver with its keys, for the help text.
+std::string solver_help() {
+  std::string help = "Solvers and their keys:\n";
+  for (const auto& solver : all_solvers()) {
+    help += fmt::format("  {:<14} {}\n", solver->name(), solver->description());
+    for (const OptionSpec& spec : solver->options()) {
+      help += fmt::format("    {}={}  {}\n", spec.key, spec.default_value, spec.help);
+    }
+  }
+  return help;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("train", "Fit a solver to a pair and keep it as a run");
+  command->footer(solver_help() +
+                  "\nExample: bridgemark train feature-wise --pair d16-gaussian-0.02 -o run "
+                  "--set samples=200000");
+  command->add_option("SOLVER", options->solver, "A solver, see below")->required();
+  command->add_option("--pair", options->pair, "A preset or a pair folder")->required();
+  command->add_option("-o,--output", options->output, "Run folder to write")->required();
+  command->add_option("--set", options->assignments, "An option of the solver, key=value")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command->add_flag("--resume", options->resume, "Go on with the run in the folder");
+  add_common_options(*command, options->common, "Seed of the training data");
+  add_json_option(*command, options->common);
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace bridgemark::cli

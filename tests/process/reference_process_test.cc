@@ -1,0 +1,238 @@
+#include "bridgemark/process/reference_process.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "tests/io/io_testing.h"
+#include "tests/support/dense_oracle.h"
+#include "tests/support/random_bridge.h"
+#include "tests/support/tolerance.h"
+
+namespace bridgemark {
+namespace {
+
+using testing::all_near;
+using testing::error_of;
+using testing::is_near;
+using testing::Tolerance;
+using testing::Wide;
+
+constexpr Tolerance kLog{1e-12, 1e-12};
+const Context kContext{};
+
+std::vector<double> narrow(const Wide& log) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < log.size(); ++i) {
+    values.push_back(static_cast<double>(log.data()[i]));
+  }
+  return values;
+}
+
+std::span<const double> entries(const Matrix<double>& matrix) {
+  return {matrix.data(), matrix.size()};
+}
+
+// log_power(n) against n plain products of the elementary matrix.
+void expect_powers(const ReferenceProcess& process, const Wide& step, const std::string& name) {
+  for (const int n : {0, 1, 2, 3, 7, 64, 127, 128}) {
+    EXPECT_TRUE(all_near(entries(process.log_power(kContext, n)),
+                         narrow(testing::log_of(testing::power(step, n))), kLog))
+        << name << ", n " << n;
+  }
+}
+
+TEST(ReferenceProcess, UniformPowersAreMatrixPowers) {
+  for (const int S : {2, 3, 16}) {
+    // From 1 - 1/S on the identity part of an odd power is negative.
+    for (const double gamma : {1e-4, 0.005, 0.3, 0.5, 0.9, 0.999}) {
+      expect_powers(ReferenceProcess::uniform(S, gamma), testing::uniform_step(S, gamma),
+                    fmt::format("S {}, gamma {}", S, gamma));
+    }
+  }
+}
+
+TEST(ReferenceProcess, RankOnePowerIsTheWholePower) {
+  for (const int S : {2, 3, 50}) {
+    for (const double gamma : {1e-4, 0.01, 0.5, 0.9, 0.999}) {
+      const ReferenceProcess process = ReferenceProcess::uniform(S, gamma);
+      for (const int n : {1, 2, 5, 128}) {
+        const double identity = std::pow(1.0 - gamma * S / (S - 1.0), n);
+        const auto power = process.rank_one_power(n);
+        ASSERT_EQ(power.has_value(), identity >= 0.0) << S << " " << gamma << " " << n;
+        if (!power) continue;
+        const Matrix<double>& log = process.log_power(kContext, n);
+        EXPECT_TRUE(is_near(power->log_uniform, log(0, 1), kLog));
+        EXPECT_TRUE(is_near(std::log(std::exp(power->log_identity) + std::exp(power->log_uniform)),
+                            log(1, 1), kLog));
+      }
+    }
+  }
+  EXPECT_FALSE(ReferenceProcess::gaussian(4, 0.1).rank_one_power(1).has_value());
+  EXPECT_FALSE(ReferenceProcess::uniform(4, 0.1).rank_one_power(0).has_value()) << "the identity";
+}
+
+TEST(ReferenceProcess, GaussianPowersAreMatrixPowers) {
+  for (const int S : {2, 3, 10}) {
+    for (const double gamma : {0.02, 0.05, 0.3, 0.9}) {
+      expect_powers(ReferenceProcess::gaussian(S, gamma), testing::gaussian_step(S, gamma),
+                    fmt::format("S {}, gamma {}", S, gamma));
+    }
+  }
+}
+
+TEST(ReferenceProcess, GaussianIsSymmetricWithRowsThatSumToOne) {
+  const ReferenceProcess process = ReferenceProcess::gaussian(50, 0.05);
+  for (const int n : {1, 2, 16, 128}) {
+    const Matrix<double>& log = process.log_power(kContext, n);
+    for (std::size_t x = 0; x < 50; ++x) {
+      double sum = 0.0;
+      for (std::size_t y = 0; y < 50; ++y) {
+        sum += std::exp(log(x, y));
+        EXPECT_TRUE(is_near(log(x, y), log(y, x), kLog));
+      }
+      EXPECT_TRUE(is_near(sum, 1.0, kLog)) << "n " << n << ", row " << x;
+    }
+  }
+}
+
+// exp(-4 / gamma^2) is far below any floating-point number: only logarithms are left.
+TEST(ReferenceProcess, TinyGammaStaysFiniteInTheLogDomain) {
+  constexpr double kGamma = 1e-4;
+  constexpr std::size_t kS = 5;
+  Wide log(kS, kS);
+  for (std::size_t x = 0; x < kS; ++x) {
+    for (std::size_t y = 0; y < kS; ++y) {
+      const long double move = (static_cast<long double>(x) - static_cast<long double>(y)) /
+                               (static_cast<long double>(kGamma) * (kS - 1));
+      log(x, y) = -4.0L * move * move;  // the normaliser and the diagonal are 1 to all digits
+    }
+  }
+  const ReferenceProcess process = ReferenceProcess::gaussian(kS, kGamma);
+  for (int n = 1; n <= 128; n *= 2) {
+    const Matrix<double>& actual = process.log_power(kContext, n);
+    EXPECT_TRUE(all_near(entries(actual), narrow(log), kLog)) << "n " << n;
+    EXPECT_LT(actual(0, kS - 1), -1e7);
+    log = testing::log_multiply(log, log);
+  }
+}
+
+TEST(ReferenceProcess, MatrixKeepsItsOrientation) {
+  const Matrix<double> step = testing::random_stochastic(6, 0.9, 11);
+  const ReferenceProcess process = ReferenceProcess::from_matrix(step);
+  const Matrix<double>& log = process.log_power(kContext, 1);
+  for (std::size_t x = 0; x < 6; ++x) {
+    for (std::size_t y = 0; y < 6; ++y) {
+      EXPECT_TRUE(is_near(log(x, y), std::log(step(x, y)), kLog)) << "row is the state before";
+    }
+  }
+  expect_powers(process, testing::widen(step), "not symmetric");
+  EXPECT_EQ(process.kind(), ReferenceKind::kMatrix);
+  EXPECT_TRUE(std::isnan(process.gamma()));
+}
+
+TEST(ReferenceProcess, MatrixRowsAreNormalisedToFullPrecision) {
+  Matrix<double> step(2, 2, 0.5);
+  step(0, 0) += 5e-7;
+  const ReferenceProcess process = ReferenceProcess::from_matrix(step);
+  const Matrix<double>& log = process.log_power(kContext, 128);
+  EXPECT_TRUE(is_near(std::exp(log(0, 0)) + std::exp(log(0, 1)), 1.0, kLog));
+}
+
+TEST(ReferenceChain, GroupsElementarySteps) {
+  const Matrix<double> step = testing::random_stochastic(3, 0.97, 12);
+  const std::vector<ReferenceProcess> processes = {ReferenceProcess::uniform(3, 0.02),
+                                                   ReferenceProcess::gaussian(3, 0.4),
+                                                   ReferenceProcess::from_matrix(step)};
+  const std::vector<Wide> steps = {testing::uniform_step(3, 0.02), testing::gaussian_step(3, 0.4),
+                                   testing::widen(step)};
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (int num_steps = 1; num_steps <= 128; num_steps *= 2) {
+      const ReferenceChain chain(processes[i], num_steps);
+      const Wide grouped = testing::power(steps[i], 128 / num_steps);
+      EXPECT_EQ(chain.num_steps(), num_steps);
+      EXPECT_EQ(chain.elementary_steps(num_steps), 128);
+      EXPECT_TRUE(all_near(entries(chain.log_onestep(kContext)), narrow(testing::log_of(grouped)), kLog));
+      Wide cumulative = testing::power(grouped, 0);
+      for (int n = 0; n <= num_steps; ++n) {
+        ASSERT_TRUE(all_near(entries(chain.log_cumulative(kContext, n)),
+                             narrow(testing::log_of(cumulative)), kLog))
+            << "kind " << i << ", num_steps " << num_steps << ", n " << n;
+        cumulative = testing::multiply(cumulative, grouped);
+      }
+    }
+  }
+}
+
+TEST(ReferenceProcess, CopiesAndThreadsShareThePowers) {
+  const ReferenceProcess process = ReferenceProcess::gaussian(20, 0.1);
+  const ReferenceProcess copy = process;
+  std::vector<const Matrix<double>*> found(8);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const ReferenceProcess& mine = i % 2 == 0 ? process : copy;
+      found[i] = &mine.log_power(Context{.num_threads = 1}, 100);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto* matrix : found) EXPECT_EQ(matrix, found[0]);
+}
+
+TEST(ReferenceProcess, RefusesBadInput) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto message = [](auto&& body) { return error_of<InvalidArgument>(body); };
+  for (const double gamma : {0.0, 1.0, -0.1, 1.5, nan}) {
+    const std::string expected =
+        fmt::format("[reference] gamma must lie in (0, 1), got {}", gamma);
+    EXPECT_EQ(message([&] { ReferenceProcess::uniform(5, gamma); }), expected);
+    EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, gamma); }), expected);
+  }
+  for (const int S : {-3, 0, 1, kMaxCategories + 1}) {
+    EXPECT_EQ(message([&] { ReferenceProcess::uniform(S, 0.1); }),
+              fmt::format("[reference] num_categories must lie in 2..16384, got {}", S));
+  }
+  EXPECT_EQ(message([] { ReferenceProcess::gaussian(5, 0.1, 0); }),
+            "[reference] total_steps must be positive, got 0");
+
+  EXPECT_EQ(message([] { ReferenceProcess::from_matrix(Matrix<double>(2, 3, 0.5)); }),
+            "[reference] matrix must be square, got shape [2, 3]");
+  EXPECT_EQ(message([] { ReferenceProcess::from_matrix(Matrix<double>(2, 2, 0.55)); }),
+            "[reference] each row of the matrix must sum to 1, got 1.1 for row 0");
+  for (const double bad : {0.0, -0.5, 1.5, nan}) {
+    Matrix<double> matrix(2, 2, 0.5);
+    matrix(1, 0) = bad;
+    EXPECT_EQ(message([&] { ReferenceProcess::from_matrix(matrix); }),
+              fmt::format("[reference] matrix must be strictly positive and at most 1, got {} at "
+                          "[1, 0]",
+                          bad));
+  }
+  EXPECT_EQ(message([] { ReferenceProcess::from_matrix(Matrix<double>()); }),
+            "[reference] num_categories must lie in 2..16384, got 0");
+}
+
+TEST(ReferenceChain, RefusesBadInput) {
+  const ReferenceProcess process = ReferenceProcess::uniform(4, 0.1);
+  for (const int num_steps : {-1, 0, 3, 5, 127, 256}) {
+    EXPECT_EQ(error_of<InvalidArgument>([&] { ReferenceChain(process, num_steps); }),
+              fmt::format("[reference] num_steps must be a positive divisor of 128, got {}",
+                          num_steps));
+  }
+  const ReferenceChain chain(process, 4);
+  for (const int n : {-1, 5}) {
+    EXPECT_EQ(error_of<InvalidArgument>([&] { chain.log_cumulative(kContext, n); }),
+              fmt::format("[reference] step must lie in 0..4, got {}", n));
+  }
+  for (const int n : {-1, 129}) {
+    EXPECT_EQ(error_of<InvalidArgument>([&] { process.log_power(kContext, n); }),
+              fmt::format("[reference] power must lie in 0..128, got {}", n));
+  }
+}
+
+}  // namespace
+}  // namespace bridgemark
