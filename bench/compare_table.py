@@ -2,6 +2,7 @@
 """Prints the table of compare_peer.sh from the JSON files of its rounds; exits 1 past a limit."""
 
 import json
+import os
 import statistics
 import sys
 from pathlib import Path
@@ -39,6 +40,9 @@ def main():
         print(f"{ours[0][key][0]:<20} {key[1]:>6} {1e3 * middle(peer, key):>9.1f} "
               f"{1e3 * middle(ours, key):>9.2f} {ratios[key]:>7.1f}   "
               + " ".join(f"{ratio:.1f}" for ratio in by_round))
+    load = os.getloadavg()[0]
+    print(f"{os.cpu_count()} cores, load average of the last minute {load:.1f}; "
+          "times are medians, the ratio that of the middle round")
     dims = statistics.median(o[64, COUNT][1] / o[16, COUNT][1] for o in ours)
     speedup = ratios[16, COUNT]
     holds = [

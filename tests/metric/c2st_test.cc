@@ -71,6 +71,14 @@ States shuffled_coupling(const States& states) {
   return result;
 }
 
+// Enough for small examples, and quicker under the sanitizers.
+C2stOptions small_options() {
+  C2stOptions options;
+  options.hidden = 32;
+  options.learning_rate = 2e-3;
+  return options;
+}
+
 double naive_auc(const std::vector<float>& positives, const std::vector<float>& negatives) {
   double wins = 0;
   for (const float p : positives) {
@@ -237,7 +245,7 @@ TEST(C2st, FindsAnObviouslyWrongSampler) {
   for (std::size_t i = 0; i < fake.rows(); ++i) {
     for (std::size_t d = 8; d < 16; ++d) fake(i, d) /= 2;
   }
-  const C2stResult result = c2st(with_threads(2), real, fake, 50);
+  const C2stResult result = c2st(with_threads(2), real, fake, 50, small_options());
   EXPECT_GT(result.auc, 0.95);
   EXPECT_LT(result.score, 0.1);
   EXPECT_LT(result.validation_loss, 0.3);
@@ -246,17 +254,19 @@ TEST(C2st, FindsAnObviouslyWrongSampler) {
 // All one-dimensional marginals agree; only the dependence of x1 on x0 tells the sets apart.
 TEST(C2st, FindsALostDependence) {
   const States real = coupled_rows(16, 4000, 2, 5, 0.2);
-  const C2stResult result = c2st(with_threads(2), real, shuffled_coupling(real), 5);
+  const C2stResult result =
+      c2st(with_threads(2), real, shuffled_coupling(real), 5, small_options());
   EXPECT_GT(result.auc, 0.8);
 }
 
 TEST(C2st, ScoresSetsOfDifferentSize) {
   const States real = coupled_rows(17, 3000, 2, 5, 0.2);
   const States fake = coupled_rows(18, 1001, 2, 5, 0.2);
-  const C2stResult equal = c2st(with_threads(2), real, fake, 5);
+  const C2stResult equal = c2st(with_threads(2), real, fake, 5, small_options());
   EXPECT_NEAR(equal.auc, 0.5, kStandardErrors * equal.auc_standard_error);
   EXPECT_EQ(equal.test_size, 600u + 200u);
-  const C2stResult different = c2st(with_threads(2), real, shuffled_coupling(fake), 5);
+  const C2stResult different =
+      c2st(with_threads(2), real, shuffled_coupling(fake), 5, small_options());
   EXPECT_GT(different.auc, 0.75);
 }
 

@@ -38,14 +38,18 @@ std::vector<ChainCase> chain_cases() {
   const Matrix<double> slow = testing::random_stochastic(3, 0.98, 21);
   const Matrix<double> fast = testing::random_stochastic(4, 0.0, 22);
   const auto grouped = [](const Wide& step) { return testing::power(step, 128 / kSteps); };
-  return {{"uniform", {ReferenceProcess::uniform(3, 0.01), kSteps},
+  return {{"uniform",
+           {ReferenceProcess::uniform(3, 0.01), kSteps},
            grouped(testing::uniform_step(3, 0.01))},
-          {"uniform, gamma 0.999", {ReferenceProcess::uniform(2, 0.999), kSteps},
+          {"uniform, gamma 0.999",
+           {ReferenceProcess::uniform(2, 0.999), kSteps},
            grouped(testing::uniform_step(2, 0.999))},
-          {"gaussian", {ReferenceProcess::gaussian(4, 0.3), kSteps},
+          {"gaussian",
+           {ReferenceProcess::gaussian(4, 0.3), kSteps},
            grouped(testing::gaussian_step(4, 0.3))},
           {"matrix", {ReferenceProcess::from_matrix(slow), kSteps}, grouped(testing::widen(slow))},
-          {"matrix, elementary steps", {ReferenceProcess::from_matrix(fast, kSteps), kSteps},
+          {"matrix, elementary steps",
+           {ReferenceProcess::from_matrix(fast, kSteps), kSteps},
            testing::widen(fast)}};
 }
 
@@ -191,8 +195,8 @@ TEST(PinnedReference, DrawsFollowTheProbabilities) {
 TEST(PinnedReference, TinyGammaIsExact) {
   constexpr std::size_t kS = 6;
   for (const bool gaussian : {false, true}) {
-    const ReferenceProcess process = gaussian ? ReferenceProcess::gaussian(kS, 1e-4, 8)
-                                              : ReferenceProcess::uniform(kS, 1e-4, 8);
+    const ReferenceProcess process =
+        gaussian ? ReferenceProcess::gaussian(kS, 1e-4, 8) : ReferenceProcess::uniform(kS, 1e-4, 8);
     const ReferenceChain chain(process, 8);
     Wide step(kS, kS);
     for (std::size_t x = 0; x < kS; ++x) {
@@ -203,7 +207,8 @@ TEST(PinnedReference, TinyGammaIsExact) {
       }
     }
     if (!gaussian) step = testing::log_of(testing::uniform_step(kS, 1e-4));
-    Wide before = testing::log_of(testing::power(testing::uniform_step(kS, 0.5), 0));  // the identity
+    Wide before =
+        testing::log_of(testing::power(testing::uniform_step(kS, 0.5), 0));  // the identity
     for (int n = 0; n <= 8; ++n) {
       Wide after = testing::log_of(testing::power(testing::uniform_step(kS, 0.5), 0));
       for (int m = n; m < 8; ++m) after = testing::log_multiply(after, step);

@@ -157,7 +157,8 @@ TEST(ReferenceChain, GroupsElementarySteps) {
       const Wide grouped = testing::power(steps[i], 128 / num_steps);
       EXPECT_EQ(chain.num_steps(), num_steps);
       EXPECT_EQ(chain.elementary_steps(num_steps), 128);
-      EXPECT_TRUE(all_near(entries(chain.log_onestep(kContext)), narrow(testing::log_of(grouped)), kLog));
+      EXPECT_TRUE(
+          all_near(entries(chain.log_onestep(kContext)), narrow(testing::log_of(grouped)), kLog));
       Wide cumulative = testing::power(grouped, 0);
       for (int n = 0; n <= num_steps; ++n) {
         ASSERT_TRUE(all_near(entries(chain.log_cumulative(kContext, n)),
@@ -188,8 +189,7 @@ TEST(ReferenceProcess, RefusesBadInput) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto message = [](auto&& body) { return error_of<InvalidArgument>(body); };
   for (const double gamma : {0.0, 1.0, -0.1, 1.5, nan}) {
-    const std::string expected =
-        fmt::format("[reference] gamma must lie in (0, 1), got {}", gamma);
+    const std::string expected = fmt::format("[reference] gamma must lie in (0, 1), got {}", gamma);
     EXPECT_EQ(message([&] { ReferenceProcess::uniform(5, gamma); }), expected);
     EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, gamma); }), expected);
   }
@@ -219,9 +219,9 @@ TEST(ReferenceProcess, RefusesBadInput) {
 TEST(ReferenceChain, RefusesBadInput) {
   const ReferenceProcess process = ReferenceProcess::uniform(4, 0.1);
   for (const int num_steps : {-1, 0, 3, 5, 127, 256}) {
-    EXPECT_EQ(error_of<InvalidArgument>([&] { ReferenceChain(process, num_steps); }),
-              fmt::format("[reference] num_steps must be a positive divisor of 128, got {}",
-                          num_steps));
+    EXPECT_EQ(
+        error_of<InvalidArgument>([&] { ReferenceChain(process, num_steps); }),
+        fmt::format("[reference] num_steps must be a positive divisor of 128, got {}", num_steps));
   }
   const ReferenceChain chain(process, 4);
   for (const int n : {-1, 5}) {

@@ -44,8 +44,9 @@ Wide gaussian_step(int num_categories, long double gamma) {
 }
 
 Wide widen(const Matrix<double>& probabilities) {
-  return {probabilities.rows(), probabilities.cols(),
-          std::vector<long double>(probabilities.data(), probabilities.data() + probabilities.size())};
+  return {
+      probabilities.rows(), probabilities.cols(),
+      std::vector<long double>(probabilities.data(), probabilities.data() + probabilities.size())};
 }
 
 Wide multiply(const Wide& a, const Wide& b) {
@@ -72,8 +73,8 @@ Wide log_of(const Wide& matrix) {
 }
 
 long double log_sum_wide(const std::vector<long double>& values) {
-  const long double high = values.empty() ? kMinusInfinity
-                                          : *std::max_element(values.begin(), values.end());
+  const long double high =
+      values.empty() ? kMinusInfinity : *std::max_element(values.begin(), values.end());
   if (high == kMinusInfinity) return high;
   long double sum = 0.0L;
   for (const long double value : values) sum += std::exp(value - high);
@@ -98,8 +99,8 @@ Wide lift(const Wide& matrix, const States& states) {
   for (std::size_t i = 0; i < M; ++i) {
     for (std::size_t j = 0; j < M; ++j) {
       for (std::size_t d = 0; d < states.cols(); ++d) {
-        joint(i, j) *= matrix(static_cast<std::size_t>(states(i, d)),
-                              static_cast<std::size_t>(states(j, d)));
+        joint(i, j) *=
+            matrix(static_cast<std::size_t>(states(i, d)), static_cast<std::size_t>(states(j, d)));
       }
     }
   }

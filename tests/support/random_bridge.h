@@ -92,9 +92,8 @@ inline std::vector<BridgeCase> small_bridges() {
   cases.push_back(make_case("uniform, gamma 0.999, S 2, D 6, K 5",
                             ReferenceProcess::uniform(2, 0.999), uniform_step(2, 0.999),
                             {6, 2, 5, 2.0, 0.3}, 5));
-  cases.push_back(make_case("gaussian, S 11, D 2, K 3, zeros",
-                            ReferenceProcess::gaussian(11, 0.12), gaussian_step(11, 0.12),
-                            {2, 11, 3, 4.0, 0.4}, 6));
+  cases.push_back(make_case("gaussian, S 11, D 2, K 3, zeros", ReferenceProcess::gaussian(11, 0.12),
+                            gaussian_step(11, 0.12), {2, 11, 3, 4.0, 0.4}, 6));
   const Matrix<double> line = random_stochastic(7, 0.99, 7);
   cases.push_back(make_case("matrix, S 7, D 1, K 1", ReferenceProcess::from_matrix(line),
                             widen(line), {1, 7, 1, 3.0}, 7));

@@ -1,0 +1,316 @@
+#include "bridgemark/metric/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/metric/estimate.h"
+#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/sample_scores.h"
+#include "bridgemark/solver/solver.h"
+#include "tests/support/enumerate.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/tolerance.h"
+
+namespace bridgemark {
+namespace {
+
+using testing::DenseOracle;
+using testing::is_near;
+using testing::pair_with_test_set;
+using testing::small_spec;
+using testing::state_index;
+using testing::Tolerance;
+using testing::Wide;
+using testing::with_threads;
+
+constexpr std::size_t kRows = 600;  // 5 conditional inputs
+
+EvaluationOptions quick_options() {
+  EvaluationOptions options;
+  options.num_steps = 4;
+  options.num_trajectories = 100;
+  return options;
+}
+
+std::shared_ptr<const Coupling> fit(const char* solver, const BenchmarkPair& pair) {
+  const Solver& found = find_solver(solver);
+  return found.fit({}, pair, SolverOptions(found.options()), 0).coupling;
+}
+
+// A coupling stripped of everything but its draws.
+class OnlySamples : public Coupling {
+ public:
+  explicit OnlySamples(std::shared_ptr<const Coupling> inner) : inner_(std::move(inner)) {}
+  std::size_t dim() const override { return inner_->dim(); }
+  int num_categories() const override { return inner_->num_categories(); }
+  void sample(const Context& context, StatesView x0, const DrawKey& key, std::uint64_t first_index,
+              MutableStatesView x1) const override {
+    inner_->sample(context, x0, key, first_index, x1);
+  }
+
+ private:
+  std::shared_ptr<const Coupling> inner_;
+};
+
+// Equal bit for bit; NaN equals NaN.
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+void expect_same(const Evaluation& left, const Evaluation& right) {
+  ASSERT_EQ(left.scores.size(), right.scores.size());
+  for (std::size_t i = 0; i < left.scores.size(); ++i) {
+    const Score &a = left.scores[i], &b = right.scores[i];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_TRUE(same(a.mean, b.mean)) << a.name << ": " << a.mean << " and " << b.mean;
+    EXPECT_TRUE(same(a.standard_error, b.standard_error)) << a.name;
+    ASSERT_EQ(a.values.size(), b.values.size());
+    for (std::size_t j = 0; j < a.values.size(); ++j) {
+      EXPECT_TRUE(same(a.values[j], b.values[j])) << a.name;
+    }
+  }
+}
+
+TEST(Evaluation, OracleIsTheCeiling) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const Evaluation scores = evaluate({}, pair, *fit("oracle", pair), quick_options());
+  EXPECT_NEAR(scores.mean("exact_conditional_shape_score"), 1.0, 1e-6);
+  EXPECT_EQ(scores.mean("forward_trajectory_kl"), 0.0);
+  EXPECT_EQ(scores.mean("reverse_trajectory_kl"), 0.0);
+  EXPECT_EQ(scores.mean("joint_kl"), 0.0);
+  EXPECT_EQ(scores.standard_error("joint_kl"), 0.0);
+  // The sampled scores stay below 1 by the noise of 600 and of 1000 draws alone.
+  for (const char* name : {"shape_score", "trend_score", "trend_offdiagonal",
+                           "conditional_shape_score", "conditional_trend_score",
+                           "conditional_trend_offdiagonal"}) {
+    EXPECT_GT(scores.mean(name), 0.8) << name;
+    EXPECT_LT(scores.mean(name), 1.0) << name;
+  }
+}
+
+TEST(Evaluation, ReferenceMatchesEnumeration) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), 20000);
+  const CpBridge reference(
+      pair.reference(),
+      CpPotential({0.0}, Array3<double>(2, static_cast<std::size_t>(pair.num_categories()), 1,
+                                        0.0)));
+  const DenseOracle truth = testing::dense_oracle(pair.bridge()),
+                    other = testing::dense_oracle(reference);
+  const Wide q = truth.conditional(), r = other.conditional();
+  const int S = pair.num_categories();
+  const PairedStates test = pair.test_set({});
+  const Evaluation scores = evaluate({}, pair, *fit("reference", pair), quick_options());
+
+  double on_test_set = 0.0;
+  for (std::size_t i = 0; i < test.x0.rows(); ++i) {
+    const std::size_t from = state_index(test.x0.row(i), 2, S),
+                      to = state_index(test.x1.row(i), 2, S);
+    on_test_set += static_cast<double>(std::log(q(from, to) / r(from, to)));
+  }
+  on_test_set /= static_cast<double>(test.x0.rows());
+  EXPECT_TRUE(is_near(scores.mean("joint_kl"), on_test_set, Tolerance{1e-10, 0.0}));
+
+  // The expectation it estimates, within 4.5 of its own standard errors.
+  const std::vector<double> p0 = testing::source_probabilities(pair, truth.states());
+  long double exact = 0.0L;
+  for (std::size_t i = 0; i < truth.num_states(); ++i) {
+    for (std::size_t j = 0; j < truth.num_states(); ++j) {
+      if (q(i, j) > 0.0L) exact += p0[i] * q(i, j) * std::log(q(i, j) / r(i, j));
+    }
+  }
+  const double error = scores.standard_error("joint_kl");
+  EXPECT_NEAR(scores.mean("joint_kl"), static_cast<double>(exact), 4.5 * error);
+  EXPECT_LT(error, 0.02 * static_cast<double>(exact));
+
+  const Array3<long double> own = other.marginals(r), best = truth.marginals(q);
+  const States inputs = conditional_inputs(test.x0);
+  long double shape = 0.0L;
+  for (std::size_t i = 0; i < inputs.rows(); ++i) {
+    const std::size_t x = state_index(inputs.row(i), 2, S);
+    for (std::size_t c = 0; c < 2 * static_cast<std::size_t>(S); ++c) {
+      shape += std::abs(own.row(x, 0)[c] - best.row(x, 0)[c]);
+    }
+  }
+  const double expected =
+      1.0 - static_cast<double>(shape) / 4.0 / static_cast<double>(inputs.rows());
+  EXPECT_TRUE(
+      is_near(scores.mean("exact_conditional_shape_score"), expected, Tolerance{1e-10, 0.0}));
+}
+
+TEST(Evaluation, PerplexityAndEntropyAreThoseOfTheAnswers) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const std::shared_ptr<const Coupling> oracle = fit("oracle", pair);
+  EvaluationOptions options = quick_options();
+  options.seed = 12;
+  const Evaluation scores = evaluate({}, pair, *oracle, options);
+  const PairedStates test = pair.test_set({});
+  States answers(kRows, 2);
+  oracle->sample({}, test.x0, {12, DrawPurpose::kPrediction}, 0, answers);
+  const DenseOracle dense = testing::dense_oracle(pair.bridge());
+  const Wide q = dense.conditional();
+  double log_q = 0.0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    log_q += static_cast<double>(std::log(q(state_index(test.x0.row(i), 2, pair.num_categories()),
+                                            state_index(answers.row(i), 2, pair.num_categories()))));
+  }
+  EXPECT_TRUE(is_near(scores.mean("sb_perplexity"), std::exp(-log_q / kRows / 2.0),
+                      Tolerance{1e-10, 0.0}));
+  EXPECT_EQ(scores.mean("mean_marginal_entropy"),
+            mean_marginal_entropy(answers, pair.num_categories()));
+}
+
+TEST(Evaluation, DoesNotDependOnThreads) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  EvaluationOptions options = quick_options();
+  options.c2st = true;
+  for (const char* solver : {"oracle", "independent", "reference", "feature-wise"}) {
+    SCOPED_TRACE(solver);
+    const std::shared_ptr<const Coupling> coupling = fit(solver, pair);
+    const Evaluation one = evaluate(with_threads(1), pair, *coupling, options);
+    EXPECT_FALSE(std::isnan(one.mean("c2st_auc")));
+    for (const int threads : {2, 5}) {
+      expect_same(one, evaluate(with_threads(threads), pair, *coupling, options));
+    }
+  }
+}
+
+TEST(Evaluation, SeveralSeedsGiveMeanAndStandardError) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const std::shared_ptr<const Coupling> coupling = fit("reference", pair);
+  EvaluationOptions options = quick_options();
+  options.seed = 40;
+  options.num_seeds = 3;
+  const Evaluation together = evaluate({}, pair, *coupling, options);
+  std::vector<Evaluation> alone;
+  options.num_seeds = 1;
+  for (; options.seed < 43; ++options.seed) {
+    alone.push_back(evaluate({}, pair, *coupling, options));
+  }
+  for (const Score& score : together.scores) {
+    SCOPED_TRACE(score.name);
+    ASSERT_EQ(score.values.size(), 3u);
+    const double a = alone[0].mean(score.name), b = alone[1].mean(score.name),
+                 c = alone[2].mean(score.name), mean = (a + b + c) / 3.0;
+    EXPECT_EQ(score.values, (std::vector<double>{a, b, c}));
+    EXPECT_NEAR(score.mean, mean, 1e-14 * std::abs(mean));
+    if (score.name == "joint_kl") continue;
+    const double squares =
+        (a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean);
+    EXPECT_NEAR(score.standard_error, std::sqrt(squares / 2.0 / 3.0), 1e-12);
+  }
+  // Draws differ from seed to seed; the joint KL is of the test set and has its error.
+  EXPECT_NE(alone[0].mean("shape_score"), alone[1].mean("shape_score"));
+  EXPECT_NE(alone[0].mean("forward_trajectory_kl"), alone[1].mean("forward_trajectory_kl"));
+  EXPECT_EQ(alone[0].mean("joint_kl"), alone[1].mean("joint_kl"));
+  EXPECT_EQ(together.standard_error("joint_kl"), alone[0].standard_error("joint_kl"));
+  EXPECT_GT(together.standard_error("joint_kl"), 0.0);
+}
+
+TEST(Evaluation, CouplingThatOnlySamples) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const std::shared_ptr<const Coupling> full = fit("reference", pair);
+  const OnlySamples coupling(full);
+  const EvaluationOptions options = quick_options();
+  const Evaluation scores = evaluate({}, pair, coupling, options),
+                   full_scores = evaluate({}, pair, *full, options);
+  for (const char* name : {"joint_kl", "forward_trajectory_kl", "reverse_trajectory_kl"}) {
+    EXPECT_TRUE(std::isnan(scores.mean(name))) << name;
+    EXPECT_FALSE(std::isnan(full_scores.mean(name))) << name;
+  }
+  for (const char* name : {"shape_score", "trend_score", "conditional_shape_score",
+                           "conditional_trend_score", "sb_perplexity"}) {
+    EXPECT_EQ(scores.mean(name), full_scores.mean(name)) << name;
+  }
+  // Without marginals the exact score is that of the coupling's own draws.
+  const States inputs = conditional_inputs(pair.test_set({}).x0);
+  const std::shared_ptr<const Coupling> truth = pair.truth({});
+  Array3<double> log_truth;
+  truth->log_marginals({}, inputs, log_truth);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < inputs.rows(); ++i) {
+    const States x0 = testing::repeat_row(inputs, i, kConditionalSamples);
+    States x1(x0.rows(), 2);
+    coupling.sample({}, x0, {0, DrawPurpose::kConditionalPrediction}, i * kConditionalSamples, x1);
+    sum += shape_against_exact(
+        x1, {log_truth.row(i, 0), 2, static_cast<std::size_t>(pair.num_categories())});
+  }
+  EXPECT_NEAR(scores.mean("exact_conditional_shape_score"), sum / 5.0, 1e-14);
+  EXPECT_NE(scores.mean("exact_conditional_shape_score"),
+            full_scores.mean("exact_conditional_shape_score"));
+}
+
+TEST(Evaluation, ReversedPairs) {
+  PairSpec spec = small_spec();
+  spec.reverse = true;
+  const BenchmarkPair listed = pair_with_test_set(spec, kRows);
+  const Evaluation oracle = evaluate({}, listed, *fit("oracle", listed), quick_options());
+  EXPECT_NEAR(oracle.mean("exact_conditional_shape_score"), 1.0, 1e-12);
+  EXPECT_EQ(oracle.mean("joint_kl"), 0.0);
+  EXPECT_GT(oracle.mean("conditional_shape_score"), 0.9);
+  EXPECT_GT(oracle.mean("shape_score"), 0.9);
+  const Evaluation reference = evaluate({}, listed, *fit("reference", listed), quick_options());
+  EXPECT_GT(reference.mean("joint_kl"), 0.1);
+
+  spec.dim = 5;  // 7776 states: no truth to compare with, only draws
+  const BenchmarkPair large = pair_with_test_set(spec, kRows);
+  const Evaluation blind = evaluate({}, large, *fit("independent", large), quick_options());
+  EXPECT_GT(blind.mean("shape_score"), 0.9);
+  for (const char* name : {"conditional_shape_score", "exact_conditional_shape_score",
+                           "conditional_trend_score", "joint_kl", "sb_perplexity",
+                           "forward_trajectory_kl", "reverse_trajectory_kl"}) {
+    EXPECT_TRUE(std::isnan(blind.mean(name))) << name;
+  }
+}
+
+TEST(Evaluation, JsonHasNullForWhatIsMissing) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const OnlySamples coupling(fit("reference", pair));
+  EvaluationOptions options = quick_options();
+  options.num_seeds = 2;
+  const nlohmann::json json = evaluation_json(evaluate({}, pair, coupling, options));
+  for (const char* name :
+       {"shape_score", "trend_score", "trend_offdiagonal", "conditional_shape_score",
+        "conditional_trend_score", "exact_conditional_shape_score"}) {
+    EXPECT_TRUE(json.at(name).is_number()) << name;
+    EXPECT_TRUE(json.at("standard_errors").at(name).is_number()) << name;
+    EXPECT_EQ(json.at("values").at(name).size(), 2u) << name;
+  }
+  for (const char* name : {"forward_trajectory_kl", "reverse_trajectory_kl", "joint_kl"}) {
+    EXPECT_TRUE(json.at(name).is_null()) << name;
+    EXPECT_TRUE(json.at("standard_errors").at(name).is_null()) << name;
+  }
+}
+
+TEST(Evaluation, RefusesBadRequests) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const std::shared_ptr<const Coupling> coupling = fit("oracle", pair);
+  const auto refuses = [&](auto&& change) {
+    EvaluationOptions options = quick_options();
+    change(options);
+    EXPECT_THROW(evaluate({}, pair, *coupling, options), InvalidArgument);
+  };
+  refuses([](EvaluationOptions& options) { options.num_seeds = 0; });
+  refuses([](EvaluationOptions& options) { options.num_steps = 3; });
+  refuses([](EvaluationOptions& options) { options.num_steps = 0; });
+  refuses([](EvaluationOptions& options) { options.num_trajectories = 0; });
+  PairSpec other = small_spec();
+  other.num_categories = 7;
+  EXPECT_THROW(evaluate({}, build_pair(other), *coupling, quick_options()), InvalidArgument);
+  other = small_spec();
+  other.dim = 3;
+  EXPECT_THROW(evaluate({}, build_pair(other), *coupling, quick_options()), InvalidArgument);
+}
+
+TEST(Evaluation, UnknownScoreIsNaN) {
+  EXPECT_TRUE(std::isnan(Evaluation{}.mean("shape_score")));
+  EXPECT_TRUE(std::isnan(Evaluation{}.standard_error("shape_score")));
+}
+
+}  // namespace
+}  // namespace bridgemark

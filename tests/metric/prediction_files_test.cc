@@ -1,0 +1,195 @@
+#include "bridgemark/metric/prediction_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/solver/solver.h"
+#include "tests/support/enumerate.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::TempDir;
+
+constexpr std::size_t kRows = 300;  // 3 conditional inputs
+constexpr std::uint64_t kSeed = 8;
+
+// A pair, one of its couplings, and a folder with that coupling's answers.
+class PredictionFilesTest : public ::testing::Test {
+ protected:
+  PredictionFilesTest() : pair_(testing::pair_with_test_set(testing::small_spec(), kRows)) {
+    const Solver& solver = find_solver("reference");
+    coupling_ = solver.fit({}, pair_, SolverOptions(solver.options()), 0).coupling;
+    const PairedStates test = pair_.test_set({});
+    answers_ = States(kRows, 2);
+    coupling_->sample({}, test.x0, {kSeed, DrawPurpose::kPrediction}, 0, answers_);
+    const States inputs = conditional_inputs(test.x0);
+    conditional_ = States(inputs.rows() * kConditionalSamples, 2);
+    for (std::size_t i = 0; i < inputs.rows(); ++i) {
+      const std::size_t first = i * kConditionalSamples;
+      coupling_->sample({}, testing::repeat_row(inputs, i, kConditionalSamples),
+                        {kSeed, DrawPurpose::kConditionalPrediction}, first,
+                        conditional_.view().slice(first, kConditionalSamples));
+    }
+    write_good();
+  }
+
+  std::filesystem::path answers_path() const { return folder_.path() / "pred_x1.npy"; }
+  std::filesystem::path conditional_path() const {
+    return folder_.path() / "pred_conditional_x1.npy";
+  }
+
+  static std::span<const std::int32_t> values(const States& states) {
+    return {states.data(), states.size()};
+  }
+
+  void write_good() {
+    save_npy(answers_path(), {kRows, 2}, values(answers_));
+    save_npy(conditional_path(), {3, kConditionalSamples, 2}, values(conditional_));
+  }
+
+  std::unique_ptr<Coupling> load() const { return load_predictions({}, pair_, folder_.path()); }
+
+  // The message of the FileError; anything else fails the test.
+  std::string error() const {
+    try {
+      load();
+    } catch (const FileError& error) {
+      return error.what();
+    }
+    ADD_FAILURE() << "expected a FileError";
+    return "";
+  }
+
+  BenchmarkPair pair_;
+  std::shared_ptr<const Coupling> coupling_;
+  States answers_, conditional_;
+  TempDir folder_;
+};
+
+TEST_F(PredictionFilesTest, ScoreLikeTheCouplingThatWroteThem) {
+  EvaluationOptions options;
+  options.seed = kSeed;
+  options.num_steps = 4;
+  options.c2st = true;
+  const Evaluation direct = evaluate({}, pair_, *coupling_, options);
+  const Evaluation files = evaluate({}, pair_, *load(), options);
+  for (const char* name :
+       {"shape_score", "trend_score", "trend_offdiagonal", "mean_marginal_entropy", "sb_perplexity",
+        "conditional_shape_score", "conditional_trend_score", "conditional_trend_offdiagonal",
+        "c2st_auc", "c2st_score"}) {
+    EXPECT_FALSE(std::isnan(files.mean(name))) << name;
+    EXPECT_EQ(direct.mean(name), files.mean(name)) << name;
+  }
+  // By draws, not by closed-form marginals: within the noise of 3 x 1000 draws on 6 categories.
+  EXPECT_NEAR(files.mean("exact_conditional_shape_score"),
+              direct.mean("exact_conditional_shape_score"), 0.03);
+  for (const char* name : {"joint_kl", "forward_trajectory_kl", "reverse_trajectory_kl"}) {
+    EXPECT_TRUE(std::isnan(files.mean(name))) << name;
+  }
+}
+
+TEST_F(PredictionFilesTest, TakeAnyIntegerDtype) {
+  NpyWriter writer(answers_path(), DType::kI64, {kRows, 2});
+  const std::vector<std::int64_t> wide(answers_.data(), answers_.data() + answers_.size());
+  writer.append(wide.data(), wide.size() * sizeof(std::int64_t));
+  writer.commit();
+  States x1(kRows, 2);
+  load()->sample({}, pair_.test_set({}).x0, {0, DrawPurpose::kPrediction}, 0, x1);
+  EXPECT_EQ(x1, answers_);
+}
+
+TEST_F(PredictionFilesTest, OnlyAnswerTheProtocol) {
+  const std::unique_ptr<Coupling> coupling = load();
+  const States x0(2, 2, 0);
+  States x1(2, 2);
+  EXPECT_THROW(coupling->sample({}, x0, {0, DrawPurpose::kConditional}, 0, x1), InvalidArgument);
+  EXPECT_THROW(coupling->sample({}, x0, {0, DrawPurpose::kPrediction}, kRows - 1, x1),
+               InvalidArgument);
+  EXPECT_NO_THROW(coupling->sample({}, x0, {0, DrawPurpose::kPrediction}, kRows - 2, x1));
+}
+
+TEST_F(PredictionFilesTest, WrongCount) {
+  save_npy(answers_path(), {kRows - 1, 2}, values(answers_).first((kRows - 1) * 2));
+  EXPECT_THAT(error(), AllOf(HasSubstr("pred_x1.npy"), HasSubstr("[300, 2]"),
+                             HasSubstr("[299, 2]")));
+}
+
+TEST_F(PredictionFilesTest, WrongConditionalCount) {
+  save_npy(conditional_path(), {3, 999, 2}, values(conditional_).first(3 * 999 * 2));
+  EXPECT_THAT(error(), AllOf(HasSubstr("pred_conditional_x1.npy"), HasSubstr("[3, 1000, 2]"),
+                             HasSubstr("[3, 999, 2]")));
+}
+
+TEST_F(PredictionFilesTest, WrongShape) {
+  save_npy(answers_path(), {kRows, 1, 2}, values(answers_));
+  EXPECT_THAT(error(), AllOf(HasSubstr("[300, 2]"), HasSubstr("[300, 1, 2]")));
+  save_npy(answers_path(), {2, kRows}, values(answers_));
+  EXPECT_THAT(error(), AllOf(HasSubstr("[300, 2]"), HasSubstr("[2, 300]")));
+  write_good();
+  save_npy(conditional_path(), {3 * kConditionalSamples, 2}, values(conditional_));
+  EXPECT_THAT(error(), AllOf(HasSubstr("[3, 1000, 2]"), HasSubstr("[3000, 2]")));
+}
+
+TEST_F(PredictionFilesTest, WrongDtype) {
+  const std::vector<double> real(answers_.data(), answers_.data() + answers_.size());
+  save_npy(answers_path(), {kRows, 2}, std::span<const double>(real));
+  EXPECT_THAT(error(), AllOf(HasSubstr("pred_x1.npy"), HasSubstr("expected an integer dtype"),
+                             HasSubstr("found")));
+}
+
+TEST_F(PredictionFilesTest, OutOfRange) {
+  for (const std::int32_t bad : {-1, 6, 1000000}) {
+    States states = answers_;
+    states(7, 1) = bad;
+    save_npy(answers_path(), {kRows, 2}, values(states));
+    EXPECT_THAT(error(), AllOf(HasSubstr("pred_x1.npy"), HasSubstr("0..5"),
+                               HasSubstr(std::to_string(bad)), HasSubstr("row 7")));
+  }
+  write_good();
+  States states = conditional_;
+  states(1234, 0) = 6;
+  save_npy(conditional_path(), {3, kConditionalSamples, 2}, values(states));
+  EXPECT_THAT(error(), AllOf(HasSubstr("pred_conditional_x1.npy"), HasSubstr("0..5")));
+}
+
+TEST_F(PredictionFilesTest, MissingAndBrokenFiles) {
+  std::filesystem::remove(conditional_path());
+  EXPECT_THAT(error(), HasSubstr("pred_conditional_x1.npy"));
+  write_good();
+  std::filesystem::remove(answers_path());
+  EXPECT_THAT(error(), HasSubstr("pred_x1.npy"));
+  write_good();
+  std::filesystem::resize_file(answers_path(), 1000);
+  EXPECT_THAT(error(), HasSubstr("pred_x1.npy"));
+  std::ofstream(answers_path()) << "not an array";
+  EXPECT_THAT(error(), HasSubstr("pred_x1.npy"));
+  std::ofstream{answers_path()};  // empty
+  EXPECT_THAT(error(), HasSubstr("pred_x1.npy"));
+}
+
+TEST_F(PredictionFilesTest, MissingFolder) {
+  try {
+    load_predictions({}, pair_, folder_.path() / "nowhere");
+    FAIL() << "expected a FileError";
+  } catch (const FileError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("nowhere"), HasSubstr("pred_x1.npy")));
+  }
+}
+
+}  // namespace
+}  // namespace bridgemark
