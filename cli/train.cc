@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/io/json.h"
 #include "bridgemark/solver/run.h"
 #include "bridgemark/solver/solver.h"
 #include "cli/command.h"
@@ -30,7 +29,7 @@ int run(const Options& options) {
   }
   train_run(context, {options.solver, options.pair, options.common.seed, solver_options.values()},
             options.output, options.resume);
-  const nlohmann::json result = load_json(std::filesystem::path(options.output) / "result.json");
+  const nlohmann::json result = load_run_result(options.output);
   if (options.common.json) {
     fmt::print("{}\n", result.dump(2));
     return 0;

@@ -30,6 +30,7 @@ void Coupling::sample_transition(const Context&, int num_steps, int, StatesView,
 Array3<std::int32_t> sample_markov_trajectory(const Context& context, const Coupling& coupling,
                                               int num_steps, StatesView x0, std::uint64_t seed,
                                               std::uint64_t first_index) {
+  if (num_steps < 1) throw_invalid("coupling", "num_steps must be positive, got {}", num_steps);
   const std::size_t D = x0.cols;
   const auto steps = static_cast<std::size_t>(num_steps);
   Array3<std::int32_t> trajectory(x0.rows, steps + 1, D);

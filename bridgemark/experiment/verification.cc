@@ -21,6 +21,8 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"reference", "log_cumulative", verify_reference},
     {"bridge", "log_transition_marginals", verify_bridge},
+    {"dlightsb", "grad_log_cores", verify_dlightsb},
+    {"dlightsbm", "kl_grad_log_cores", verify_dlightsbm},
     {"metrics", "pred", verify_metrics},
 };
 

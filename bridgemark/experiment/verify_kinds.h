@@ -32,6 +32,8 @@ double max_error(std::span<const double> computed, std::span<const double> expec
 
 Verification verify_reference(const Context& context, const GoldenFile& file);
 Verification verify_bridge(const Context& context, const GoldenFile& file);
+Verification verify_dlightsb(const Context& context, const GoldenFile& file);
+Verification verify_dlightsbm(const Context& context, const GoldenFile& file);
 Verification verify_metrics(const Context& context, const GoldenFile& file);
 
 }  // namespace bridgemark

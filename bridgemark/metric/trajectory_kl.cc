@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,11 +13,13 @@ namespace bridgemark {
 
 namespace {
 
-// sum_s p (log p - log q); terms with p = 0 are 0.
+// sum_s p (log p - log q); terms with p = 0 are 0, and +inf where q = 0 < p, however small p is.
 double kl_divergence(const double* log_p, const double* log_q, std::size_t count) {
   double sum = 0.0;
   for (std::size_t s = 0; s < count; ++s) {
-    if (log_p[s] != kLogZero) sum += std::exp(log_p[s]) * (log_p[s] - log_q[s]);
+    if (log_p[s] == kLogZero) continue;
+    if (log_q[s] == kLogZero) return std::numeric_limits<double>::infinity();
+    sum += std::exp(log_p[s]) * (log_p[s] - log_q[s]);
   }
   return sum;
 }

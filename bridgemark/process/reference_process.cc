@@ -160,8 +160,11 @@ ReferenceProcess ReferenceProcess::time_reversed() const {
     for (std::size_t x = 0; x < S; ++x) log_normalize(squared.row(x), S);
     std::swap(power, squared);
     double spread = 0.0;
-    for (std::size_t y = 0; y < S; ++y)
-      spread = std::max(spread, std::abs(power(0, y) - power(S - 1, y)));
+    for (std::size_t x = 1; x < S; ++x) {
+      for (std::size_t y = 0; y < S; ++y) {
+        spread = std::max(spread, std::abs(power(0, y) - power(x, y)));
+      }
+    }
     if (spread < 1e-14) break;
   }
   Matrix<double> reversed(S, S);

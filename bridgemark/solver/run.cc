@@ -1,7 +1,9 @@
 #include "bridgemark/solver/run.h"
 
+#include <bit>
 #include <charconv>
 #include <chrono>
+#include <span>
 #include <sstream>
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1
@@ -30,11 +32,35 @@ SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   return options;
 }
 
+// FNV-1a over the bits of what defines the truth: custom pairs may share name and seed. A matrix
+// reference stays out, since its last bits change on the way through a folder.
+std::string fingerprint(const BenchmarkPair& pair) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto add = [&](std::span<const double> values) {
+    for (const double value : values) {
+      const auto bits = std::bit_cast<std::uint64_t>(value);
+      for (int shift = 0; shift < 64; shift += 8) {
+        hash = (hash ^ ((bits >> shift) & 0xff)) * 0x100000001b3u;
+      }
+    }
+  };
+  const CpPotential& potential = pair.bridge().potential();
+  const ReferenceProcess& process = pair.bridge().process();
+  add(potential.log_beta());
+  add({potential.log_cores().data(), potential.log_cores().size()});
+  const double reference[] = {static_cast<double>(process.kind()),
+                              static_cast<double>(process.total_steps()),
+                              process.kind() == ReferenceKind::kMatrix ? 0.0 : process.gamma()};
+  add(reference);
+  return fmt::format("{:016x}", hash);
+}
+
 nlohmann::json identity_json(const BenchmarkPair& pair) {
   return {{"name", pair.identity().name},
           {"version", pair.identity().version},
           {"seed", pair.identity().seed},
-          {"reverse", pair.reverse()}};
+          {"reverse", pair.reverse()},
+          {"fingerprint", fingerprint(pair)}};
 }
 
 }  // namespace
@@ -109,11 +135,21 @@ void train_run(const Context& context, const RunConfig& request,
     }
     if (is_complete_run(folder)) return;
   }
+  const bool new_run = !std::filesystem::exists(folder / kConfig);
+  const bool new_folder = !std::filesystem::exists(folder);
   create_folder(folder);
   save_run_config(config, folder);
 
   const auto started = std::chrono::steady_clock::now();
-  const Fitted fitted = solver.fit(context, pair, options, config.seed);
+  Fitted fitted;
+  try {
+    fitted = solver.fit(context, pair, options, config.seed);
+  } catch (const InvalidArgument&) {  // what was asked for cannot be: leave no run behind
+    std::error_code ignored;
+    if (new_run) std::filesystem::remove(folder / kConfig, ignored);
+    if (new_folder) std::filesystem::remove(folder, ignored);
+    throw;
+  }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   solver.save(*fitted.coupling, folder / kModel);
@@ -133,14 +169,28 @@ void train_run(const Context& context, const RunConfig& request,
                                {"diagnostics", fitted.diagnostics}});
 }
 
+nlohmann::json load_run_result(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kResult;
+  nlohmann::json result = load_json(path);
+  const auto require = [&](const char* key, bool (nlohmann::json::*is)() const noexcept,
+                           const char* kind) {
+    if (!result.contains(key) || !(result[key].*is)()) {
+      throw_file(path.string(), "'{}' must be {}", key, kind);
+    }
+  };
+  require("pair", &nlohmann::json::is_object, "an object");
+  require("diagnostics", &nlohmann::json::is_object, "an object");
+  require("wall_seconds", &nlohmann::json::is_number, "a number");
+  return result;
+}
+
 std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
                                          const std::filesystem::path& folder) {
   const RunConfig config = load_run_config(folder);
   if (!is_complete_run(folder)) {
     throw_file(folder.string(), "the run is not complete; finish it with train --resume");
   }
-  const nlohmann::json result = load_json(folder / kResult);
-  const nlohmann::json fitted_to = result.value("pair", nlohmann::json::object());
+  const nlohmann::json fitted_to = load_run_result(folder).at("pair");
   if (fitted_to != identity_json(pair)) {
     throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), fitted_to.dump(),
                   identity_json(pair).dump());

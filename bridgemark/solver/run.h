@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bridgemark/bridge/coupling.h"
@@ -33,6 +34,9 @@ bool is_complete_run(const std::filesystem::path& folder);
 // `resume` is set and its configuration is the same: then a complete run is left as it is.
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
                bool resume);
+
+// result.json of a complete run. Throws FileError where it is not what train_run writes.
+nlohmann::json load_run_result(const std::filesystem::path& folder);
 
 // The coupling of a complete run. Throws InvalidArgument when it was fitted to another pair.
 std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,

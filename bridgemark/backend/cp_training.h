@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+
+// Losses of the CP solvers with their gradients in closed form, and the optimiser's update. T is
+// float for training and double for checks.
+namespace bridgemark::backend {
+
+// Parameters or a gradient of a CP potential: log_beta [K], log_cores [D,S,K].
+template <typename T>
+struct CpTensors {
+  std::size_t dim = 0;
+  std::size_t num_categories = 0;
+  std::size_t num_components = 0;
+  std::vector<T> log_beta;
+  std::vector<T> log_cores;
+
+  CpTensors() = default;
+  CpTensors(std::size_t D, std::size_t S, std::size_t K)
+      : dim(D), num_categories(S), num_components(K), log_beta(K), log_cores(D * S * K) {}
+};
+
+// The powers of a chain's one-step matrix, n = 0..num_steps, as training kernels want them: linear
+// in T beside the logarithms for the exact path, [num_steps+1][S,S] with row x_from.
+template <typename T>
+struct ChainTables {
+  std::size_t num_categories = 0;
+  int num_steps = 0;
+  std::vector<T> linear;
+  std::vector<double> log;
+  // Q = identity I + uniform 11^T for the whole chain, where that holds; else identity < 0.
+  T identity = T(-1);
+  T uniform = T(0);
+
+  const T* linear_power(int n) const { return linear.data() + offset(n); }
+  const double* log_power(int n) const { return log.data() + offset(n); }
+
+ private:
+  std::size_t offset(int n) const {
+    return static_cast<std::size_t>(n) * num_categories * num_categories;
+  }
+};
+
+// Buffers that a loss keeps between calls; any loss may use any of them.
+template <typename T>
+struct CpWorkspace {
+  std::vector<T> scaled, product, log_product, high;
+  std::vector<T> weights0, weights1, partial;
+  std::vector<T> log_rows, terms;
+};
+
+// loss = mean log c(x0) - mean log v(x1), chain.num_steps steps between the ends. Optional outputs
+// log_c [B] and log_v [B] may be empty.
+template <typename T>
+double static_loss(const Context& context, const CpTensors<T>& parameters,
+                   const ChainTables<T>& chain, StatesView x0, StatesView x1,
+                   CpTensors<T>& gradient, CpWorkspace<T>& workspace, std::span<double> log_c = {},
+                   std::span<double> log_v = {});
+
+enum class MatchingLoss { kKl, kMse };
+
+// The loss of bridge matching between the pinned reference and the model's marginal transitions,
+// summed over dimensions and categories, mean over the batch. Row b stands at step n[b] in state
+// x_n[b]; its target is q_ref(x_{n+1} | x_n, x_1). Optional outputs log_model and target [B,D,S].
+template <typename T>
+double matching_loss(const Context& context, const CpTensors<T>& parameters,
+                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n,
+                     StatesView x1, std::span<const std::int32_t> n, CpTensors<T>& gradient,
+                     CpWorkspace<T>& workspace, std::span<double> log_model = {},
+                     std::span<double> target = {});
+
+// Decoupled weight decay and Adam with bias correction; step counts from 1.
+struct AdamWSettings {
+  double learning_rate = 1e-2;
+  double beta1 = 0.95;
+  double beta2 = 0.99;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;
+};
+
+void adamw_update(const Context& context, const AdamWSettings& settings, std::int64_t step,
+                  std::span<const float> gradient, std::span<float> parameters,
+                  std::span<float> first_moment, std::span<float> second_moment);
+
+}  // namespace bridgemark::backend

@@ -1,0 +1,315 @@
+#include "bridgemark/backend/cpu/training_math.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/training_math.cc"
+#include <hwy/foreach_target.h>
+// highway.h must follow foreach_target.h
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bridgemark::backend::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Below this an exponential is taken as 0: it lies near the smallest normal number of T.
+template <typename T>
+HWY_INLINE T lowest_exponent() {
+  return sizeof(T) == 4 ? T(-87) : T(-700);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_or_zero(D d, V x) {
+  using T = hn::TFromD<D>;
+  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, lowest_exponent<T>())), hn::Exp(d, x));
+}
+
+template <typename T>
+HWY_INLINE T scalar_exp_or_zero(T x) {
+  return x >= lowest_exponent<T>() ? std::exp(x) : T(0);
+}
+
+template <typename T>
+void MaxInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Max(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
+  }
+  for (; i < count; ++i) out[i] = std::max(out[i], in[i]);
+}
+
+template <typename T>
+void AddInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Add(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
+  }
+  for (; i < count; ++i) out[i] += in[i];
+}
+
+template <typename T>
+void AddScaledInto(const T* HWY_RESTRICT in, T scale, std::size_t count, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scales = hn::Set(d, scale);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, in + i), scales, hn::LoadU(d, out + i)), d, out + i);
+  }
+  for (; i < count; ++i) out[i] += scale * in[i];
+}
+
+template <typename T>
+void ExpDifference(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::size_t count,
+                   T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(exp_or_zero(d, hn::Sub(hn::LoadU(d, in + i), hn::LoadU(d, shift + i))), d, out + i);
+  }
+  for (; i < count; ++i) out[i] = scalar_exp_or_zero<T>(in[i] - shift[i]);
+}
+
+template <typename T>
+T ExpShifted(const T* HWY_RESTRICT in, T shift, std::size_t count, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto shifts = hn::Set(d, shift);
+  auto sums = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto e = exp_or_zero(d, hn::Sub(hn::LoadU(d, in + i), shifts));
+    hn::StoreU(e, d, out + i);
+    sums = hn::Add(sums, e);
+  }
+  T sum = hn::GetLane(hn::SumOfLanes(d, sums));
+  for (; i < count; ++i) sum += out[i] = scalar_exp_or_zero<T>(in[i] - shift);
+  return sum;
+}
+
+template <typename T>
+T LogSumWith(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::size_t count,
+             T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto lows = hn::Set(d, std::numeric_limits<T>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto x = hn::LoadU(d, in + i);
+    lows = hn::Min(lows, x);
+    const auto y = hn::Log(d, x);
+    hn::StoreU(shift ? hn::Add(y, hn::LoadU(d, shift + i)) : y, d, out + i);
+  }
+  T low = hn::GetLane(hn::MinOfLanes(d, lows));
+  for (; i < count; ++i) {
+    low = std::min(low, in[i]);
+    out[i] = std::log(in[i]) + (shift ? shift[i] : T(0));
+  }
+  return low;
+}
+
+template <typename T>
+T MaxOf(const T* HWY_RESTRICT in, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto highs = hn::Set(d, -std::numeric_limits<T>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) highs = hn::Max(highs, hn::LoadU(d, in + i));
+  T high = hn::GetLane(hn::MaxOfLanes(d, highs));
+  for (; i < count; ++i) high = std::max(high, in[i]);
+  return high;
+}
+
+template <typename T>
+void DivideInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto x = hn::LoadU(d, out + i);
+    hn::StoreU(hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Div(hn::LoadU(d, in + i), x)), d,
+               out + i);
+  }
+  for (; i < count; ++i) out[i] = out[i] > T(0) ? in[i] / out[i] : T(0);
+}
+
+template <typename T>
+void MultiplyInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
+  }
+  for (; i < count; ++i) out[i] *= in[i];
+}
+
+template <typename T>
+void PullThroughLog(const T* HWY_RESTRICT total, const T* HWY_RESTRICT own,
+                    const T* HWY_RESTRICT log_row, std::size_t count, T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto gradient = hn::Sub(hn::LoadU(d, total + i), hn::LoadU(d, own + i));
+    hn::StoreU(hn::Mul(gradient, hn::Exp(d, hn::Neg(hn::LoadU(d, log_row + i)))), d, out + i);
+  }
+  for (; i < count; ++i) out[i] = (total[i] - own[i]) * std::exp(-log_row[i]);
+}
+
+void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learning_rate,
+              float decay, float beta1, float beta2, float correction1, float correction2,
+              float epsilon, float* HWY_RESTRICT parameters, float* HWY_RESTRICT first,
+              float* HWY_RESTRICT second) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto g = hn::LoadU(d, gradient + i);
+    const auto m = hn::MulAdd(hn::Set(d, 1.0f - beta1), hn::Sub(g, hn::LoadU(d, first + i)),
+                              hn::LoadU(d, first + i));
+    const auto v = hn::MulAdd(hn::Set(d, 1.0f - beta2),
+                              hn::Sub(hn::Mul(g, g), hn::LoadU(d, second + i)),
+                              hn::LoadU(d, second + i));
+    hn::StoreU(m, d, first + i);
+    hn::StoreU(v, d, second + i);
+    const auto root = hn::Add(hn::Sqrt(hn::Mul(v, hn::Set(d, correction2))), hn::Set(d, epsilon));
+    const auto move = hn::Div(hn::Mul(m, hn::Set(d, learning_rate * correction1)), root);
+    const auto p = hn::Mul(hn::LoadU(d, parameters + i), hn::Set(d, decay));
+    hn::StoreU(hn::Sub(p, move), d, parameters + i);
+  }
+  for (; i < count; ++i) {
+    const float g = gradient[i];
+    first[i] += (1.0f - beta1) * (g - first[i]);
+    second[i] += (1.0f - beta2) * (g * g - second[i]);
+    const float root = std::sqrt(second[i] * correction2) + epsilon;
+    parameters[i] = parameters[i] * decay - first[i] * (learning_rate * correction1) / root;
+  }
+}
+
+// One dispatch entry for each element type.
+#define BM_EXPORT_BOTH(NAME, RETURN, ARGS_F, ARGS_D, CALL) \
+  RETURN NAME##F ARGS_F { return NAME<float> CALL; }       \
+  RETURN NAME##D ARGS_D { return NAME<double> CALL; }
+
+BM_EXPORT_BOTH(MaxInto, void, (const float* in, std::size_t count, float* out),
+               (const double* in, std::size_t count, double* out), (in, count, out))
+BM_EXPORT_BOTH(AddInto, void, (const float* in, std::size_t count, float* out),
+               (const double* in, std::size_t count, double* out), (in, count, out))
+BM_EXPORT_BOTH(AddScaledInto, void, (const float* in, float scale, std::size_t count, float* out),
+               (const double* in, double scale, std::size_t count, double* out),
+               (in, scale, count, out))
+BM_EXPORT_BOTH(ExpDifference, void,
+               (const float* in, const float* shift, std::size_t count, float* out),
+               (const double* in, const double* shift, std::size_t count, double* out),
+               (in, shift, count, out))
+BM_EXPORT_BOTH(ExpShifted, auto, (const float* in, float shift, std::size_t count, float* out),
+               (const double* in, double shift, std::size_t count, double* out),
+               (in, shift, count, out))
+BM_EXPORT_BOTH(LogSumWith, auto,
+               (const float* in, const float* shift, std::size_t count, float* out),
+               (const double* in, const double* shift, std::size_t count, double* out),
+               (in, shift, count, out))
+BM_EXPORT_BOTH(MaxOf, auto, (const float* in, std::size_t count),
+               (const double* in, std::size_t count), (in, count))
+BM_EXPORT_BOTH(DivideInto, void, (const float* in, std::size_t count, float* out),
+               (const double* in, std::size_t count, double* out), (in, count, out))
+BM_EXPORT_BOTH(MultiplyInto, void, (const float* in, std::size_t count, float* out),
+               (const double* in, std::size_t count, double* out), (in, count, out))
+BM_EXPORT_BOTH(PullThroughLog, void,
+               (const float* total, const float* own, const float* log_row, std::size_t count,
+                float* out),
+               (const double* total, const double* own, const double* log_row, std::size_t count,
+                double* out),
+               (total, own, log_row, count, out))
+#undef BM_EXPORT_BOTH
+
+}  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bridgemark::backend::cpu {
+
+// The public template of one element type calls the best target's entry.
+#define BM_DISPATCH(TYPE, SUFFIX)                                                                \
+  HWY_EXPORT(MaxInto##SUFFIX);                                                                   \
+  HWY_EXPORT(AddInto##SUFFIX);                                                                   \
+  HWY_EXPORT(AddScaledInto##SUFFIX);                                                             \
+  HWY_EXPORT(ExpDifference##SUFFIX);                                                             \
+  HWY_EXPORT(ExpShifted##SUFFIX);                                                                \
+  HWY_EXPORT(LogSumWith##SUFFIX);                                                                \
+  HWY_EXPORT(MaxOf##SUFFIX);                                                                     \
+  HWY_EXPORT(DivideInto##SUFFIX);                                                                \
+  HWY_EXPORT(MultiplyInto##SUFFIX);                                                              \
+  HWY_EXPORT(PullThroughLog##SUFFIX);                                                            \
+  template <>                                                                                    \
+  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                            \
+    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                       \
+  }                                                                                              \
+  template <>                                                                                    \
+  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                            \
+    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                       \
+  }                                                                                              \
+  template <>                                                                                    \
+  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {         \
+    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                          \
+  }                                                                                              \
+  template <>                                                                                    \
+  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {   \
+    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                          \
+  }                                                                                              \
+  template <>                                                                                    \
+  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {             \
+    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                      \
+  }                                                                                              \
+  template <>                                                                                    \
+  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {     \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                      \
+  }                                                                                              \
+  template <>                                                                                    \
+  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                            \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                    \
+  }                                                                                              \
+  template <>                                                                                    \
+  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                         \
+    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                       \
+  }                                                                                              \
+  template <>                                                                                    \
+  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                         \
+    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                    \
+  }                                                                                              \
+  template <>                                                                                    \
+  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                       \
+    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                  \
+  }                                                                                              \
+  template <>                                                                                    \
+  void pull_through_log<TYPE>(const TYPE* total, const TYPE* own, const TYPE* log_row,           \
+                              std::size_t count, TYPE* out) {                                    \
+    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, own, log_row, count, out);               \
+  }
+
+BM_DISPATCH(float, F)
+BM_DISPATCH(double, D)
+#undef BM_DISPATCH
+
+HWY_EXPORT(AdamWRow);
+
+void adamw_row(const float* gradient, std::size_t count, float learning_rate, float decay,
+               float beta1, float beta2, float correction1, float correction2, float epsilon,
+               float* parameters, float* first, float* second) {
+  HWY_DYNAMIC_DISPATCH(AdamWRow)
+  (gradient, count, learning_rate, decay, beta1, beta2, correction1, correction2, epsilon,
+   parameters, first, second);
+}
+
+}  // namespace bridgemark::backend::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+
+// The inner loops of training over rows of components, through Highway. T is float or double.
+namespace bridgemark::backend::cpu {
+
+// out = max(out, in), out += in, out += scale * in.
+template <typename T>
+void max_into(const T* in, std::size_t count, T* out);
+template <typename T>
+void add_into(const T* in, std::size_t count, T* out);
+template <typename T>
+void add_scaled_into(const T* in, T scale, std::size_t count, T* out);
+
+// out = exp(in - shift), 0 where it would leave the range of T.
+template <typename T>
+void exp_difference(const T* in, const T* shift, std::size_t count, T* out);
+
+// out = exp(in - shift); returns the sum.
+template <typename T>
+T exp_shifted(const T* in, T shift, std::size_t count, T* out);
+
+// out = log(in) + shift; returns the smallest `in`.
+template <typename T>
+T log_sum_with(const T* in, const T* shift, std::size_t count, T* out);
+
+// out = log(in); returns the smallest `in`.
+template <typename T>
+T log_each(const T* in, std::size_t count, T* out);
+
+template <typename T>
+T max_of(const T* in, std::size_t count);
+
+// out = in / out, and 0 where out is 0.
+template <typename T>
+void divide_into(const T* in, std::size_t count, T* out);
+
+// out *= in.
+template <typename T>
+void multiply_into(const T* in, std::size_t count, T* out);
+
+// out = (total - own) * exp(-log_row): how a gradient of log R becomes one of R.
+template <typename T>
+void pull_through_log(const T* total, const T* own, const T* log_row, std::size_t count, T* out);
+
+void adamw_row(const float* gradient, std::size_t count, float learning_rate, float decay,
+               float beta1, float beta2, float correction1, float correction2, float epsilon,
+               float* parameters, float* first, float* second);
+
+}  // namespace bridgemark::backend::cpu

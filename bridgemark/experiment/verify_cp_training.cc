@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/experiment/verify_kinds.h"
+#include "bridgemark/process/chain_tables.h"
+
+// The losses and gradients of DLightSB and DLightSB-M, in float64 as stored and in float32 relative
+// to the largest entry of the tensor.
+namespace bridgemark {
+
+namespace {
+
+constexpr double kDoubleTolerance = 1e-9;
+constexpr double kFloatTolerance = 1e-4;
+
+struct Shape {
+  std::size_t dim, num_categories, num_components, batch;
+};
+
+Shape read_shape(const GoldenFile& file, const char* states) {
+  const auto positive = [&](const char* key) {
+    return static_cast<std::size_t>(std::max(file.integer(key), 0));
+  };
+  if (file.tensors.shape(states).size() != 2) {
+    throw_file(file.path, "tensor '{}' must have two axes", states);
+  }
+  return {positive("dim"), positive("num_categories"), positive("num_components"),
+          file.tensors.shape(states)[0]};
+}
+
+States read_states(const GoldenFile& file, const char* name, const Shape& shape) {
+  file.tensors.expect_shape(name, std::vector{shape.batch, shape.dim});
+  States states(shape.batch, shape.dim, file.tensors.read_int32(name));
+  check_states(name, states, shape.dim, static_cast<int>(shape.num_categories));
+  return states;
+}
+
+template <typename T>
+backend::CpTensors<T> read_parameters(const GoldenFile& file, const Shape& shape) {
+  const auto [D, S, K, B] = shape;
+  file.tensors.expect_shape("log_beta", std::vector{K});
+  file.tensors.expect_shape("log_cores", std::vector{D, S, K});
+  backend::CpTensors<T> parameters(D, S, K);
+  const std::vector<double> beta = file.tensors.read_doubles("log_beta");
+  const std::vector<double> cores = file.tensors.read_doubles("log_cores");
+  std::transform(beta.begin(), beta.end(), parameters.log_beta.begin(),
+                 [](double value) { return static_cast<T>(value); });
+  std::transform(cores.begin(), cores.end(), parameters.log_cores.begin(),
+                 [](double value) { return static_cast<T>(value); });
+  return parameters;
+}
+
+// Adds a check of one tensor: absolute in float64, relative to its largest finite entry in float32.
+template <typename T, typename Values>
+void add_check(const GoldenFile& file, const std::string& name, const Values& computed,
+               Verification& result) {
+  const std::vector<double> expected = file.tensors.read_doubles(name);
+  const std::vector<double> values(computed.begin(), computed.end());
+  if (sizeof(T) == sizeof(double)) {
+    result.checks.push_back({name, max_error(values, expected), kDoubleTolerance});
+    return;
+  }
+  double largest = 0.0;
+  for (const double value : expected) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  const double error = max_error(values, expected);
+  result.checks.push_back(
+      {name + " (float32)", largest > 0.0 ? error / largest : error, kFloatTolerance});
+}
+
+template <typename T>
+void check_static(const Context& context, const GoldenFile& file, Verification& result) {
+  const Shape shape = read_shape(file, "x0");
+  const States x0 = read_states(file, "x0", shape), x1 = read_states(file, "x1", shape);
+  const auto parameters = read_parameters<T>(file, shape);
+  const auto tables = make_chain_tables<T>(context, file.chain());
+  backend::CpTensors<T> gradient(shape.dim, shape.num_categories, shape.num_components);
+  backend::CpWorkspace<T> workspace;
+  std::vector<double> log_c(shape.batch), log_v(shape.batch);
+  const double loss = backend::static_loss<T>(context, parameters, tables, x0, x1, gradient,
+                                              workspace, log_c, log_v);
+  add_check<T>(file, "log_c", log_c, result);
+  add_check<T>(file, "log_v", log_v, result);
+  add_check<T>(file, "loss", std::vector{loss}, result);
+  add_check<T>(file, "grad_log_beta", gradient.log_beta, result);
+  add_check<T>(file, "grad_log_cores", gradient.log_cores, result);
+}
+
+template <typename T>
+void check_matching(const Context& context, const GoldenFile& file, Verification& result) {
+  const Shape shape = read_shape(file, "x1");
+  const States x_n = read_states(file, "x_n", shape), x1 = read_states(file, "x1", shape);
+  file.tensors.expect_shape("n", std::vector{shape.batch});
+  const std::vector<std::int32_t> n = file.tensors.read_int32("n");
+  const ReferenceChain chain = file.chain();
+  for (const std::int32_t step : n) {
+    if (step < 0 || step >= chain.num_steps()) {
+      throw_file(file.path, "tensor 'n' must lie in 0..{}, got {}", chain.num_steps() - 1, step);
+    }
+  }
+  const auto parameters = read_parameters<T>(file, shape);
+  const auto tables = make_chain_tables<T>(context, chain);
+  backend::CpTensors<T> gradient(shape.dim, shape.num_categories, shape.num_components);
+  backend::CpWorkspace<T> workspace;
+  std::vector<double> log_model(shape.batch * shape.dim * shape.num_categories),
+      target(log_model.size());
+  for (const backend::MatchingLoss kind :
+       {backend::MatchingLoss::kKl, backend::MatchingLoss::kMse}) {
+    const std::string prefix = kind == backend::MatchingLoss::kKl ? "kl_" : "mse_";
+    const double loss = backend::matching_loss<T>(context, parameters, tables, kind, x_n, x1, n,
+                                                  gradient, workspace, log_model, target);
+    if (kind == backend::MatchingLoss::kKl) {
+      add_check<T>(file, "target", target, result);
+      add_check<T>(file, "log_model", log_model, result);
+    }
+    add_check<T>(file, prefix + "loss", std::vector{loss}, result);
+    add_check<T>(file, prefix + "grad_log_beta", gradient.log_beta, result);
+    add_check<T>(file, prefix + "grad_log_cores", gradient.log_cores, result);
+  }
+}
+
+}  // namespace
+
+Verification verify_dlightsb(const Context& context, const GoldenFile& file) {
+  Verification result;
+  check_static<double>(context, file, result);
+  check_static<float>(context, file, result);
+  return result;
+}
+
+Verification verify_dlightsbm(const Context& context, const GoldenFile& file) {
+  Verification result;
+  check_matching<double>(context, file, result);
+  check_matching<float>(context, file, result);
+  return result;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,30 @@
+#include "bridgemark/process/chain_tables.h"
+
+#include <cmath>
+
+namespace bridgemark {
+
+template <typename T>
+backend::ChainTables<T> make_chain_tables(const Context& context, const ReferenceChain& chain) {
+  backend::ChainTables<T> tables;
+  tables.num_categories = static_cast<std::size_t>(chain.num_categories());
+  tables.num_steps = chain.num_steps();
+  for (int n = 0; n <= chain.num_steps(); ++n) {
+    const Matrix<double>& log = chain.log_cumulative(context, n);
+    tables.log.insert(tables.log.end(), log.data(), log.data() + log.size());
+  }
+  tables.linear.reserve(tables.log.size());
+  for (const double value : tables.log) tables.linear.push_back(static_cast<T>(std::exp(value)));
+  if (const auto rank_one = chain.process().rank_one_power(chain.process().total_steps())) {
+    tables.identity = static_cast<T>(std::exp(rank_one->log_identity));
+    tables.uniform = static_cast<T>(std::exp(rank_one->log_uniform));
+  }
+  return tables;
+}
+
+template backend::ChainTables<float> make_chain_tables<float>(const Context&,
+                                                              const ReferenceChain&);
+template backend::ChainTables<double> make_chain_tables<double>(const Context&,
+                                                                const ReferenceChain&);
+
+}  // namespace bridgemark

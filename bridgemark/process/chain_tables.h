@@ -1,0 +1,13 @@
+#pragma once
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/process/reference_process.h"
+
+namespace bridgemark {
+
+// The powers of a chain as the training kernels want them.
+template <typename T>
+backend::ChainTables<T> make_chain_tables(const Context& context, const ReferenceChain& chain);
+
+}  // namespace bridgemark
