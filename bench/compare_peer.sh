@@ -2,15 +2,13 @@
 # Draws joint pairs with the published package and with ours, in turn, and compares.
 #   bench/compare_peer.sh [BUILD_DIR]       default: build
 # Environment: PEER_PYTHON  an interpreter with catsbench and safetensors; without it, one is set up
-#                           in BUILD_DIR/peer from PyPI
-#              ROUNDS       turns of each (default 3)
+#                           in BUILD_DIR/peer from PyPI (python3-venv, some GB)
+#              REPEATS      turns of each (default 5)
 # Exits 1 where a limit does not hold.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(cd "${1:-$root/build}" && pwd) || { echo "build first: make build" >&2; exit 2; }
-rounds=${ROUNDS:-3}
-threads=2
 presets=(d16-gaussian-0.02 d64-gaussian-0.02)
 work=$build/compare_peer
 
@@ -27,20 +25,16 @@ if [ -z "${PEER_PYTHON:-}" ] && ! [ -e "$build/peer/ready" ]; then
 fi
 
 mkdir -p "$work"
+rm -f "$work"/*.json
 folders=()
 for preset in "${presets[@]}"; do
   "$build/bridgemark" build "$preset" -o "$work/$preset" >/dev/null
   folders+=("$work/$preset")
 done
 
-rm -f "$work"/peer-*.json "$work"/ours-*.json
-for round in $(seq "$rounds"); do
-  echo "round $round of $rounds" >&2
-  "$python" "$root/bench/peer_sampling.py" "${folders[@]}" --threads "$threads" \
-    --json "$work/peer-$round.json" >&2
-  "$build/sampling_bench" --pair "${folders[@]}" --count 2000 20000 --threads "$threads" \
-    --repeats 51 --json "$work/ours-$round.json" >/dev/null ||
-    [ -e "$work/ours-$round.json" ] # a limit is judged below; a failed check writes no file
-done
-
-exec "$python" "$root/bench/compare_table.py" "$work"
+"$python" "$root/bench/peer_sampling.py" "${folders[@]}" --ours "$build/sampling_bench" \
+  --repeats "${REPEATS:-5}" --threads 2 --json "$work/peer.json" >&2
+# A limit is judged by the table; only a failed check leaves no file.
+"$build/sampling_bench" --pair "${folders[@]}" --count 20000 --threads 2 --repeats 51 \
+  --json "$work/ours.json" >/dev/null || [ -e "$work/ours.json" ]
+exec "$python" "$root/bench/compare_table.py" "$work/peer.json" "$work/ours.json"

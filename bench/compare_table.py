@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of compare_peer.sh from the JSON files of its rounds; exits 1 past a limit."""
+"""Prints the table of compare_peer.sh from the JSON files of its programs; exits 1 past a limit."""
 
 import json
 import os
@@ -12,43 +12,31 @@ MAX_DIM_RATIO = 5.0  # our time at D = 64 over that at D = 16, 20,000 pairs
 COUNT = 20000
 
 
-def read_rounds(folder, who):
-    """[{(dim, count): (pair, seconds)}], one for each round."""
-    rounds = []
-    for path in sorted(Path(folder).glob(f"{who}-*.json")):
-        cases = json.loads(path.read_text())["cases"]
-        rounds.append({(c["dim"], c["count"]): (c["pair"], c["median_seconds"]) for c in cases})
-    return rounds
-
-
-def middle(rounds, key):
-    return statistics.median(cases[key][1] for cases in rounds)
-
-
-def verdict(name, value, relation, limit, holds):
-    print(f"{name}: {value:.1f} ({relation} {limit:g}): {'ok' if holds else 'FAILED'}")
+def verdict(text, holds):
+    print(f"{text}: {'ok' if holds else 'FAILED'}")
     return holds
 
 
 def main():
-    peer, ours = read_rounds(sys.argv[1], "peer"), read_rounds(sys.argv[1], "ours")
-    print(f"{'pair':<20} {'n':>6} {'peer ms':>9} {'ours ms':>9} {'ratio':>7}   ratio by round")
+    peer, ours = (json.loads(Path(path).read_text()) for path in sys.argv[1:3])
+    print(f"{'pair':<20} {'n':>6} {'peer ms':>9} {'ours ms':>9} {'ratio':>7}   lowest, highest")
     ratios = {}
-    for key in sorted(ours[0]):
-        by_round = [p[key][1] / o[key][1] for p, o in zip(peer, ours)]
-        ratios[key] = statistics.median(by_round)
-        print(f"{ours[0][key][0]:<20} {key[1]:>6} {1e3 * middle(peer, key):>9.1f} "
-              f"{1e3 * middle(ours, key):>9.2f} {ratios[key]:>7.1f}   "
-              + " ".join(f"{ratio:.1f}" for ratio in by_round))
-    load = os.getloadavg()[0]
-    print(f"{os.cpu_count()} cores, load average of the last minute {load:.1f}; "
-          "times are medians, the ratio that of the middle round")
-    dims = statistics.median(o[64, COUNT][1] / o[16, COUNT][1] for o in ours)
+    for case in peer["cases"]:
+        turns = [p / o for p, o in zip(case["seconds"], case["ours_seconds"])]
+        ratios[case["dim"], case["count"]] = statistics.median(turns)
+        print(f"{case['pair']:<20} {case['count']:>6} "
+              f"{1e3 * statistics.median(case['seconds']):>9.1f} "
+              f"{1e3 * statistics.median(case['ours_seconds']):>9.2f} "
+              f"{statistics.median(turns):>7.1f}   {min(turns):.1f}, {max(turns):.1f}")
+    print(f"medians of {len(turns)} turns; ratio within a turn; catsbench {peer['catsbench']}, torch "
+          f"{peer['torch']}; {peer['threads']} threads, {os.cpu_count()} cores, load average "
+          f"{peer['load_average']:.1f}")
     speedup = ratios[16, COUNT]
+    dims = next(c["ratio"] for c in ours["dim_ratio"] if c["count"] == COUNT)
     holds = [
-        verdict(f"times faster at D = 16, n = {COUNT}", speedup, "at least", MIN_SPEEDUP,
+        verdict(f"D = 16, n = {COUNT}: {speedup:.1f} times faster (at least {MIN_SPEEDUP:g})",
                 speedup >= MIN_SPEEDUP),
-        verdict(f"our time D = 64 / D = 16, n = {COUNT}", dims, "at most", MAX_DIM_RATIO,
+        verdict(f"D = 64, n = {COUNT}: {dims:.2f} times our D = 16 (at most {MAX_DIM_RATIO:g})",
                 dims <= MAX_DIM_RATIO),
     ]
     sys.exit(0 if all(holds) else 1)

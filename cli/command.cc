@@ -1,12 +1,13 @@
 #include "cli/command.h"
 
 #include "bridgemark/backend/ops.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 
 namespace bridgemark::cli {
 
 Context CommonOptions::context() const {
-  Context context{parse_device(device), threads, make_progress_printer()};
+  Context context{parse_device(device), threads, make_progress_printer(), stop_requested};
   backend::require_device(context);
   return context;
 }

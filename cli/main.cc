@@ -5,12 +5,14 @@
 #include <new>
 #include <string>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "cli/command.h"
 
 namespace {
 
 constexpr int kBadInput = 2;
+constexpr int kInterrupted = 130;
 
 // Messages are one line whatever they quote.
 int fail(std::string message) {
@@ -47,6 +49,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
     return fail(fmt::format("{}; see bridgemark --help", error.what()));
+  } catch (const bridgemark::Interrupted& error) {
+    fail(error.what());
+    return kInterrupted;
   } catch (const std::bad_alloc&) {
     return fail("out of memory; lower -n, the number of categories or the dimension");
   } catch (const std::exception& error) {

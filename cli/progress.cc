@@ -28,7 +28,8 @@ ProgressFn make_progress_printer() {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto interval = terminal ? std::chrono::milliseconds(200) : std::chrono::seconds(10);
   auto state = std::make_shared<State>();
-  return [=](std::string_view what, std::uint64_t done, std::uint64_t total) {
+  return [=](std::string_view what, std::uint64_t done, std::uint64_t total,
+             std::string_view detail) {
     const Clock::time_point now = Clock::now();
     if (what != state->what || done < state->last_done) {
       state->what = what;
@@ -45,8 +46,9 @@ ProgressFn make_progress_printer() {
     if (state->printed != Clock::time_point::min() && now - state->printed < interval) return;
     state->printed = now;
     const double share = static_cast<double>(done) / static_cast<double>(total);
-    fmt::print(stderr, "{}{}: {} of {} ({:.0f} %), {:.0f} s left{}", terminal ? "\r\x1b[K" : "",
-               what, done, total, 100.0 * share, elapsed * (1.0 - share) / share,
+    fmt::print(stderr, "{}{}: {} of {} ({:.0f} %){}{}, {:.0f} s left{}",
+               terminal ? "\r\x1b[K" : "", what, done, total, 100.0 * share,
+               detail.empty() ? "" : ", ", detail, elapsed * (1.0 - share) / share,
                terminal ? "" : "\n");
     std::fflush(stderr);
     state->open_line = terminal;

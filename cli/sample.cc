@@ -140,7 +140,7 @@ class Sampler {
     const std::size_t chunk = chunk_rows(entries_per_row);
     for (std::size_t first = 0; first < total; first += chunk) {
       draw(first, std::min(chunk, total - first));
-      if (report_) report_("rows", std::min(total, first + chunk), total);
+      if (report_) report_("rows", std::min(total, first + chunk), total, {});
     }
   }
 

@@ -7,6 +7,7 @@
 #include "bridgemark/solver/run.h"
 #include "bridgemark/solver/solver.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 
 namespace bridgemark::cli {
 
@@ -23,6 +24,7 @@ struct Options {
 
 int run(const Options& options) {
   const Context context = options.common.context();
+  stop_on_signals();
   SolverOptions solver_options(find_solver(options.solver).options());
   for (const std::string& assignment : options.assignments) {
     solver_options.set_assignment(assignment);

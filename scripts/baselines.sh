@@ -68,21 +68,21 @@ reverse() {
   done
 }
 
+# Two widths of the components: the preset's, and the 2 that the published code has for every D.
 instances() {
-  local dim reference solver seed name
+  local dim reference solver seed sigma name
   for dim in 2 16 64; do
     for reference in "${references[@]}"; do
-      for seed in $(seq 1 10); do
-        name=d$dim-$reference-seed-$seed
-        rm -rf "$work/pair"
-        for solver in independent reference feature-wise; do
-          if grep -qsF "{\"pair\": \"$name\", \"solver\": \"$solver\"," "$out/instances.jsonl"; then
-            continue
-          fi
-          if [ ! -d "$work/pair" ]; then
-            "$program" build "d$dim-$reference" --seed "$seed" -o "$work/pair" >/dev/null 2>&1
-          fi
-          cell "$out/instances.jsonl" "$name" "$work/pair" "$solver" 1
+      for sigma in "$([ "$dim" = 64 ] && echo 2.5 || echo 1.5)" 2; do
+        for seed in $(seq 1 "$([ "$dim" = 64 ] && echo 3 || echo 10)"); do
+          name=d$dim-$reference-sigma-$sigma-seed-$seed
+          rm -rf "$work/pair"
+          "$program" build custom --dim "$dim" --reference "${reference%-*}" \
+            --gamma "${reference#*-}" --sigma "$sigma" --seed "$seed" --name "$name" \
+            -o "$work/pair" >/dev/null 2>&1
+          for solver in independent reference feature-wise; do
+            cell "$out/instances.jsonl" "$name" "$work/pair" "$solver" 1 --trajectories 200
+          done
         done
       done
     done

@@ -14,19 +14,25 @@ std::string_view device_name(Device device);
 Device parse_device(std::string_view name);
 
 // Called from the calling thread now and then with what is being done and how far it is.
-using ProgressFn =
-    std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+using ProgressFn = std::function<void(std::string_view what, std::uint64_t done,
+                                      std::uint64_t total, std::string_view detail)>;
+
+// Asked now and then by long work; true makes it stop at the next safe point.
+using StopFn = std::function<bool()>;
 
 // Where and how an operation runs. A result never depends on num_threads.
 struct Context {
   Device device = Device::kCpu;
   int num_threads = 0;       // 0: as many as the machine has
   ProgressFn progress = {};  // may be empty
+  StopFn stop = {};          // may be empty
 
   int threads() const;
-  void report(std::string_view what, std::uint64_t done, std::uint64_t total) const {
-    if (progress) progress(what, done, total);
+  void report(std::string_view what, std::uint64_t done, std::uint64_t total,
+              std::string_view detail = {}) const {
+    if (progress) progress(what, done, total, detail);
   }
+  bool should_stop() const { return stop && stop(); }
 };
 
 }  // namespace bridgemark

@@ -33,6 +33,12 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
+// The caller asked for long work to stop; what was done so far is kept.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 // Throws InvalidArgument with the tag of the area in brackets.
 template <typename... Args>
 [[noreturn]] void throw_invalid(std::string_view area, fmt::format_string<Args...> format,

@@ -38,11 +38,10 @@ struct Evaluation {
 // Scores a coupling against the truth of a pair: the protocol of the benchmark.
 //   shape_score, trend_score, trend_offdiagonal      test x1 against an answer to each test x0
 //   conditional_{shape,trend}_score, ..._offdiagonal 1000 draws of each for each conditional input
-//   exact_conditional_shape_score   against the truth's closed-form marginals; by the coupling's
-//   own
-//                                   marginals where it gives them, else by its 1000 draws
-//   forward_, reverse_trajectory_kl KL(truth || coupling) and KL(coupling || truth), num_steps
-//   steps joint_kl                        mean over the test set of log q*(x1|x0) - log q(x1|x0)
+//   exact_conditional_shape_score   against the truth's closed-form marginals: by the coupling's
+//                                   own marginals where it gives them, else by its 1000 draws
+//   forward_, reverse_trajectory_kl KL(truth || coupling), KL(coupling || truth), num_steps steps
+//   joint_kl                        mean over the test set of log q*(x1|x0) - log q(x1|x0)
 //   sb_perplexity                   exp of minus the mean of log q*(x1|x0) / D over the answers
 //   mean_marginal_entropy           of the answers, in nats
 //   c2st_auc, c2st_score            where asked for

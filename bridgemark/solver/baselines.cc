@@ -29,7 +29,7 @@ class OracleSolver : public Solver {
   std::vector<OptionSpec> options() const override { return {}; }
 
   Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions&,
-             std::uint64_t) const override {
+             std::uint64_t, const TrainingFiles&) const override {
     std::shared_ptr<const Coupling> truth = pair.truth(context);
     if (!truth) {
       throw_invalid("solver",
@@ -46,7 +46,7 @@ class OracleSolver : public Solver {
   std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
                                        const std::filesystem::path& path) const override {
     SafetensorsFile::load(path);
-    return fit(context, pair, SolverOptions({}), 0).coupling;
+    return fit(context, pair, SolverOptions({}), 0, {}).coupling;
   }
 };
 
@@ -74,7 +74,7 @@ class IndependentSolver : public Solver {
   std::vector<OptionSpec> options() const override { return {}; }
 
   Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&,
-             std::uint64_t) const override {
+             std::uint64_t, const TrainingFiles&) const override {
     return {std::make_shared<IndependentCoupling>(pair)};
   }
   void save(const Coupling&, const std::filesystem::path& path) const override {
@@ -94,7 +94,7 @@ class ReferenceSolver : public Solver {
   std::vector<OptionSpec> options() const override { return {}; }
 
   Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&,
-             std::uint64_t) const override {
+             std::uint64_t, const TrainingFiles&) const override {
     const auto S = static_cast<std::size_t>(pair.num_categories());
     return {std::make_shared<CpBridge>(pair.reference(),
                                        CpPotential({0.0}, Array3<double>(pair.dim(), S, 1, 0.0)))};

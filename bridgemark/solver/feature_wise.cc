@@ -45,7 +45,7 @@ class FeatureWiseSolver : public Solver {
   }
 
   Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
-             std::uint64_t seed) const override {
+             std::uint64_t seed, const TrainingFiles&) const override {
     const auto samples = static_cast<std::size_t>(options.integer("samples", 1, 1 << 28));
     const double pseudo_count = options.real("pseudo_count", 1e-12, 1e6);
     const int imf_steps = options.integer("imf_steps", 2, 1 << 20);

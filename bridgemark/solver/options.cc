@@ -1,5 +1,6 @@
 #include "bridgemark/solver/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -36,6 +37,10 @@ void SolverOptions::set(std::string_view key, std::string_view value) {
                 nearest_name(key, known), fmt::join(known, ", "));
 }
 
+void SolverOptions::set_default(std::string_view key, std::string_view value) {
+  if (text(key).empty()) set(key, value);
+}
+
 void SolverOptions::set_assignment(std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
@@ -60,6 +65,16 @@ double SolverOptions::real(std::string_view key, double low, double high) const 
                   text(key));
   }
   return value;
+}
+
+std::size_t SolverOptions::choice(std::string_view key,
+                                  std::span<const std::string_view> choices) const {
+  const auto found = std::find(choices.begin(), choices.end(), text(key));
+  if (found == choices.end()) {
+    throw_invalid("options", "{} must be one of {}, got '{}'", key, fmt::join(choices, ", "),
+                  text(key));
+  }
+  return static_cast<std::size_t>(found - choices.begin());
 }
 
 const std::string& SolverOptions::text(std::string_view key) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,12 +24,17 @@ class SolverOptions {
   // Throws InvalidArgument for an unknown key, with the nearest known one.
   void set(std::string_view key, std::string_view value);
 
+  // Sets a key that is still empty.
+  void set_default(std::string_view key, std::string_view value);
+
   // Parses "key=value".
   void set_assignment(std::string_view assignment);
 
   int integer(std::string_view key, int low, int high) const;
   double real(std::string_view key, double low, double high) const;  // inclusive
   const std::string& text(std::string_view key) const;
+  // The place of the value among the choices.
+  std::size_t choice(std::string_view key, std::span<const std::string_view> choices) const;
 
   const std::vector<OptionSpec>& specs() const { return specs_; }
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }

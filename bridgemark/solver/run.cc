@@ -23,12 +23,14 @@ namespace {
 
 constexpr char kConfig[] = "config.toml";
 constexpr char kModel[] = "model.safetensors";
+constexpr char kCheckpoint[] = "checkpoint.safetensors";
 constexpr char kLog[] = "log.jsonl";
 constexpr char kResult[] = "result.json";
 
 SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   SolverOptions options(solver.options());
   for (const auto& [key, value] : config.options) options.set(key, value);
+  solver.resolve(options);
   return options;
 }
 
@@ -143,7 +145,7 @@ void train_run(const Context& context, const RunConfig& request,
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted;
   try {
-    fitted = solver.fit(context, pair, options, config.seed);
+    fitted = solver.fit(context, pair, options, config.seed, {folder / kCheckpoint, folder / kLog});
   } catch (const InvalidArgument&) {  // what was asked for cannot be: leave no run behind
     std::error_code ignored;
     if (new_run) std::filesystem::remove(folder / kConfig, ignored);
@@ -153,9 +155,10 @@ void train_run(const Context& context, const RunConfig& request,
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   solver.save(*fitted.coupling, folder / kModel);
-  const nlohmann::json event = {
-      {"event", "fitted"}, {"seconds", seconds}, {"diagnostics", fitted.diagnostics}};
-  write_file_atomically(folder / kLog, event.dump() + "\n");
+  if (!std::filesystem::exists(folder / kLog)) {
+    const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
+    write_file_atomically(folder / kLog, event.dump() + "\n");
+  }
   save_json(folder / kResult, {{"solver", config.solver},
                                {"pair", identity_json(pair)},
                                {"seed", config.seed},

@@ -14,6 +14,7 @@
 // A run is one solver fitted to one pair, in a folder of its own:
 //   config.toml           what was asked for
 //   model.safetensors     the parameters
+//   checkpoint.safetensors  the whole training state, for trained solvers
 //   log.jsonl             one event a line
 //   result.json           how it went; its presence says that the run is complete
 namespace bridgemark {

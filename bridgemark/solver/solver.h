@@ -12,6 +12,7 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/solver/options.h"
+#include "bridgemark/solver/training_loop.h"
 
 namespace bridgemark {
 
@@ -31,8 +32,14 @@ class Solver {
   virtual std::string description() const = 0;
   virtual std::vector<OptionSpec> options() const = 0;
 
+  // Fills in what the options leave to others (a recipe's values), so that a run records every
+  // value it used.
+  virtual void resolve(SolverOptions&) const {}
+
+  // Trained solvers keep checkpoint and log in `files`, and go on from a checkpoint that is there.
   virtual Fitted fit(const Context& context, const BenchmarkPair& pair,
-                     const SolverOptions& options, std::uint64_t seed) const = 0;
+                     const SolverOptions& options, std::uint64_t seed,
+                     const TrainingFiles& files) const = 0;
 
   // The parameters of a coupling this solver made, and the coupling they belong to.
   virtual void save(const Coupling& coupling, const std::filesystem::path& path) const = 0;

@@ -104,8 +104,8 @@ TEST(EnumeratedCoupling, SamplesTheConditional) {
   const std::size_t rows = 30000;
   for (const std::size_t from : {0u, 1u, 8u}) {
     States drawn(rows, kDim);
-    coupling.sample({}, testing::repeat_row(states, from, rows),
-                    {from, DrawPurpose::kConditional}, 0, drawn);
+    coupling.sample({}, testing::repeat_row(states, from, rows), {from, DrawPurpose::kConditional},
+                    0, drawn);
     std::vector<std::size_t> counts(kStates, 0);
     for (std::size_t i = 0; i < rows; ++i) {
       ++counts[testing::state_index(drawn.row(i), kDim, kCategories)];

@@ -14,7 +14,6 @@
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/metric/sample_scores.h"
-#include "bridgemark/solver/solver.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/tolerance.h"
@@ -41,8 +40,7 @@ EvaluationOptions quick_options() {
 }
 
 std::shared_ptr<const Coupling> fit(const char* solver, const BenchmarkPair& pair) {
-  const Solver& found = find_solver(solver);
-  return found.fit({}, pair, SolverOptions(found.options()), 0).coupling;
+  return testing::fit_solver(solver, pair).coupling;
 }
 
 // A coupling stripped of everything but its draws.
@@ -86,9 +84,9 @@ TEST(Evaluation, OracleIsTheCeiling) {
   EXPECT_EQ(scores.mean("joint_kl"), 0.0);
   EXPECT_EQ(scores.standard_error("joint_kl"), 0.0);
   // The sampled scores stay below 1 by the noise of 600 and of 1000 draws alone.
-  for (const char* name : {"shape_score", "trend_score", "trend_offdiagonal",
-                           "conditional_shape_score", "conditional_trend_score",
-                           "conditional_trend_offdiagonal"}) {
+  for (const char* name :
+       {"shape_score", "trend_score", "trend_offdiagonal", "conditional_shape_score",
+        "conditional_trend_score", "conditional_trend_offdiagonal"}) {
     EXPECT_GT(scores.mean(name), 0.8) << name;
     EXPECT_LT(scores.mean(name), 1.0) << name;
   }
@@ -98,8 +96,8 @@ TEST(Evaluation, ReferenceMatchesEnumeration) {
   const BenchmarkPair pair = pair_with_test_set(small_spec(), 20000);
   const CpBridge reference(
       pair.reference(),
-      CpPotential({0.0}, Array3<double>(2, static_cast<std::size_t>(pair.num_categories()), 1,
-                                        0.0)));
+      CpPotential({0.0},
+                  Array3<double>(2, static_cast<std::size_t>(pair.num_categories()), 1, 0.0)));
   const DenseOracle truth = testing::dense_oracle(pair.bridge()),
                     other = testing::dense_oracle(reference);
   const Wide q = truth.conditional(), r = other.conditional();
@@ -156,11 +154,12 @@ TEST(Evaluation, PerplexityAndEntropyAreThoseOfTheAnswers) {
   const Wide q = dense.conditional();
   double log_q = 0.0;
   for (std::size_t i = 0; i < kRows; ++i) {
-    log_q += static_cast<double>(std::log(q(state_index(test.x0.row(i), 2, pair.num_categories()),
-                                            state_index(answers.row(i), 2, pair.num_categories()))));
+    log_q +=
+        static_cast<double>(std::log(q(state_index(test.x0.row(i), 2, pair.num_categories()),
+                                       state_index(answers.row(i), 2, pair.num_categories()))));
   }
-  EXPECT_TRUE(is_near(scores.mean("sb_perplexity"), std::exp(-log_q / kRows / 2.0),
-                      Tolerance{1e-10, 0.0}));
+  EXPECT_TRUE(
+      is_near(scores.mean("sb_perplexity"), std::exp(-log_q / kRows / 2.0), Tolerance{1e-10, 0.0}));
   EXPECT_EQ(scores.mean("mean_marginal_entropy"),
             mean_marginal_entropy(answers, pair.num_categories()));
 }
@@ -261,9 +260,9 @@ TEST(Evaluation, ReversedPairs) {
   const BenchmarkPair large = pair_with_test_set(spec, kRows);
   const Evaluation blind = evaluate({}, large, *fit("independent", large), quick_options());
   EXPECT_GT(blind.mean("shape_score"), 0.9);
-  for (const char* name : {"conditional_shape_score", "exact_conditional_shape_score",
-                           "conditional_trend_score", "joint_kl", "sb_perplexity",
-                           "forward_trajectory_kl", "reverse_trajectory_kl"}) {
+  for (const char* name :
+       {"conditional_shape_score", "exact_conditional_shape_score", "conditional_trend_score",
+        "joint_kl", "sb_perplexity", "forward_trajectory_kl", "reverse_trajectory_kl"}) {
     EXPECT_TRUE(std::isnan(blind.mean(name))) << name;
   }
 }

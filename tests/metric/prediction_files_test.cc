@@ -13,7 +13,6 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/solver/solver.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -32,8 +31,7 @@ constexpr std::uint64_t kSeed = 8;
 class PredictionFilesTest : public ::testing::Test {
  protected:
   PredictionFilesTest() : pair_(testing::pair_with_test_set(testing::small_spec(), kRows)) {
-    const Solver& solver = find_solver("reference");
-    coupling_ = solver.fit({}, pair_, SolverOptions(solver.options()), 0).coupling;
+    coupling_ = testing::fit_solver("reference", pair_).coupling;
     const PairedStates test = pair_.test_set({});
     answers_ = States(kRows, 2);
     coupling_->sample({}, test.x0, {kSeed, DrawPurpose::kPrediction}, 0, answers_);
@@ -125,8 +123,8 @@ TEST_F(PredictionFilesTest, OnlyAnswerTheProtocol) {
 
 TEST_F(PredictionFilesTest, WrongCount) {
   save_npy(answers_path(), {kRows - 1, 2}, values(answers_).first((kRows - 1) * 2));
-  EXPECT_THAT(error(), AllOf(HasSubstr("pred_x1.npy"), HasSubstr("[300, 2]"),
-                             HasSubstr("[299, 2]")));
+  EXPECT_THAT(error(),
+              AllOf(HasSubstr("pred_x1.npy"), HasSubstr("[300, 2]"), HasSubstr("[299, 2]")));
 }
 
 TEST_F(PredictionFilesTest, WrongConditionalCount) {

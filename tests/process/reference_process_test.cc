@@ -170,6 +170,28 @@ TEST(ReferenceChain, GroupsElementarySteps) {
   }
 }
 
+// Detailed balance: pi(x) P(x,y) = pi(y) R(y,x) under the stationary law pi. Two equal rows are
+// equal in every power, long before the power has reached its limit.
+TEST(ReferenceProcess, TimeReversalKeepsTheStationaryFlow) {
+  for (const bool equal_rows : {false, true}) {
+    Matrix<double> step = testing::random_stochastic(4, equal_rows ? 0.0 : 0.95, 13);
+    for (std::size_t y = 0; equal_rows && y < 4; ++y) step(3, y) = step(0, y);
+    const Wide stationary = testing::power(testing::widen(step), 1500);
+    const ReferenceProcess reversed = ReferenceProcess::from_matrix(step).time_reversed();
+    const Matrix<double>& log = reversed.log_power(kContext, 1);
+    EXPECT_EQ(reversed.total_steps(), kDefaultTotalSteps);
+    for (std::size_t x = 0; x < 4; ++x) {
+      for (std::size_t y = 0; y < 4; ++y) {
+        const long double flow = stationary(0, x) * step(x, y) / stationary(0, y);
+        EXPECT_TRUE(is_near(log(y, x), static_cast<double>(std::log(flow)), {1e-11, 1e-11}))
+            << "equal rows: " << equal_rows;
+      }
+    }
+  }
+  const ReferenceProcess uniform = ReferenceProcess::uniform(3, 0.1);
+  EXPECT_EQ(uniform.time_reversed().log_power(kContext, 5), uniform.log_power(kContext, 5));
+}
+
 TEST(ReferenceProcess, CopiesAndThreadsShareThePowers) {
   const ReferenceProcess process = ReferenceProcess::gaussian(20, 0.1);
   const ReferenceProcess copy = process;

@@ -21,27 +21,16 @@
 namespace bridgemark {
 namespace {
 
+using testing::dense_joint;
+using testing::fit_solver;
 using ::testing::HasSubstr;
-using testing::DenseOracle;
 using testing::is_near;
+using testing::joint_kl;
+using testing::nonsymmetric_spec;
 using testing::small_spec;
 using testing::state_index;
 using testing::Tolerance;
 using testing::Wide;
-
-Fitted fit(const char* solver, const BenchmarkPair& pair) {
-  const Solver& found = find_solver(solver);
-  return found.fit({}, pair, SolverOptions(found.options()), 0);
-}
-
-PairSpec nonsymmetric_spec() {
-  PairSpec spec = small_spec();
-  spec.name = "nonsymmetric";
-  spec.num_categories = 5;
-  spec.reference = ReferenceKind::kMatrix;
-  spec.reference_matrix = testing::random_stochastic(5, 0.9, 21);
-  return spec;
-}
 
 std::vector<std::size_t> count_states(const States& states, int num_categories, std::size_t cells) {
   std::vector<std::size_t> counts(cells, 0);
@@ -49,17 +38,6 @@ std::vector<std::size_t> count_states(const States& states, int num_categories, 
     ++counts[state_index(states.row(i), states.cols(), num_categories)];
   }
   return counts;
-}
-
-// p0(x0) q*(x1|x0) over all states, by the dense oracle.
-Wide dense_joint(const BenchmarkPair& pair) {
-  const DenseOracle oracle = testing::dense_oracle(pair.bridge());
-  Wide joint = oracle.conditional();
-  const std::vector<double> p0 = testing::source_probabilities(pair, oracle.states());
-  for (std::size_t i = 0; i < joint.rows(); ++i) {
-    for (std::size_t j = 0; j < joint.cols(); ++j) joint(i, j) *= p0[i];
-  }
-  return joint;
 }
 
 std::vector<double> column_sums(const Wide& joint) {
@@ -85,7 +63,7 @@ TEST(Solvers, AreFoundByNameAndSuggested) {
 
 TEST(Independent, FollowsP1WhateverX0Is) {
   const BenchmarkPair pair = build_pair(small_spec());
-  const std::shared_ptr<const Coupling> coupling = fit("independent", pair).coupling;
+  const std::shared_ptr<const Coupling> coupling = fit_solver("independent", pair).coupling;
   const std::size_t rows = 40000;
   const DrawKey key{4, DrawPurpose::kPrediction};
   States from_corner(rows, 2), from_source(rows, 2);
@@ -110,10 +88,9 @@ TEST(Independent, OfAReversedPairFollowsP0) {
   spec.reverse = true;
   const BenchmarkPair pair = build_pair(spec);
   States drawn(40000, 2);
-  fit("independent", pair).coupling->sample({}, States(40000, 2, 0),
-                                            {1, DrawPurpose::kPrediction}, 0, drawn);
-  const std::vector<double> p0 =
-      testing::source_probabilities(pair, testing::all_states(2, 6));
+  fit_solver("independent", pair)
+      .coupling->sample({}, States(40000, 2, 0), {1, DrawPurpose::kPrediction}, 0, drawn);
+  const std::vector<double> p0 = testing::source_probabilities(pair, testing::all_states(2, 6));
   EXPECT_TRUE(testing::fits(count_states(drawn, 6, p0.size()), p0));
 }
 
@@ -122,7 +99,7 @@ TEST(Reference, IsTheReferenceProcess) {
     SCOPED_TRACE(spec.name);
     const BenchmarkPair pair = build_pair(spec);
     const int S = pair.num_categories();
-    const std::shared_ptr<const Coupling> coupling = fit("reference", pair).coupling;
+    const std::shared_ptr<const Coupling> coupling = fit_solver("reference", pair).coupling;
     const Wide q = testing::power(testing::elementary_step(pair.bridge().process()),
                                   pair.bridge().process().total_steps());
     const States states = testing::all_states(2, S);
@@ -139,8 +116,8 @@ TEST(Reference, IsTheReferenceProcess) {
     }
     const std::size_t start = 7, rows = 40000;
     States drawn(rows, 2);
-    coupling->sample({}, testing::repeat_row(states, start, rows),
-                     {2, DrawPurpose::kPrediction}, 0, drawn);
+    coupling->sample({}, testing::repeat_row(states, start, rows), {2, DrawPurpose::kPrediction}, 0,
+                     drawn);
     const Wide lifted = testing::lift(q, states);
     std::vector<double> law(states.rows());
     for (std::size_t j = 0; j < law.size(); ++j) law[j] = static_cast<double>(lifted(start, j));
@@ -149,86 +126,6 @@ TEST(Reference, IsTheReferenceProcess) {
     EXPECT_TRUE(coupling->has_transitions(16));
     EXPECT_FALSE(coupling->has_transitions(3));
   }
-}
-
-// KL between the truth and a coupling over all states, weighed by x0's law.
-double joint_kl(const BenchmarkPair& pair, const Coupling& coupling) {
-  const Wide joint = dense_joint(pair);  // [forward x0, forward x1]
-  const testing::StatePairs pairs =
-      testing::all_pairs(testing::all_states(pair.dim(), pair.num_categories()));
-  const std::size_t M = joint.rows();
-  std::vector<double> log_q(M * M);
-  coupling.log_conditional({}, pairs.from, pairs.to, log_q);
-  long double kl = 0.0L;
-  for (std::size_t i = 0; i < M; ++i) {
-    long double row = 0.0L;
-    const auto entry = [&](std::size_t j) { return pair.reverse() ? joint(j, i) : joint(i, j); };
-    for (std::size_t j = 0; j < M; ++j) row += entry(j);
-    for (std::size_t j = 0; j < M; ++j) {
-      if (entry(j) > 0.0L) kl += entry(j) * (std::log(entry(j) / row) - log_q[i * M + j]);
-    }
-  }
-  return static_cast<double>(kl);
-}
-
-TEST(FeatureWise, IsExactForAPairThatFactorises) {
-  for (PairSpec spec : {small_spec(), nonsymmetric_spec()}) {
-    for (const bool reverse : {false, true}) {
-      SCOPED_TRACE(spec.name + (reverse ? " reversed" : ""));
-      spec.num_components = 1;
-      spec.reverse = reverse;
-      const BenchmarkPair pair = build_pair(spec);
-      const Fitted fitted = fit("feature-wise", pair);
-      EXPECT_TRUE(fitted.diagnostics.at("converged").get<bool>());
-      EXPECT_LT(fitted.diagnostics.at("largest_change").get<double>(), 1e-10);
-      EXPECT_LT(fitted.diagnostics.at("largest_error_against_exact").get<double>(), 1e-7);
-      EXPECT_GT(fitted.diagnostics.at("iterations").get<int>(), 1);
-      const double kl = joint_kl(pair, *fitted.coupling);
-      // Two estimated marginals of 6 categories a coordinate from 100,000 draws: about
-      // 2 coordinates * 2 * 5 / (2 * 100,000) = 1e-4 in the mean.
-      EXPECT_GT(kl, 0.0);
-      EXPECT_LT(kl, 5e-4);
-    }
-  }
-}
-
-TEST(FeatureWise, IsWrongForAPairThatDoesNot) {
-  const BenchmarkPair pair = build_pair(small_spec());
-  const Fitted fitted = fit("feature-wise", pair);
-  EXPECT_GT(joint_kl(pair, *fitted.coupling), 0.05);
-  EXPECT_LT(joint_kl(pair, *fitted.coupling), joint_kl(pair, *fit("reference", pair).coupling));
-  EXPECT_TRUE(fitted.coupling->has_marginals());
-  EXPECT_TRUE(fitted.coupling->has_transitions(16));
-}
-
-TEST(FeatureWise, SaysWhenItHasNotConverged) {
-  const Solver& solver = find_solver("feature-wise");
-  const BenchmarkPair pair = build_pair(small_spec());
-  SolverOptions options(solver.options());
-  options.set("max_iterations", "3");
-  options.set("samples", "5000");
-  const Fitted fitted = solver.fit({}, pair, options, 0);
-  EXPECT_FALSE(fitted.diagnostics.at("converged").get<bool>());
-  EXPECT_EQ(fitted.diagnostics.at("iterations").get<int>(), 3);
-  EXPECT_GT(fitted.diagnostics.at("largest_error_against_exact").get<double>(), 1e-4);
-  options.set("imf_steps", "1");
-  EXPECT_THROW(solver.fit({}, pair, options, 0), InvalidArgument);
-  options.set("imf_steps", "3");
-  EXPECT_THROW(solver.fit({}, pair, options, 0), InvalidArgument);
-}
-
-TEST(FeatureWise, DoesNotDependOnThreads) {
-  const Solver& solver = find_solver("feature-wise");
-  const BenchmarkPair pair = build_pair(small_spec());
-  SolverOptions options(solver.options());
-  options.set("samples", "5000");
-  const auto cores = [&](int threads, std::uint64_t seed) {
-    const Fitted fitted = solver.fit(testing::with_threads(threads), pair, options, seed);
-    return dynamic_cast<const CpBridge&>(*fitted.coupling).potential().log_cores();
-  };
-  EXPECT_EQ(cores(1, 0), cores(2, 0));
-  EXPECT_EQ(cores(1, 0), cores(5, 0));
-  EXPECT_NE(cores(1, 0), cores(1, 1));
 }
 
 TEST(Oracle, OfAReversedPairIsBayes) {
@@ -242,12 +139,12 @@ TEST(Oracle, OfAReversedPairIsBayes) {
         testing::all_pairs(testing::all_states(2, pair.num_categories()));
     const std::size_t M = joint.rows();
     std::vector<double> log_q(M * M);
-    const std::shared_ptr<const Coupling> oracle = fit("oracle", pair).coupling;
+    const std::shared_ptr<const Coupling> oracle = fit_solver("oracle", pair).coupling;
     oracle->log_conditional({}, pairs.from, pairs.to, log_q);
     for (std::size_t to = 0; to < M; ++to) {
       for (std::size_t from = 0; from < M; ++from) {
-        const auto expected =
-            static_cast<double>(std::log(joint(from, to)) - std::log(static_cast<long double>(p1[to])));
+        const auto expected = static_cast<double>(std::log(joint(from, to)) -
+                                                  std::log(static_cast<long double>(p1[to])));
         ASSERT_TRUE(is_near(log_q[to * M + from], expected, Tolerance{1e-11, 1e-11}));
       }
     }
@@ -261,11 +158,11 @@ TEST(Oracle, NeedsATruth) {
   spec.dim = 5;
   spec.reverse = true;
   try {
-    fit("oracle", build_pair(spec));
+    fit_solver("oracle", build_pair(spec));
     FAIL() << "expected InvalidArgument";
   } catch (const InvalidArgument& error) {
-    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("oracle"), HasSubstr("4096"),
-                                               HasSubstr("too-large")));
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(HasSubstr("oracle"), HasSubstr("4096"), HasSubstr("too-large")));
   }
 }
 
@@ -287,14 +184,16 @@ TEST(TimeReversal, DetailedBalanceWithTheStationaryLaw) {
       }
     }
     EXPECT_GT(largest_asymmetry, 1e-4);
-    const Matrix<double>& twice = process.time_reversed().time_reversed().log_power({}, 1);
+    const ReferenceProcess twice_reversed = process.time_reversed().time_reversed();
+    const Matrix<double>& twice = twice_reversed.log_power({}, 1);
     const Matrix<double>& once = process.log_power({}, 1);
     for (std::size_t i = 0; i < once.size(); ++i) {
       EXPECT_NEAR(twice.data()[i], once.data()[i], 1e-11);
     }
   }
   const auto gaussian = ReferenceProcess::gaussian(6, 0.2, 8);
-  EXPECT_EQ(gaussian.time_reversed().log_power({}, 1), gaussian.log_power({}, 1));
+  const ReferenceProcess gaussian_reversed = gaussian.time_reversed();
+  EXPECT_EQ(gaussian_reversed.log_power({}, 1), gaussian.log_power({}, 1));
 }
 
 // q*(x0|x1) is a bridge over the reversed reference with potential p0(x0) / (c(x0) pi(x0)): written

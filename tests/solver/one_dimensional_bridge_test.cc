@@ -24,8 +24,7 @@ std::vector<Case> cases() {
           {"uniform, S 50, gamma 0.005", ReferenceProcess::uniform(50, 0.005)},
           {"gaussian", ReferenceProcess::gaussian(9, 0.15)},
           {"gaussian, S 20", ReferenceProcess::gaussian(20, 0.08)},
-          {"nonsymmetric",
-           ReferenceProcess::from_matrix(testing::random_stochastic(6, 0.98, 11))}};
+          {"nonsymmetric", ReferenceProcess::from_matrix(testing::random_stochastic(6, 0.98, 11))}};
 }
 
 std::vector<double> random_log_pmf(std::size_t S, std::uint64_t seed) {
@@ -62,8 +61,7 @@ double largest_minor(const Matrix<double>& log_joint, const Matrix<double>& log_
   const auto ratio = [&](std::size_t x, std::size_t y) { return log_joint(x, y) - log_q(x, y); };
   for (std::size_t x = 1; x < log_joint.rows(); ++x) {
     for (std::size_t y = 1; y < log_joint.cols(); ++y) {
-      largest = std::max(largest,
-                         std::abs(ratio(x, y) - ratio(x, 0) - ratio(0, y) + ratio(0, 0)));
+      largest = std::max(largest, std::abs(ratio(x, y) - ratio(x, 0) - ratio(0, y) + ratio(0, 0)));
     }
   }
   return largest;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bridgemark/pair/benchmark_pair.h"
+
+namespace bridgemark {
+
+// Endless unpaired rows of both ends: drawn from the pair, or with replacement from fixed data sets.
+// Row i of a seed is the same whatever the batches.
+class TrainingData {
+ public:
+  // Empty paths draw from the pair; else integer .npy files [n,D] of states.
+  TrainingData(const BenchmarkPair& pair, const std::string& x0_file, const std::string& x1_file,
+               std::uint64_t seed);
+
+  States x0(const Context& context, std::size_t count, std::uint64_t first_index) const;
+  States x1(const Context& context, std::size_t count, std::uint64_t first_index) const;
+
+ private:
+  BenchmarkPair pair_;
+  std::optional<SourceDistribution> x0_set_;
+  std::optional<SourceDistribution> x1_set_;
+  std::uint64_t seed_;
+};
+
+}  // namespace bridgemark

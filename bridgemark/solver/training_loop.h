@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/io/safetensors.h"
+
+namespace bridgemark {
+
+// What a trained solver hands to the loop: one update at a time, and its whole state. An update is a
+// function of the state and its number alone, so a run that was stopped and resumed ends in the same
+// parameters as one that was not.
+class Trainable {
+ public:
+  virtual ~Trainable() = default;
+
+  // Update number `step`, counted from 1; returns the loss before it.
+  virtual double update(const Context& context, std::int64_t step) = 0;
+
+  // The state as tensors; what is added must stay alive until the file is written.
+  virtual void save_state(SafetensorsWriter& writer) const = 0;
+  virtual void load_state(const SafetensorsFile& file) = 0;
+};
+
+// Where a run keeps its checkpoint and log; empty paths keep none.
+struct TrainingFiles {
+  std::filesystem::path checkpoint;
+  std::filesystem::path log;
+};
+
+struct TrainingPlan {
+  std::string name;  // shown beside the progress
+  std::int64_t updates = 0;
+  double checkpoint_seconds = 30.0;
+  std::int64_t log_every = 100;
+};
+
+struct TrainingSummary {
+  std::int64_t updates = 0;
+  std::int64_t resumed_from = 0;
+  double last_loss = 0.0;  // mean over the last log interval
+  double seconds = 0.0;    // of training, over all its parts
+};
+
+// Runs the updates that are left. Writes a checkpoint every checkpoint_seconds, at the end, and when
+// the context says stop: then it throws Interrupted. A loss that is not finite throws Error and
+// leaves the last checkpoint as it was.
+TrainingSummary run_training(const Context& context, const TrainingPlan& plan,
+                             const TrainingFiles& files, Trainable& model);
+
+}  // namespace bridgemark

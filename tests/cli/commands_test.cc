@@ -1,0 +1,218 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bridgemark/io/npy.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "tests/cli/run_program.h"
+
+// What each command does when all is well.
+namespace bridgemark {
+namespace {
+
+using nlohmann::json;
+using testing::contains;
+using testing::expect_success;
+using testing::run_program;
+using testing::slurp;
+using testing::TempDir;
+using Shape = std::vector<std::size_t>;
+
+const Context kContext{};
+const std::string kPair = "d2-uniform-0.01";
+
+class CommandLine : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (temp_.path() / name).string(); }
+
+  // Runs `sample` into a file and returns the array.
+  NpyArray sample(std::vector<std::string> arguments, const std::string& name = "out.npy") {
+    arguments.insert(arguments.begin(), "sample");
+    arguments.insert(arguments.end(), {"-o", path(name)});
+    expect_success(arguments);
+    return load_npy(path(name));
+  }
+
+  void save(const std::string& name, const States& states) const {
+    save_npy(path(name), Shape{states.rows(), states.cols()},
+             std::span<const std::int32_t>(states.data(), states.size()));
+  }
+
+  TempDir temp_;
+};
+
+TEST_F(CommandLine, HelpShowsAnExample) {
+  for (const char* command : {"list", "build", "sample", "kit", "verify"}) {
+    const std::string out = expect_success({command, "--help"});
+    contains(out, "Example");
+    contains(out, std::string("bridgemark ") + command);
+    contains(expect_success({"--help"}), command);
+  }
+  contains(expect_success({"--version"}), "bridgemark ");
+}
+
+TEST_F(CommandLine, ListNamesThePresets) {
+  const std::string table = expect_success({"list"});
+  const json pairs = json::parse(expect_success({"list", "--json"}))["pairs"];
+  ASSERT_EQ(pairs.size(), preset_specs().size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const PairSpec& spec = preset_specs()[i];
+    contains(table, spec.name);
+    EXPECT_EQ(pairs[i]["name"], spec.name);
+    EXPECT_EQ(pairs[i]["dim"], spec.dim);
+    EXPECT_EQ(pairs[i]["gamma"], spec.gamma);
+    EXPECT_EQ(pairs[i]["seed"], spec.seed);
+  }
+}
+
+TEST_F(CommandLine, SampleShapes) {
+  const States given(3, 2, {0, 49, 25, 25, 10, 3});
+  save("given.npy", given);
+  EXPECT_EQ(sample({kPair, "--what", "x0", "-n", "70"}).shape, (Shape{70, 2}));
+  EXPECT_EQ(sample({kPair, "--what", "x1", "-n", "70"}).shape, (Shape{70, 2}));
+  EXPECT_EQ(sample({kPair, "--what", "joint", "-n", "70"}).shape, (Shape{70, 2, 2}));
+  EXPECT_EQ(sample({kPair, "--what", "conditional", "-n", "5", "--given", path("given.npy")}).shape,
+            (Shape{3, 5, 2}));
+  EXPECT_EQ(sample({kPair, "--what", "trajectory", "-n", "4", "--num-steps", "8"}).shape,
+            (Shape{4, 9, 2}));
+  for (const char* through : {"markov", "pinned"}) {
+    const NpyArray paths = sample({kPair, "--what", "trajectory", "--given", path("given.npy"),
+                                   "--num-steps", "64", "--through", through});
+    EXPECT_EQ(paths.shape, (Shape{3, 65, 2}));
+    EXPECT_EQ(paths.dtype, DType::kI32);
+    const std::vector<std::int32_t> values = paths.to_int32();
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t d = 0; d < 2; ++d) EXPECT_EQ(values[i * 65 * 2 + d], given(i, d));
+    }
+  }
+}
+
+// The program writes what the library draws under the same seed.
+TEST_F(CommandLine, SampleIsTheLibrarysDraw) {
+  const BenchmarkPair pair = load_pair(kPair);
+  const auto values = [](const States& states) {
+    return std::vector<std::int32_t>(states.data(), states.data() + states.size());
+  };
+  EXPECT_EQ(sample({kPair, "--what", "x0", "-n", "300", "--seed", "9"}).to_int32(),
+            values(pair.sample_x0(kContext, 300, 9)));
+  EXPECT_EQ(sample({kPair, "--what", "x1", "-n", "300", "--seed", "9"}).to_int32(),
+            values(pair.sample_x1(kContext, 300, 9)));
+  const std::vector<std::int32_t> joint =
+      sample({kPair, "--what", "joint", "-n", "300", "--seed", "9"}).to_int32();
+  const PairedStates expected = pair.sample_joint(kContext, 300, 9);
+  for (std::size_t i = 0; i < 300; ++i) {
+    for (std::size_t d = 0; d < 2; ++d) {
+      EXPECT_EQ(joint[4 * i + d], expected.x0(i, d));
+      EXPECT_EQ(joint[4 * i + 2 + d], expected.x1(i, d));
+    }
+  }
+  EXPECT_NE(sample({kPair, "--what", "x0", "-n", "300", "--seed", "10"}).to_int32(),
+            values(pair.sample_x0(kContext, 300, 9)));
+}
+
+TEST_F(CommandLine, SameBytesForAnyNumberOfThreads) {
+  save("given.npy", States(40, 2, 7));
+  const std::vector<std::vector<std::string>> runs = {
+      {kPair, "--what", "joint", "-n", "3000"},
+      {kPair, "--what", "x1", "-n", "3000"},
+      {kPair, "--what", "conditional", "-n", "50", "--given", path("given.npy")},
+      {kPair, "--what", "trajectory", "-n", "600", "--num-steps", "4"},
+      {kPair, "--what", "trajectory", "-n", "600", "--num-steps", "4", "--through", "pinned"}};
+  for (std::vector<std::string> arguments : runs) {
+    arguments.insert(arguments.end(), {"--seed", "3", "--threads", "1"});
+    sample(arguments, "one.npy");
+    arguments.back() = "2";
+    sample(arguments, "two.npy");
+    EXPECT_EQ(slurp(path("one.npy")), slurp(path("two.npy"))) << arguments[2];
+  }
+}
+
+TEST_F(CommandLine, BuildWritesAPairThatLoads) {
+  contains(expect_success({"build", kPair, "-o", path("pair")}), "D = 2, S = 50, K = 4");
+  const BenchmarkPair built = load_pair(path("pair")), preset = load_pair(kPair);
+  EXPECT_EQ(built.bridge().potential().log_cores(), preset.bridge().potential().log_cores());
+  EXPECT_EQ(built.test_set(kContext).x1, preset.test_set(kContext).x1);
+  // A folder is a PAIR like any other.
+  sample({path("pair"), "--what", "joint", "-n", "200"}, "a.npy");
+  sample({kPair, "--what", "joint", "-n", "200"}, "b.npy");
+  EXPECT_EQ(slurp(path("a.npy")), slurp(path("b.npy")));
+  expect_success({"build", path("pair"), "-o", path("again")});
+  EXPECT_EQ(slurp(path("again") + "/model.safetensors"), slurp(path("pair") + "/model.safetensors"));
+
+  expect_success({"build", kPair, "--seed", "5", "-o", path("sibling")});
+  EXPECT_EQ(load_pair(path("sibling")).identity().seed, 5u);
+  EXPECT_NE(load_pair(path("sibling")).bridge().potential().log_cores(),
+            preset.bridge().potential().log_cores());
+  expect_success({"build", kPair, "--reverse", "-o", path("reverse")});
+  EXPECT_TRUE(load_pair(path("reverse")).reverse());
+}
+
+TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
+  expect_success({"build", "custom", "--dim", "3", "--categories", "8", "--components", "2",
+                  "--reference", "uniform", "--gamma", "0.2", "--steps", "12", "--sigma", "0.7",
+                  "--radius", "3", "--seed", "4", "--name", "mine", "-o", path("a")});
+  const BenchmarkPair numbers = load_pair(path("a"));
+  EXPECT_EQ(numbers.identity().name, "mine");
+  EXPECT_EQ(numbers.identity().radius, 3.0);
+  EXPECT_EQ(numbers.dim(), 3u);
+  EXPECT_EQ(numbers.num_categories(), 8);
+  EXPECT_EQ(numbers.bridge().potential().num_components(), 2u);
+  EXPECT_EQ(numbers.bridge().process().total_steps(), 12);
+  EXPECT_EQ(numbers.bridge().process().gamma(), 0.2);
+
+  // A matrix decides S, a source of states decides D.
+  const std::vector<double> matrix{0.9, 0.05, 0.05, 0.2, 0.7, 0.1, 0.3, 0.3, 0.4};
+  save_npy(path("q.npy"), Shape{3, 3}, std::span<const double>(matrix));
+  const States data(2, 4, {0, 1, 2, 0, 2, 2, 1, 1});
+  save("data.npy", data);
+  expect_success({"build", "custom", "--reference", path("q.npy"), "--source", path("data.npy"),
+                  "-o", path("b")});
+  const BenchmarkPair files = load_pair(path("b"));
+  EXPECT_EQ(files.num_categories(), 3);
+  EXPECT_EQ(files.dim(), 4u);
+  EXPECT_EQ(files.source().states(), data);
+  EXPECT_NEAR(std::exp(files.bridge().process().log_power(kContext, 1)(1, 0)), 0.2, 1e-12);
+
+  const std::vector<double> pmf{0.5, 0.25, 0.25, 0.0, 0.5, 0.5};
+  save_npy(path("p.npy"), Shape{2, 3}, std::span<const double>(pmf));
+  expect_success({"build", "custom", "--categories", "3", "--source", path("p.npy"), "-o",
+                  path("c")});
+  EXPECT_EQ(load_pair(path("c")).source().kind(), SourceKind::kProduct);
+}
+
+TEST_F(CommandLine, KitHoldsTheTestInputs) {
+  expect_success({"kit", kPair, "-o", path("kit")});
+  const BenchmarkPair pair = load_pair(kPair);
+  const PairedStates test = pair.test_set(kContext);
+  EXPECT_EQ(load_states(path("kit/test_x0.npy")), test.x0);
+  EXPECT_EQ(load_states(path("kit/test_x1.npy")), test.x1);
+  const States conditional = load_states(path("kit/conditional_x0.npy"));
+  EXPECT_EQ(conditional.rows(), 157u);
+  EXPECT_EQ(conditional, conditional_inputs(test.x0));
+}
+
+TEST_F(CommandLine, VerifyPassesAndFails) {
+  const std::string golden = BRIDGEMARK_TEST_DATA;
+  const std::string good = golden + "/reference_5.safetensors";
+  contains(expect_success({"verify", good, golden + "/bridge_2.safetensors"}), "log_cumulative");
+  const json report = json::parse(expect_success({"verify", good, "--json"}));
+  EXPECT_EQ(report["passed"], true);
+  EXPECT_EQ(report["files"][0]["kind"], "reference");
+  EXPECT_LE(report["files"][0]["checks"][0]["max_error"].get<double>(), 1e-10);
+
+  std::string bytes = slurp(good);
+  bytes[bytes.size() - 3] ^= 1;  // in the last value's leading digits
+  testing::put(path("changed.safetensors"), bytes);
+  const testing::ProgramRun run = run_program({"verify", good, path("changed.safetensors")});
+  EXPECT_EQ(run.status, 1);
+  contains(run.out, "FAILED");
+  const testing::ProgramRun as_json = run_program({"verify", "--json", path("changed.safetensors")});
+  EXPECT_EQ(as_json.status, 1);
+  EXPECT_EQ(json::parse(as_json.out)["passed"], false);
+}
+
+}  // namespace
+}  // namespace bridgemark

@@ -1,0 +1,259 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bridgemark/io/npy.h"
+#include "bridgemark/pair/benchmark_pair.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Outcome {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string read(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+constexpr int kCategories = 8;
+
+// A pair folder of 64 states; paths in commands are relative to the test's folder.
+class EvaluateCommand : public ::testing::Test {
+ protected:
+  EvaluateCommand() {
+    const Outcome built =
+        run("build custom --dim 2 --categories 8 --gamma 0.15 --sigma 1 --steps 16 --name tiny "
+            "--seed 3 -o pair");
+    EXPECT_EQ(built.status, 0) << built.err;
+  }
+
+  Outcome run(const std::string& arguments) const {
+    const std::string command = "cd '" + dir_.path().string() + "' && '" BRIDGEMARK_PROGRAM "' " +
+                                arguments + " >out 2>err";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(dir_.path() / "out"),
+            read(dir_.path() / "err")};
+  }
+
+  // Exit 2, nothing on standard output, one line on standard error that says `what`.
+  void expect_refused(const std::string& arguments,
+                      const ::testing::Matcher<std::string>& what) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("bridgemark: "), what)) << arguments;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+
+  void write_predictions(const std::vector<std::size_t>& shape,
+                         const std::vector<std::size_t>& conditional_shape,
+                         std::int32_t value = 1) const {
+    std::filesystem::create_directories(answers());
+    save(answers() / "pred_x1.npy", shape, value);
+    save(answers() / "pred_conditional_x1.npy", conditional_shape, value);
+  }
+
+  static void save(const std::filesystem::path& path, const std::vector<std::size_t>& shape,
+                   std::int32_t value) {
+    std::size_t count = 1;
+    for (const std::size_t extent : shape) count *= extent;
+    const std::vector<std::int32_t> values(count, value);
+    save_npy(path, shape, std::span<const std::int32_t>(values));
+  }
+
+  std::filesystem::path answers() const { return dir_.path() / "answers"; }
+
+  testing::TempDir dir_;
+  const std::vector<std::size_t> shape_{20000, 2};
+  const std::vector<std::size_t> conditional_shape_{157, 1000, 2};
+};
+
+TEST_F(EvaluateCommand, TrainsAndScoresEveryBaseline) {
+  for (const std::string solver : {"oracle", "independent", "reference", "feature-wise"}) {
+    SCOPED_TRACE(solver);
+    const std::string samples = solver == "feature-wise" ? " --set samples=5000" : "";
+    const Outcome trained =
+        run("train " + solver + " --pair pair -o " + solver + samples + " --json");
+    ASSERT_EQ(trained.status, 0) << trained.err;
+    const nlohmann::json result = nlohmann::json::parse(trained.out);
+    EXPECT_EQ(result.at("solver"), solver);
+    EXPECT_EQ(result, nlohmann::json::parse(read(dir_.path() / solver / "result.json")));
+
+    const Outcome scored =
+        run("evaluate pair --run " + solver + " --num-steps 4 --trajectories 200 --seeds 2 --json");
+    ASSERT_EQ(scored.status, 0) << scored.err;
+    const nlohmann::json json = nlohmann::json::parse(scored.out);
+    for (const char* key :
+         {"shape_score", "trend_score", "trend_offdiagonal", "conditional_shape_score",
+          "conditional_trend_score", "exact_conditional_shape_score", "sb_perplexity",
+          "mean_marginal_entropy", "version", "seed", "device", "wall_seconds", "peak_memory_bytes",
+          "machine"}) {
+      ASSERT_TRUE(json.contains(key)) << key;
+      EXPECT_FALSE(json[key].is_null()) << key;
+    }
+    for (const char* key : {"forward_trajectory_kl", "reverse_trajectory_kl", "joint_kl"}) {
+      ASSERT_TRUE(json.contains(key)) << key;
+      EXPECT_EQ(json[key].is_null(), solver == "independent") << key;
+    }
+    EXPECT_EQ(json.at("pair"), "tiny");
+    EXPECT_EQ(json.at("num_seeds"), 2);
+    EXPECT_EQ(json.at("num_steps"), 4);
+    EXPECT_EQ(json.at("values").at("shape_score").size(), 2u);
+    EXPECT_TRUE(json.at("standard_errors").at("shape_score").is_number());
+    if (solver == "oracle") {
+      EXPECT_NEAR(json.at("exact_conditional_shape_score").get<double>(), 1.0, 1e-6);
+      EXPECT_EQ(json.at("forward_trajectory_kl"), 0.0);
+      EXPECT_EQ(json.at("joint_kl"), 0.0);
+    }
+  }
+}
+
+TEST_F(EvaluateCommand, PrintsATable) {
+  ASSERT_EQ(run("train independent --pair pair -o run").status, 0);
+  const Outcome outcome = run("evaluate pair --run run --seeds 2");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("run on tiny (2 seeds)"), HasSubstr("shape_score"), HasSubstr("±"),
+                    HasSubstr("joint_kl                                -")));
+}
+
+TEST_F(EvaluateCommand, SeedAndThreadsDecideWhatTheyShould) {
+  ASSERT_EQ(run("train reference --pair pair -o run").status, 0);
+  const auto scores = [&](const std::string& options) {
+    nlohmann::json json = nlohmann::json::parse(
+        run("evaluate pair --run run --json --trajectories 50 " + options).out);
+    return json.at("values");
+  };
+  EXPECT_EQ(scores("--threads 1"), scores("--threads 3"));
+  EXPECT_NE(scores("--seed 1"), scores("--seed 2"));
+}
+
+TEST_F(EvaluateCommand, ReversedPairTrainsTheClassifier) {
+  ASSERT_EQ(run("build custom --dim 2 --categories 3 --gamma 0.2 --sigma 1 --steps 16 --reverse "
+                "-o back")
+                .status,
+            0);
+  ASSERT_EQ(run("train oracle --pair back -o run").status, 0);
+  const Outcome outcome = run("evaluate back --run run --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  EXPECT_NEAR(json.at("c2st_auc").get<double>(), 0.5, 0.05);
+  EXPECT_GT(json.at("conditional_shape_score").get<double>(), 0.9);
+  EXPECT_TRUE(json.at("forward_trajectory_kl").is_null());
+}
+
+TEST_F(EvaluateCommand, ScoresPredictionFiles) {
+  write_predictions(shape_, conditional_shape_);
+  const Outcome outcome = run("evaluate pair --predictions answers --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  EXPECT_LT(json.at("shape_score").get<double>(), 0.9);
+  EXPECT_TRUE(json.at("conditional_shape_score").is_number());
+  for (const char* key : {"forward_trajectory_kl", "reverse_trajectory_kl", "joint_kl"}) {
+    EXPECT_TRUE(json.at(key).is_null()) << key;
+  }
+}
+
+// The way of an outside solver: kit, then answers; here the answers are the truth's own.
+TEST_F(EvaluateCommand, KitToAnswersAndBack) {
+  ASSERT_EQ(run("kit pair -o kit").status, 0);
+  std::filesystem::create_directories(answers());
+  const States test_x1 = load_states(dir_.path() / "kit" / "test_x1.npy");
+  save_npy(answers() / "pred_x1.npy", {test_x1.rows(), 2},
+           std::span<const std::int32_t>(test_x1.data(), test_x1.size()));
+  ASSERT_EQ(run("sample pair --what conditional --given kit/conditional_x0.npy -n 1000 "
+                "-o answers/pred_conditional_x1.npy")
+                .status,
+            0);
+  const Outcome outcome = run("evaluate pair --predictions answers --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("shape_score"), 1.0);
+  EXPECT_GT(json.at("conditional_shape_score").get<double>(), 0.95);
+  EXPECT_GT(json.at("exact_conditional_shape_score").get<double>(), 0.95);
+}
+
+TEST_F(EvaluateCommand, RefusesBadPredictionFiles) {
+  const std::string command = "evaluate pair --predictions answers --json";
+  expect_refused(command, AllOf(HasSubstr("answers"), HasSubstr("pred_x1.npy")));
+  write_predictions({19999, 2}, conditional_shape_);
+  expect_refused(command, AllOf(HasSubstr("pred_x1.npy"), HasSubstr("expected shape [20000, 2]"),
+                                HasSubstr("found [19999, 2]")));
+  write_predictions({20000, 3}, conditional_shape_);
+  expect_refused(command, HasSubstr("expected shape [20000, 2], found [20000, 3]"));
+  write_predictions(shape_, {157, 999, 2});
+  expect_refused(command, AllOf(HasSubstr("pred_conditional_x1.npy"),
+                                HasSubstr("expected shape [157, 1000, 2], found [157, 999, 2]")));
+  write_predictions(shape_, conditional_shape_, kCategories);
+  expect_refused(command, AllOf(HasSubstr("pred_x1.npy"), HasSubstr("0..7"), HasSubstr("got 8")));
+  write_predictions(shape_, conditional_shape_, -1);
+  expect_refused(command, AllOf(HasSubstr("0..7"), HasSubstr("got -1")));
+  write_predictions(shape_, conditional_shape_);
+  const std::vector<double> reals(40000, 1.0);
+  save_npy(answers() / "pred_x1.npy", shape_, std::span<const double>(reals));
+  expect_refused(command, AllOf(HasSubstr("integer dtype"), HasSubstr("found")));
+  write_predictions(shape_, conditional_shape_);
+  std::filesystem::resize_file(answers() / "pred_x1.npy", 5000);
+  expect_refused(command, HasSubstr("pred_x1.npy"));
+  write_predictions(shape_, conditional_shape_);
+  std::filesystem::remove(answers() / "pred_conditional_x1.npy");
+  expect_refused(command, HasSubstr("pred_conditional_x1.npy"));
+}
+
+TEST_F(EvaluateCommand, RefusesBadRequests) {
+  ASSERT_EQ(run("train reference --pair pair -o run").status, 0);
+  expect_refused("evaluate pair",
+                 AllOf(HasSubstr("--predictions"), HasSubstr("--run"), HasSubstr("none")));
+  expect_refused("evaluate pair --run run --predictions answers", HasSubstr("both"));
+  expect_refused("evaluate pair --run nowhere", HasSubstr("nowhere"));
+  expect_refused("evaluate d2-gausian-0.02 --run run", HasSubstr("d2-gaussian-0.02"));
+  expect_refused("evaluate d2-gaussian-0.02 --run run", HasSubstr("was fitted to"));
+  expect_refused("evaluate pair --run run --seeds 0", HasSubstr("seeds"));
+  expect_refused("evaluate pair --run run --num-steps 5", AllOf(HasSubstr("16"), HasSubstr("5")));
+  expect_refused("evaluate pair --run run --trajectories 0", HasSubstr("trajectories"));
+  std::ofstream(dir_.path() / "run" / "result.json") << "[]";
+  expect_refused("evaluate pair --run run", HasSubstr("result.json"));
+  expect_refused("train reference --pair pair -o run --resume", HasSubstr("result.json"));
+  std::filesystem::remove(dir_.path() / "run" / "result.json");
+  expect_refused("evaluate pair --run run", HasSubstr("not complete"));
+}
+
+TEST_F(EvaluateCommand, RefusesBadTraining) {
+  expect_refused("train refrence --pair pair -o run", HasSubstr("the nearest is reference"));
+  expect_refused("train feature-wise --pair pair -o run --set sample=5",
+                 HasSubstr("did you mean 'samples'"));
+  expect_refused("train feature-wise --pair pair -o run --set samples", HasSubstr("key=value"));
+  expect_refused("train feature-wise --pair pair -o run --set samples=many",
+                 AllOf(HasSubstr("samples"), HasSubstr("many")));
+  expect_refused("train oracle --pair pair -o run --set samples=5", HasSubstr("no options"));
+  expect_refused("train oracle --pair nowhere -o run", HasSubstr("nowhere"));
+  expect_refused("train oracle --pair pair", HasSubstr("--output"));
+  expect_refused("train oracle --pair d16-gaussian-0.02-reverse -o other", HasSubstr("4096"));
+  ASSERT_EQ(run("train reference --pair pair -o run2").status, 0);
+  expect_refused("train reference --pair pair -o run2", HasSubstr("already holds a run"));
+  expect_refused("train reference --pair pair -o run2 --resume --seed 1",
+                 HasSubstr("another configuration"));
+  EXPECT_EQ(run("train reference --pair pair -o run2 --resume").status, 0);
+}
+
+}  // namespace
+}  // namespace bridgemark

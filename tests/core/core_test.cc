@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/core/suggest.h"
+#include "tests/io/io_testing.h"
+
+namespace bridgemark {
+namespace {
+
+using testing::error_of;
+
+TEST(ParallelBlocks, CoverEachItemOnce) {
+  for (const int threads : {1, 2, 5}) {
+    for (const std::size_t count : {0u, 1u, 7u, 64u, 1000u}) {
+      for (const std::size_t grain : {0u, 1u, 3u, 64u, 5000u}) {
+        std::vector<std::atomic<int>> visits(count);
+        std::atomic<bool> sized = true;
+        parallel_blocks({.num_threads = threads}, count, grain,
+                        [&](std::size_t first, std::size_t last) {
+                          const std::size_t size = std::max<std::size_t>(grain, 1);
+                          // Blocks do not depend on the number of threads.
+                          if (first % size != 0 || last != std::min(count, first + size)) {
+                            sized = false;
+                          }
+                          for (std::size_t i = first; i < last; ++i) ++visits[i];
+                        });
+        EXPECT_TRUE(sized);
+        for (const auto& visit : visits) EXPECT_EQ(visit, 1);
+      }
+    }
+  }
+}
+
+TEST(ParallelBlocks, RethrowTheFirstException) {
+  for (const int threads : {1, 2, 5}) {
+    EXPECT_THROW(parallel_blocks({.num_threads = threads}, 100, 1,
+                                 [](std::size_t first, std::size_t) {
+                                   if (first % 10 == 3) throw std::out_of_range("block");
+                                 }),
+                 std::out_of_range);
+  }
+}
+
+TEST(NearestName, HasTheSmallestEditDistance) {
+  const std::vector<std::string> names{"d2-gaussian-0.02", "d2-gaussian-0.05", "d16-uniform-0.01"};
+  EXPECT_EQ(nearest_name("d2-gaussian-0.05", names), "d2-gaussian-0.05");
+  EXPECT_EQ(nearest_name("d2-gausian-0.2", names), "d2-gaussian-0.02");
+  EXPECT_EQ(nearest_name("16-unifrm", names), "d16-uniform-0.01");
+  EXPECT_EQ(nearest_name("", names).size(), 16u) << "the first of the shortest";
+  EXPECT_EQ(nearest_name("anything", {}), "");
+}
+
+TEST(CheckStates, NameTheOffender) {
+  const States good(2, 3, {0, 1, 2, 4, 3, 0});
+  check_states("x0", good, 3, 5);
+  check_states("x0", States(0, 3), 3, 5);
+  const auto message = [](const States& states) {
+    return error_of<InvalidArgument>([&] { check_states("x0", states, 3, 5); });
+  };
+  EXPECT_EQ(message(States(2, 2, 0)), "[states] x0 must have 3 columns, got shape [2, 2]");
+  EXPECT_EQ(message(States(2, 3, {0, 1, 2, 0, 5, 1})),
+            "[states] x0 must hold categories 0..4, got 5 at row 1, column 1");
+  EXPECT_EQ(message(States(1, 3, {-1, 0, 0})),
+            "[states] x0 must hold categories 0..4, got -1 at row 0, column 0");
+}
+
+TEST(Device, NamesRoundTrip) {
+  for (const Device device : {Device::kCpu, Device::kCuda}) {
+    EXPECT_EQ(parse_device(device_name(device)), device);
+  }
+  EXPECT_EQ(error_of<InvalidArgument>([] { parse_device("tpu"); }),
+            "[context] device must be cpu or cuda, got 'tpu'");
+}
+
+TEST(Context, ThreadsAndProgress) {
+  EXPECT_EQ((Context{.num_threads = 3}).threads(), 3);
+  EXPECT_GE(Context{}.threads(), 1);
+  Context{}.report("nothing", 1, 2);  // no callback is fine
+  std::string seen;
+  Context context;
+  context.progress = [&](std::string_view what, std::uint64_t done, std::uint64_t total) {
+    seen = fmt::format("{} {}/{}", what, done, total);
+  };
+  context.report("rows", 3, 4);
+  EXPECT_EQ(seen, "rows 3/4");
+}
+
+TEST(Errors, SayWhereAndWhat) {
+  EXPECT_EQ(error_of<InvalidArgument>([] { throw_invalid("area", "x must be {}, got {}", 1, 2); }),
+            "[area] x must be 1, got 2");
+  EXPECT_EQ(error_of<FileError>([] { throw_file("a/b.npy", "bad {}", "magic"); }),
+            "a/b.npy: bad magic");
+}
+
+TEST(Matrix, ViewsAreRowMajor) {
+  Matrix<int> matrix(2, 3, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(matrix(1, 0), 4);
+  EXPECT_EQ(matrix.view().slice(1, 1)(0, 2), 6);
+  matrix.view().row_span(0)[1] = 9;
+  EXPECT_EQ(matrix(0, 1), 9);
+  Array3<int> array(2, 2, 2, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_EQ(array(1, 0, 1), 6);
+  EXPECT_EQ(array.row(1, 1)[0], 7);
+  EXPECT_EQ(array.extent(0) * array.extent(1) * array.extent(2), array.size());
+}
+
+}  // namespace
+}  // namespace bridgemark

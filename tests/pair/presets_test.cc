@@ -1,0 +1,215 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "tests/io/io_testing.h"
+#include "tests/support/tolerance.h"
+
+namespace bridgemark {
+namespace {
+
+using testing::error_of;
+using testing::is_near;
+
+const Context kContext{};
+
+// 64-bit FNV-1a.
+std::uint64_t fnv1a(const void* data, std::size_t bytes, std::uint64_t hash = 0xcbf29ce484222325u) {
+  const auto* at = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001b3u;
+  return hash;
+}
+
+struct Preset {
+  const char* name;
+  std::size_t dim;
+  ReferenceKind kind;
+  double gamma;
+  double sigma;
+  std::uint64_t cores_hash;  // of log_cores, [D,S,K] little-endian doubles
+  std::uint64_t test_hash;   // of the first 256 test rows, x0 then x1, little-endian int32
+};
+
+// The hashes hold on every machine: a pair is the same for everybody.
+constexpr Preset kPresets[] = {
+    {"d2-gaussian-0.02", 2, ReferenceKind::kGaussian, 0.02, 1.5, 0x6feb86b972ecb474, 0x3f3f02b136f7c5eb},
+    {"d2-gaussian-0.05", 2, ReferenceKind::kGaussian, 0.05, 1.5, 0x2762267c40af5924, 0x5ee4de49f7759006},
+    {"d2-uniform-0.005", 2, ReferenceKind::kUniform, 0.005, 1.5, 0xe570c9f6bac7874c, 0x578e2f2af9822ad4},
+    {"d2-uniform-0.01", 2, ReferenceKind::kUniform, 0.01, 1.5, 0xdfa022691cf679e5, 0x2b77766b589a0252},
+    {"d16-gaussian-0.02", 16, ReferenceKind::kGaussian, 0.02, 1.5, 0xc368b21e1aac922e, 0x766411efbb1c01c1},
+    {"d16-gaussian-0.05", 16, ReferenceKind::kGaussian, 0.05, 1.5, 0xb17fb0abc8c147c4, 0x748068a3e036a357},
+    {"d16-uniform-0.005", 16, ReferenceKind::kUniform, 0.005, 1.5, 0xd028e062c303382d, 0x90c7149652ccdb1e},
+    {"d16-uniform-0.01", 16, ReferenceKind::kUniform, 0.01, 1.5, 0x68615f1a018f104a, 0x8a6a29451bcb5e1c},
+    {"d64-gaussian-0.02", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0xae5a68879837aa2c, 0x04512f924afb34e1},
+    {"d64-gaussian-0.05", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0x9cd18923c2370a3d, 0x90345c0d4edc115b},
+    {"d64-uniform-0.005", 64, ReferenceKind::kUniform, 0.005, 2.5, 0x64668752454c1a79, 0x874333f86f4a364b},
+    {"d64-uniform-0.01", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x5b258824c784973d, 0x20f8e7d120316d97},
+};
+
+void PrintTo(const Preset& preset, std::ostream* out) { *out << preset.name; }
+
+class Presets : public ::testing::TestWithParam<Preset> {};
+
+TEST_P(Presets, HaveTheNumbersOfThePaper) {
+  const Preset& expected = GetParam();
+  const auto spec = find_preset(expected.name);
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(spec->name, expected.name);
+  EXPECT_EQ(spec->version, 1);
+  const BenchmarkPair pair = build_pair(*spec);
+  EXPECT_EQ(pair.dim(), expected.dim);
+  EXPECT_EQ(pair.num_categories(), 50);
+  EXPECT_EQ(pair.bridge().process().kind(), expected.kind);
+  EXPECT_EQ(pair.bridge().process().gamma(), expected.gamma);
+  EXPECT_EQ(pair.bridge().process().total_steps(), 128);
+  EXPECT_EQ(pair.source().kind(), SourceKind::kGaussian);
+  EXPECT_EQ(pair.source().low(), -7.0);
+  EXPECT_EQ(pair.source().high(), 7.0);
+  EXPECT_EQ(pair.identity().radius, 5.0);
+  EXPECT_FALSE(pair.reverse());
+  const CpPotential& potential = pair.bridge().potential();
+  ASSERT_EQ(potential.num_components(), 4u);
+  for (const double log_beta : potential.log_beta()) {
+    EXPECT_TRUE(is_near(log_beta, std::log(0.25), {1e-15, 0.0}));
+  }
+}
+
+// A core is the density of a normal of width sigma around one category, and these categories are
+// the quantised means: on the sphere of radius 5, apart from each other by 2.5 sigma. A category is
+// 10 / 48 wide, so each coordinate of a mean is known to half of that.
+TEST_P(Presets, CoresAreGaussiansAroundSeparatedMeans) {
+  const Preset& expected = GetParam();
+  const BenchmarkPair pair = build_pair(*find_preset(expected.name));
+  const Array3<double>& cores = pair.bridge().potential().log_cores();
+  const double cell = 10.0 / 48.0, blur = 0.5 * cell * std::sqrt(static_cast<double>(expected.dim));
+  const double log_scale = std::log(expected.sigma * std::sqrt(2.0 * std::numbers::pi));
+  std::vector<std::vector<double>> means(4);
+  for (std::size_t k = 0; k < 4; ++k) {
+    bool clipped = false;  // a mean beyond [-5, 5] lands in an outer category of no width
+    for (std::size_t d = 0; d < expected.dim; ++d) {
+      std::size_t mean = 0;
+      for (std::size_t s = 1; s < 50; ++s) {
+        if (cores(d, s, k) > cores(d, mean, k)) mean = s;
+      }
+      for (std::size_t s = 0; s < 50; ++s) {
+        const double z = (static_cast<double>(s) - static_cast<double>(mean)) / expected.sigma;
+        EXPECT_TRUE(is_near(cores(d, s, k), -0.5 * z * z - log_scale, {1e-14, 1e-15}));
+      }
+      clipped = clipped || mean == 0 || mean == 49;
+      means[k].push_back(-5.0 + (static_cast<double>(mean) - 0.5) * cell);
+    }
+    double norm = 0.0;
+    for (const double value : means[k]) norm += value * value;
+    EXPECT_NEAR(std::sqrt(norm), 5.0, blur + 1e-9) << "component " << k;
+    EXPECT_FALSE(clipped);
+    for (std::size_t earlier = 0; earlier < k; ++earlier) {
+      double distance = 0.0;
+      for (std::size_t d = 0; d < expected.dim; ++d) {
+        distance += std::pow(means[k][d] - means[earlier][d], 2);
+      }
+      EXPECT_GT(std::sqrt(distance), 2.5 * expected.sigma - 2.0 * blur)
+          << "components " << earlier << " and " << k;
+    }
+  }
+}
+
+TEST_P(Presets, RegenerateBitForBit) {
+  const Preset& expected = GetParam();
+  const BenchmarkPair pair = build_pair(*find_preset(expected.name));
+  const Array3<double>& cores = pair.bridge().potential().log_cores();
+  const std::uint64_t cores_hash = fnv1a(cores.data(), cores.size() * sizeof(double));
+  const PairedStates test = pair.test_set(kContext);
+  ASSERT_EQ(test.x0.rows(), 20000u);
+  ASSERT_EQ(test.x1.rows(), 20000u);
+  const std::size_t bytes = 256 * expected.dim * sizeof(std::int32_t);
+  const std::uint64_t test_hash = fnv1a(test.x1.data(), bytes, fnv1a(test.x0.data(), bytes));
+  EXPECT_EQ(cores_hash, expected.cores_hash) << fmt::format("0x{:016x}", cores_hash);
+  EXPECT_EQ(test_hash, expected.test_hash) << fmt::format("0x{:016x}", test_hash);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Presets, ::testing::ValuesIn(kPresets), [](const auto& preset) {
+  std::string name = preset.param.name;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return name;
+});
+
+TEST(PresetList, HoldsTheTwelvePairsInOrder) {
+  ASSERT_EQ(preset_specs().size(), 12u);
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(preset_specs()[i].name, kPresets[i].name);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(preset_specs()[i].seed, preset_specs()[j].seed);
+  }
+}
+
+TEST(PresetList, ReverseIsTheSamePairBackwards) {
+  const auto reverse = find_preset("d2-uniform-0.01-reverse");
+  ASSERT_TRUE(reverse.has_value());
+  EXPECT_TRUE(reverse->reverse);
+  EXPECT_EQ(reverse->name, "d2-uniform-0.01-reverse");
+  EXPECT_EQ(reverse->seed, find_preset("d2-uniform-0.01")->seed);
+  EXPECT_FALSE(find_preset("reverse").has_value());
+  EXPECT_FALSE(find_preset("-reverse").has_value());
+  EXPECT_FALSE(find_preset("").has_value());
+}
+
+TEST(PresetList, UnknownNameSuggestsTheNearest) {
+  EXPECT_EQ(error_of<InvalidArgument>([] { load_pair("d16-gausian-0.02"); }),
+            "[pair] PAIR must be a preset or a pair folder, got 'd16-gausian-0.02'; the nearest "
+            "preset is d16-gaussian-0.02");
+}
+
+TEST(PairSpec, SeedsGiveDifferentPairsAndSpecsTheSame) {
+  PairSpec spec;
+  spec.dim = 5;
+  spec.num_categories = 12;
+  spec.num_components = 3;
+  const auto cores = [](const PairSpec& s) { return build_pair(s).bridge().potential().log_cores(); };
+  const Array3<double> base = cores(spec);
+  EXPECT_EQ(base.extent(0), 5u);
+  EXPECT_EQ(base.extent(1), 12u);
+  EXPECT_EQ(base.extent(2), 3u);
+  EXPECT_EQ(cores(spec), base);
+  spec.seed = 1;
+  EXPECT_NE(cores(spec), base);
+}
+
+TEST(PairSpec, RefusesBadInput) {
+  const auto with = [](auto&& change) {
+    PairSpec spec;
+    change(spec);
+    return error_of<InvalidArgument>([&] { build_pair(spec); });
+  };
+  EXPECT_EQ(with([](PairSpec& s) { s.dim = 0; }), "[pair] dim must lie in 1..1048576, got 0");
+  EXPECT_EQ(with([](PairSpec& s) { s.num_components = 0; }),
+            "[pair] num_components must lie in 1..131072, got 0");
+  EXPECT_EQ(with([](PairSpec& s) { s.num_categories = 1; }),
+            "[reference] num_categories must lie in 2..16384, got 1");
+  EXPECT_EQ(with([](PairSpec& s) { s.sigma = 0.0; }),
+            "[pair] sigma must be positive and finite, got 0");
+  EXPECT_EQ(with([](PairSpec& s) { s.radius = -1.0; }),
+            "[pair] radius must be positive and finite, got -1");
+  EXPECT_EQ(with([](PairSpec& s) { s.gamma = 1.5; }),
+            "[reference] gamma must lie in (0, 1), got 1.5");
+  testing::contains(with([](PairSpec& s) { s.reference = ReferenceKind::kMatrix; }),
+                    "needs reference_matrix");
+  testing::contains(with([](PairSpec& s) {
+                      s.reference = ReferenceKind::kMatrix;
+                      s.reference_matrix = Matrix<double>(2, 2, 0.5);
+                    }),
+                    "must be 50 x 50 for num_categories 50, got 2 x 2");
+  testing::contains(
+      with([](PairSpec& s) { s.source = SourceDistribution::gaussian(3, 50, -1.0, 1.0); }),
+      "p0 must live on");
+}
+
+}  // namespace
+}  // namespace bridgemark

@@ -1,0 +1,271 @@
+#include "bridgemark/solver/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/pair/pair_folder.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// The message of a library error, which must be one line.
+template <typename Call>
+std::string message(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+// A small pair in a folder, and room for runs beside it.
+class RunTest : public ::testing::Test {
+ protected:
+  RunTest() {
+    write_pair_folder({}, testing::pair_with_test_set(testing::small_spec(), 200), pair_path());
+  }
+
+  std::filesystem::path pair_path() const { return dir_.path() / "pair"; }
+  std::filesystem::path run_path() const { return dir_.path() / "run"; }
+  BenchmarkPair pair() const { return load_pair(pair_path().string()); }
+
+  RunConfig config(const std::string& solver) const {
+    RunConfig config{solver, pair_path().string(), 5, {}};
+    if (solver == "feature-wise") config.options["samples"] = "2000";
+    return config;
+  }
+
+  void train(const RunConfig& config, bool resume = false) const {
+    train_run({}, config, run_path(), resume);
+  }
+
+  std::string train_error(const RunConfig& config, bool resume = false) const {
+    return message([&] { train(config, resume); });
+  }
+  std::string load_error() const {
+    return message([&] { load_run({}, pair(), run_path()); });
+  }
+
+  testing::TempDir dir_;
+};
+
+TEST_F(RunTest, LoadGivesTheCouplingThatWasFitted) {
+  for (const char* name : {"oracle", "independent", "reference", "feature-wise"}) {
+    SCOPED_TRACE(name);
+    std::filesystem::remove_all(run_path());
+    train(config(name));
+    EXPECT_TRUE(is_complete_run(run_path()));
+    std::vector<std::string> assignments;
+    for (const auto& [key, value] : config(name).options) assignments.push_back(key + "=" + value);
+    const auto fitted = testing::fit_solver(name, pair(), assignments, 5).coupling;
+    const auto loaded = load_run({}, pair(), run_path());
+    const States x0 = pair().sample_x0({}, 500, 1);
+    States from_fitted(500, 2), from_loaded(500, 2);
+    const DrawKey key{3, DrawPurpose::kPrediction};
+    fitted->sample({}, x0, key, 0, from_fitted);
+    loaded->sample({}, x0, key, 0, from_loaded);
+    EXPECT_EQ(from_fitted, from_loaded);
+    EXPECT_EQ(fitted->has_joint(), loaded->has_joint());
+    EXPECT_EQ(fitted->has_transitions(16), loaded->has_transitions(16));
+  }
+}
+
+TEST_F(RunTest, FolderHoldsTheRecord) {
+  train(config("feature-wise"));
+  for (const char* file : {"config.toml", "model.safetensors", "log.jsonl", "result.json"}) {
+    EXPECT_TRUE(std::filesystem::is_regular_file(run_path() / file)) << file;
+  }
+  const RunConfig saved = load_run_config(run_path());
+  EXPECT_EQ(saved.solver, "feature-wise");
+  EXPECT_EQ(saved.pair, pair_path().string());
+  EXPECT_EQ(saved.seed, 5u);
+  EXPECT_EQ(saved.options.at("samples"), "2000");
+  EXPECT_EQ(saved.options.at("imf_steps"), "16");  // defaults are written out
+  const nlohmann::json result = load_run_result(run_path());
+  for (const char* key : {"version", "seed", "device", "machine", "threads", "wall_seconds",
+                          "peak_memory_bytes", "options", "pair", "diagnostics"}) {
+    EXPECT_TRUE(result.contains(key)) << key;
+  }
+  EXPECT_TRUE(result.at("diagnostics").at("converged").get<bool>());
+  EXPECT_EQ(nlohmann::json::parse(read(run_path() / "log.jsonl")).at("event"), "fitted");
+}
+
+TEST_F(RunTest, ConfigSurvivesOddText) {
+  std::filesystem::create_directory(run_path());
+  const RunConfig config{"x", "a \"b\"\n#c = 'd'\\", 0xffffffffffffffffu, {{"k", "v\t= 1"}}};
+  save_run_config(config, run_path());
+  const RunConfig loaded = load_run_config(run_path());
+  EXPECT_EQ(loaded.pair, config.pair);
+  EXPECT_EQ(loaded.seed, config.seed);
+  EXPECT_EQ(loaded.options, config.options);
+}
+
+TEST_F(RunTest, OccupiedFolderIsRefused) {
+  train(config("reference"));
+  const std::string before = read(run_path() / "result.json");
+  EXPECT_THAT(train_error(config("reference")),
+              AllOf(HasSubstr("run"), HasSubstr("already holds a run"), HasSubstr("--resume")));
+  EXPECT_EQ(read(run_path() / "result.json"), before);
+}
+
+TEST_F(RunTest, ResumeOfACompleteRunChangesNothing) {
+  train(config("feature-wise"));
+  const std::string result = read(run_path() / "result.json"),
+                    model = read(run_path() / "model.safetensors");
+  const auto written = std::filesystem::last_write_time(run_path() / "result.json");
+  train(config("feature-wise"), true);
+  EXPECT_EQ(read(run_path() / "result.json"), result);
+  EXPECT_EQ(read(run_path() / "model.safetensors"), model);
+  EXPECT_EQ(std::filesystem::last_write_time(run_path() / "result.json"), written);
+}
+
+TEST_F(RunTest, ResumeFinishesAnInterruptedRun) {
+  train(config("feature-wise"));
+  const std::string model = read(run_path() / "model.safetensors");
+  std::filesystem::remove(run_path() / "result.json");
+  std::filesystem::remove(run_path() / "model.safetensors");
+  EXPECT_THAT(train_error(config("feature-wise")), HasSubstr("already holds a run"));
+  train(config("feature-wise"), true);
+  EXPECT_TRUE(is_complete_run(run_path()));
+  EXPECT_EQ(read(run_path() / "model.safetensors"), model);
+}
+
+TEST_F(RunTest, ResumeInAnEmptyFolderTrains) {
+  train(config("reference"), true);
+  EXPECT_TRUE(is_complete_run(run_path()));
+}
+
+TEST_F(RunTest, ResumeWithAnotherConfigurationIsRefused) {
+  train(config("feature-wise"));
+  const auto refused = HasSubstr("another configuration");
+  EXPECT_THAT(train_error(config("reference"), true), refused);
+  RunConfig other = config("feature-wise");
+  other.seed = 6;
+  EXPECT_THAT(train_error(other, true), refused);
+  other = config("feature-wise");
+  other.options["samples"] = "2001";
+  EXPECT_THAT(train_error(other, true), refused);
+  other = config("feature-wise");
+  other.pair = "d2-gaussian-0.02";
+  EXPECT_THAT(train_error(other, true), refused);
+}
+
+TEST_F(RunTest, IncompleteRunIsNotLoaded) {
+  train(config("reference"));
+  std::filesystem::remove(run_path() / "result.json");
+  EXPECT_FALSE(is_complete_run(run_path()));
+  EXPECT_THAT(load_error(), AllOf(HasSubstr("not complete"), HasSubstr("--resume")));
+}
+
+TEST_F(RunTest, AnotherPairIsRefused) {
+  train(config("reference"));
+  const auto refused = [&](const PairSpec& spec) {
+    EXPECT_THAT(message([&] { load_run({}, build_pair(spec), run_path()); }),
+                HasSubstr("was fitted to pair"));
+  };
+  PairSpec spec = testing::small_spec();
+  EXPECT_NO_THROW(load_run({}, build_pair(spec), run_path()));
+  spec.seed = 5;
+  refused(spec);
+  spec = testing::small_spec();
+  spec.reverse = true;
+  refused(spec);
+  // The same name and seed, another construction.
+  spec = testing::small_spec();
+  spec.gamma = 0.26;
+  refused(spec);
+  spec = testing::small_spec();
+  spec.sigma = 0.81;
+  refused(spec);
+}
+
+TEST_F(RunTest, BadRequestsLeaveNothingBehind) {
+  RunConfig bad = config("feature-wise");
+  bad.options["sample"] = "10";
+  EXPECT_THAT(train_error(bad), HasSubstr("did you mean 'samples'"));
+  EXPECT_THAT(train_error({"orcale", pair_path().string(), 0, {}}),
+              HasSubstr("the nearest is oracle"));
+  EXPECT_THAT(train_error({"oracle", "d2-gausian-0.02", 0, {}}),
+              HasSubstr("the nearest preset is d2-gaussian-0.02"));
+  bad = config("feature-wise");
+  bad.options["samples"] = "many";  // found out by the solver itself
+  EXPECT_THAT(train_error(bad), HasSubstr("samples"));
+  EXPECT_FALSE(std::filesystem::exists(run_path()));
+  std::filesystem::create_directory(run_path());
+  write(run_path() / "notes.txt", "mine");
+  EXPECT_THAT(train_error(bad), HasSubstr("samples"));
+  EXPECT_FALSE(std::filesystem::exists(run_path() / "config.toml"));
+  EXPECT_EQ(read(run_path() / "notes.txt"), "mine");
+}
+
+TEST_F(RunTest, CorruptFilesGiveOneClearLine) {
+  train(config("reference"));
+  const std::string config_text = read(run_path() / "config.toml"),
+                    result_text = read(run_path() / "result.json");
+  for (const char* text : {"solver = ", "solver = 3\npair = 'x'\nseed = '0'", "", "\xff\xfe",
+                           "solver = 'reference'\npair = 'p'\nseed = 'seven'",
+                           "solver = 'reference'\npair = 'p'\nseed = '-1'",
+                           "solver = 'reference'\npair = 'p'\nseed = '0'\n[options]\na = 1"}) {
+    write(run_path() / "config.toml", text);
+    EXPECT_THAT(load_error(), HasSubstr("config.toml")) << text;
+  }
+  write(run_path() / "config.toml", config_text);
+  for (const char* text : {"{", "", "[]", "3", "null", "{}", R"({"pair": 3})",
+                           R"({"pair": {}, "diagnostics": {}, "wall_seconds": "1"})"}) {
+    write(run_path() / "result.json", text);
+    EXPECT_THAT(load_error(), HasSubstr("result.json")) << text;
+  }
+  write(run_path() / "result.json", result_text);
+  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
+
+  write(run_path() / "model.safetensors", "junk");
+  EXPECT_THAT(load_error(), HasSubstr("model.safetensors"));
+  std::filesystem::remove(run_path() / "model.safetensors");
+  EXPECT_THAT(load_error(), HasSubstr("model.safetensors"));
+  std::filesystem::remove_all(run_path());
+  EXPECT_THAT(load_error(), HasSubstr("config.toml"));
+}
+
+TEST_F(RunTest, ModelOfAnotherShapeIsRefused) {
+  train(config("reference"));
+  PairSpec spec = testing::small_spec();
+  spec.num_categories = 7;
+  write_pair_folder({}, testing::pair_with_test_set(spec, 200), dir_.path() / "other");
+  train_run({}, {"reference", (dir_.path() / "other").string(), 0, {}}, dir_.path() / "other-run",
+            false);
+  std::filesystem::copy_file(dir_.path() / "other-run" / "model.safetensors",
+                             run_path() / "model.safetensors",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(load_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("log_cores")));
+}
+
+}  // namespace
+}  // namespace bridgemark
