@@ -71,10 +71,11 @@ reverse() {
 # Two widths of the components: the preset's, and the 2 that the published code has for every D.
 instances() {
   local dim reference solver seed sigma name
+  local -A draws=([2]=10 [16]=5 [64]=3)
   for dim in 2 16 64; do
     for reference in "${references[@]}"; do
       for sigma in "$([ "$dim" = 64 ] && echo 2.5 || echo 1.5)" 2; do
-        for seed in $(seq 1 "$([ "$dim" = 64 ] && echo 3 || echo 10)"); do
+        for seed in $(seq 1 "${draws[$dim]}"); do
           name=d$dim-$reference-sigma-$sigma-seed-$seed
           rm -rf "$work/pair"
           "$program" build custom --dim "$dim" --reference "${reference%-*}" \

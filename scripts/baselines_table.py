@@ -343,7 +343,7 @@ def write_instances(runs, paper, siblings):
         "construction with other seeds, one evaluation seed each, 200 trajectories. Made by "
         "`scripts/baselines.sh instances`, which builds each with", "",
         "    bridgemark build custom --dim D --reference R --gamma G --sigma W --seed N -o DIR", "",
-        "for N = 1..10 (D = 2, 16) or 1..3 (D = 64) and trains and evaluates the baselines on DIR. "
+        "for N = 1..10 (D = 2), 1..5 (D = 16) or 1..3 (D = 64) and trains and evaluates the baselines on DIR. "
         "With the preset's own width W and seed this is the preset, bit for bit. Width 2 is what "
         "the published code has for every D (PEER.md, fault 7). Trajectory KLs are divided by "
         "16 D, the published scale. 'in' says whether the paper's cell lies in the range of the "

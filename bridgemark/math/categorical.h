@@ -59,7 +59,8 @@ BM_HD inline std::size_t draw_category(const double* cumulative, std::size_t cou
   std::size_t length = count - 1;  // the last category needs no test
   while (length > 0) {
     const std::size_t half = (length + 1) / 2;
-    first += cumulative[first + half - 1] <= threshold ? half : 0;
+    // A mask instead of a branch: which way the search turns cannot be predicted.
+    first += (std::size_t{0} - (cumulative[first + half - 1] <= threshold)) & half;
     length -= half;
   }
   return first;

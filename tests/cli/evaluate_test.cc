@@ -1,9 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +11,8 @@
 
 #include "bridgemark/io/npy.h"
 #include "bridgemark/pair/benchmark_pair.h"
+#include "tests/cli/run_program.h"
+#include "tests/io/io_testing.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -20,44 +20,35 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::ProgramRun;
 using ::testing::StartsWith;
-
-struct Outcome {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 constexpr int kCategories = 8;
 
-// A pair folder of 64 states; paths in commands are relative to the test's folder.
+// A pair folder of 64 states. The test works in a folder of its own, so paths are short.
 class EvaluateCommand : public ::testing::Test {
  protected:
-  EvaluateCommand() {
-    const Outcome built =
+  EvaluateCommand() : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(dir_.path());
+    const ProgramRun built =
         run("build custom --dim 2 --categories 8 --gamma 0.15 --sigma 1 --steps 16 --name tiny "
             "--seed 3 -o pair");
     EXPECT_EQ(built.status, 0) << built.err;
   }
 
-  Outcome run(const std::string& arguments) const {
-    const std::string command = "cd '" + dir_.path().string() + "' && '" BRIDGEMARK_PROGRAM "' " +
-                                arguments + " >out 2>err";
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(dir_.path() / "out"),
-            read(dir_.path() / "err")};
+  ~EvaluateCommand() override { std::filesystem::current_path(before_); }
+
+  static ProgramRun run(const std::string& arguments) {
+    std::istringstream words(arguments);
+    std::vector<std::string> list;
+    for (std::string word; words >> word;) list.push_back(word);
+    return testing::run_program(list);
   }
 
   // Exit 2, nothing on standard output, one line on standard error that says `what`.
   void expect_refused(const std::string& arguments,
                       const ::testing::Matcher<std::string>& what) const {
-    const Outcome outcome = run(arguments);
+    const ProgramRun outcome = run(arguments);
     EXPECT_EQ(outcome.status, 2) << arguments;
     EXPECT_EQ(outcome.out, "") << arguments;
     EXPECT_THAT(outcome.err, AllOf(StartsWith("bridgemark: "), what)) << arguments;
@@ -83,6 +74,7 @@ class EvaluateCommand : public ::testing::Test {
   std::filesystem::path answers() const { return dir_.path() / "answers"; }
 
   testing::TempDir dir_;
+  std::filesystem::path before_;
   const std::vector<std::size_t> shape_{20000, 2};
   const std::vector<std::size_t> conditional_shape_{157, 1000, 2};
 };
@@ -91,14 +83,14 @@ TEST_F(EvaluateCommand, TrainsAndScoresEveryBaseline) {
   for (const std::string solver : {"oracle", "independent", "reference", "feature-wise"}) {
     SCOPED_TRACE(solver);
     const std::string samples = solver == "feature-wise" ? " --set samples=5000" : "";
-    const Outcome trained =
+    const ProgramRun trained =
         run("train " + solver + " --pair pair -o " + solver + samples + " --json");
     ASSERT_EQ(trained.status, 0) << trained.err;
     const nlohmann::json result = nlohmann::json::parse(trained.out);
     EXPECT_EQ(result.at("solver"), solver);
-    EXPECT_EQ(result, nlohmann::json::parse(read(dir_.path() / solver / "result.json")));
+    EXPECT_EQ(result, nlohmann::json::parse(testing::slurp(dir_.path() / solver / "result.json")));
 
-    const Outcome scored =
+    const ProgramRun scored =
         run("evaluate pair --run " + solver + " --num-steps 4 --trajectories 200 --seeds 2 --json");
     ASSERT_EQ(scored.status, 0) << scored.err;
     const nlohmann::json json = nlohmann::json::parse(scored.out);
@@ -129,7 +121,7 @@ TEST_F(EvaluateCommand, TrainsAndScoresEveryBaseline) {
 
 TEST_F(EvaluateCommand, PrintsATable) {
   ASSERT_EQ(run("train independent --pair pair -o run").status, 0);
-  const Outcome outcome = run("evaluate pair --run run --seeds 2");
+  const ProgramRun outcome = run("evaluate pair --run run --seeds 2");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("run on tiny (2 seeds)"), HasSubstr("shape_score"), HasSubstr("±"),
@@ -153,7 +145,7 @@ TEST_F(EvaluateCommand, ReversedPairTrainsTheClassifier) {
                 .status,
             0);
   ASSERT_EQ(run("train oracle --pair back -o run").status, 0);
-  const Outcome outcome = run("evaluate back --run run --json");
+  const ProgramRun outcome = run("evaluate back --run run --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
   EXPECT_NEAR(json.at("c2st_auc").get<double>(), 0.5, 0.05);
@@ -163,7 +155,7 @@ TEST_F(EvaluateCommand, ReversedPairTrainsTheClassifier) {
 
 TEST_F(EvaluateCommand, ScoresPredictionFiles) {
   write_predictions(shape_, conditional_shape_);
-  const Outcome outcome = run("evaluate pair --predictions answers --json");
+  const ProgramRun outcome = run("evaluate pair --predictions answers --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
   EXPECT_LT(json.at("shape_score").get<double>(), 0.9);
@@ -184,7 +176,7 @@ TEST_F(EvaluateCommand, KitToAnswersAndBack) {
                 "-o answers/pred_conditional_x1.npy")
                 .status,
             0);
-  const Outcome outcome = run("evaluate pair --predictions answers --json");
+  const ProgramRun outcome = run("evaluate pair --predictions answers --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json.at("shape_score"), 1.0);

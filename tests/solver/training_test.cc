@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string>
+
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/io/safetensors.h"
+#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/solver.h"
+#include "bridgemark/solver/training_loop.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using testing::TempDir;
+
+RunConfig small_run(const std::string& solver) {
+  RunConfig config{solver, "d2-gaussian-0.05", 3, {}};
+  config.options = {{"updates", "60"},
+                    {"components", "40"},
+                    {"batch_size", "16"},
+                    {"log_every", "10"},
+                    {"checkpoint_every", "0"}};
+  if (solver == "dlightsb-m") config.options["num_steps"] = "16";
+  return config;
+}
+
+std::vector<double> cores_of(const std::filesystem::path& folder) {
+  return SafetensorsFile::load(folder / "model.safetensors").read_doubles("log_cores");
+}
+
+std::size_t count_lines(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::size_t count = 0;
+  while (std::getline(in, line)) ++count;
+  return count;
+}
+
+TEST(Training, StoppedAndResumedGivesTheSameParameters) {
+  for (const std::string solver : {"dlightsb", "dlightsb-m"}) {
+    const TempDir dir;
+    const RunConfig config = small_run(solver);
+    train_run(Context{.num_threads = 2}, config, dir.path() / "whole", false);
+
+    Context stopping{.num_threads = 1};
+    int asked = 0;
+    stopping.stop = [&] { return ++asked == 25; };
+    EXPECT_THROW(train_run(stopping, config, dir.path() / "parts", false), Interrupted);
+    EXPECT_FALSE(is_complete_run(dir.path() / "parts"));
+    train_run(Context{.num_threads = 2}, config, dir.path() / "parts", true);
+
+    EXPECT_EQ(cores_of(dir.path() / "parts"), cores_of(dir.path() / "whole"));
+    const nlohmann::json result = load_json(dir.path() / "parts" / "result.json");
+    EXPECT_EQ(result["diagnostics"]["resumed_from"], 25);
+    EXPECT_EQ(count_lines(dir.path() / "parts" / "log.jsonl"), 6u);
+  }
+}
+
+// kill -9 at any moment: the folder stays readable, and going on ends in the same parameters.
+TEST(Training, KilledRunsResume) {
+  const TempDir dir;
+  RunConfig config = small_run("dlightsb");
+  config.options["updates"] = "400";
+  train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
+  const std::filesystem::path folder = dir.path() / "killed";
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      // One thread: a forked process has none of its parent's others.
+      try {
+        train_run(Context{.num_threads = 1}, config, folder, true);
+      } catch (...) {
+        _exit(1);
+      }
+      _exit(0);
+    }
+    usleep(static_cast<useconds_t>(15000 + 23000 * attempt));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+  }
+  train_run(Context{.num_threads = 1}, config, folder, true);
+  EXPECT_EQ(cores_of(folder), cores_of(dir.path() / "whole"));
+}
+
+TEST(Training, LearnsASmallPair) {
+  const BenchmarkPair pair = load_pair("d2-uniform-0.01");
+  SolverOptions options(find_solver("dlightsb").options());
+  options.set("updates", "1500");
+  options.set("components", "50");
+  const Context context{.num_threads = 2};
+  const Fitted fitted = find_solver("dlightsb").fit(context, pair, options, 1, {});
+  EvaluationOptions evaluation;
+  evaluation.num_trajectories = 50;
+  const Evaluation scores = evaluate(context, pair, *fitted.coupling, evaluation);
+  EXPECT_GT(scores.mean("exact_conditional_shape_score"), 0.9);
+  EXPECT_LT(scores.mean("joint_kl"), 0.2);
+}
+
+class Diverging : public Trainable {
+ public:
+  double update(const Context&, std::int64_t step) override {
+    return step < 7 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+  }
+  void save_state(SafetensorsWriter& writer) const override {
+    writer.add("state", {1}, std::span<const double>(state_));
+  }
+  void load_state(const SafetensorsFile& file) override { state_ = file.read_doubles("state"); }
+
+ private:
+  std::vector<double> state_ = {1.0};
+};
+
+TEST(Training, DivergenceStopsAndKeepsTheLastCheckpoint) {
+  const TempDir dir;
+  Diverging model;
+  const TrainingFiles files{dir.path() / "checkpoint.safetensors", dir.path() / "log.jsonl"};
+  try {
+    run_training(Context{}, {"test", 100, 0.0, 1}, files, model);
+    FAIL() << "did not stop";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("diverged at update 7"), std::string::npos);
+  }
+  EXPECT_EQ(SafetensorsFile::load(files.checkpoint).read_doubles("training_progress")[0], 6.0);
+}
+
+TEST(Training, FixedDataSetsAndBadOptions) {
+  const BenchmarkPair pair = load_pair("d2-uniform-0.01");
+  const Solver& solver = find_solver("dlightsb");
+  const auto message = [&](const char* key, const char* value) {
+    SolverOptions options(solver.options());
+    options.set("updates", "1");
+    options.set("components", "3");
+    options.set(key, value);
+    try {
+      solver.fit(Context{.num_threads = 1}, pair, options, 0, {});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message("init", "p0"), "accepted");
+  EXPECT_EQ(message("init", "gaussian"), "accepted");
+  EXPECT_EQ(message("init", "uniform"), "accepted");
+  EXPECT_EQ(message("entropy", "0.1"), "accepted");
+  EXPECT_NE(message("init", "p2").find("p1, p0, gaussian, uniform"), std::string::npos);
+  EXPECT_NE(message("updates", "0").find("updates"), std::string::npos);
+  EXPECT_NE(message("schedule", "linear").find("cosine"), std::string::npos);
+  EXPECT_NE(message("learning_rate", "nan").find("learning_rate"), std::string::npos);
+  EXPECT_NE(message("recipe", "best").find("tuned"), std::string::npos);
+  EXPECT_NE(message("x0_data", "missing.npy").find("missing.npy"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace bridgemark
