@@ -1,5 +1,10 @@
 #include "cli/command.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
+#include <system_error>
+
 #include "bridgemark/backend/ops.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
@@ -13,11 +18,25 @@ Context CommonOptions::context() const {
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options, const std::string& seed_help) {
-  command.add_option("--seed", options.seed, seed_help)->capture_default_str();
+  command.add_option("--seed", options.seed, seed_help)
+      ->check(whole_number())
+      ->capture_default_str();
   command.add_option("--threads", options.threads, "CPU threads; 0 takes all of the machine")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  command.add_option("--device", options.device, "cpu or cuda")->capture_default_str();
+  command.add_option("--device", options.device, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+}
+
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return {};
+    return fmt::format("must be a whole number in 0..{}, got '{}'", UINT64_MAX, text);
+  };
+  return {check, "", "whole_number"};
 }
 
 void add_json_option(CLI::App& command, CommonOptions& options) {

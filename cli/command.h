@@ -26,6 +26,9 @@ struct CommonOptions {
 void add_common_options(CLI::App& command, CommonOptions& options, const std::string& seed_help);
 void add_json_option(CLI::App& command, CommonOptions& options);
 
+// Refuses -1 and numbers beyond 64 bits, which CLI11 would wrap round or cut off.
+CLI::Validator whole_number();
+
 // What the chosen command does; returns the exit status.
 using Action = std::function<int()>;
 

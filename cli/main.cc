@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
       "spaces.",
       "bridgemark"};
   app.set_version_flag("--version", std::string("bridgemark ") + bridgemark::kVersion);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none is refused below: CLI11 would not name an unknown one
   app.footer("Try: bridgemark COMMAND --help");
   Action action;
   add_list(app, action);
@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    if (!action) return fail("a command is required; see bridgemark --help");
     return action();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version

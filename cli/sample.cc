@@ -179,7 +179,8 @@ void add_sample(CLI::App& app, Action& action) {
                    "[rows of given,M+1,D]")
       ->required()
       ->check(CLI::IsMember({"x0", "x1", "joint", "conditional", "trajectory"}));
-  command->add_option("-n", options->count, "Number of draws, for each given row if conditional");
+  command->add_option("-n", options->count, "Number of draws, for each given row if conditional")
+      ->check(whole_number());
   command->add_option("--given", options->given, "States x0 to start from, int .npy [rows,D]");
   command->add_option("--num-steps", options->num_steps, "M, steps of a trajectory")
       ->capture_default_str();

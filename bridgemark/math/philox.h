@@ -44,21 +44,26 @@ BM_HD inline std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t salt) {
   return z ^ (z >> 31);
 }
 
+// Two words as a uniform on [0, 1) with 53 random bits.
+BM_HD inline double uniform_from_words(std::uint64_t high, std::uint64_t low) {
+  return static_cast<double>(((high << 32) | low) >> 11) * 0x1.0p-53;
+}
+
 // The draws of one index (a sample's row number) of a key, in order.
 class DrawSequence {
  public:
-  BM_HD DrawSequence(const DrawKey& key, std::uint64_t index)
+  // `block` starts at draw number 2 * block.
+  BM_HD DrawSequence(const DrawKey& key, std::uint64_t index, std::uint32_t block = 0)
       : key_{{static_cast<std::uint32_t>(key.seed), static_cast<std::uint32_t>(key.seed >> 32)}},
         counter_{{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
-                  (static_cast<std::uint32_t>(key.purpose) << 24) | key.detail, 0}} {}
+                  (static_cast<std::uint32_t>(key.purpose) << 24) | key.detail, block}} {}
 
   // Uniform on [0, 1) with 53 random bits.
   BM_HD double uniform() {
     if (used_ == 4) refill();
-    const std::uint64_t high = block_[used_];
-    const std::uint64_t low = block_[used_ + 1];
+    const double drawn = uniform_from_words(block_[used_], block_[used_ + 1]);
     used_ += 2;
-    return static_cast<double>(((high << 32) | low) >> 11) * 0x1.0p-53;
+    return drawn;
   }
 
  private:
@@ -73,5 +78,12 @@ class DrawSequence {
   r123::Philox4x32::ctr_type block_{};
   unsigned used_ = 4;
 };
+
+// Draw number `position` of an index on its own: what uniform() returns at the call of that number.
+BM_HD inline double draw_uniform(const DrawKey& key, std::uint64_t index, std::uint64_t position) {
+  DrawSequence draws(key, index, static_cast<std::uint32_t>(position / 2));
+  const double even = draws.uniform();
+  return position % 2 == 0 ? even : draws.uniform();
+}
 
 }  // namespace bridgemark

@@ -40,8 +40,12 @@ StepCase make_step(std::size_t D, std::size_t S, std::size_t K, double spread, s
                    std::uint64_t seed) {
   std::mt19937_64 generator(seed);
   const auto draw = [&] { return spread * (2.0 * testing::unit(generator) - 1.0); };
-  StepCase item{Matrix<double>(S, S), Array3<double>(D, S, K), Array3<double>(D, S, K),
-                std::vector<double>(K), {}, States(rows, D)};
+  StepCase item{Matrix<double>(S, S),
+                Array3<double>(D, S, K),
+                Array3<double>(D, S, K),
+                std::vector<double>(K),
+                {},
+                States(rows, D)};
   for (std::size_t i = 0; i < item.log_q.size(); ++i) item.log_q.data()[i] = draw();
   for (std::size_t i = 0; i < item.log_to.size(); ++i) item.log_to.data()[i] = draw();
   for (double& value : item.log_beta) value = draw();

@@ -110,9 +110,8 @@ TEST(CpBridge, RefusesBadInput) {
   testing::contains(message([&] { bridge.log_phi(kContext, 7, 0, good, out); }),
                     "num_steps must be a positive divisor of 128, got 7");
   for (const int num_steps : {0, -4}) {
-    EXPECT_EQ(
-        message([&] { sample_markov_trajectory(kContext, bridge, num_steps, good, 0, 0); }),
-        fmt::format("[coupling] num_steps must be positive, got {}", num_steps));
+    EXPECT_EQ(message([&] { sample_markov_trajectory(kContext, bridge, num_steps, good, 0, 0); }),
+              fmt::format("[coupling] num_steps must be positive, got {}", num_steps));
   }
   testing::contains(message([&] { sample_markov_trajectory(kContext, bridge, 7, good, 0, 0); }),
                     "num_steps must be a positive divisor of 128, got 7");

@@ -64,8 +64,8 @@ class LogOracle {
     std::vector<long double> row(states_.rows(), 0.0L);
     for (std::size_t j = 0; j < states_.rows(); ++j) {
       for (std::size_t d = 0; d < states_.cols(); ++d) {
-        row[j] += log_q(static_cast<std::size_t>(states_(i, d)),
-                        static_cast<std::size_t>(states_(j, d)));
+        row[j] +=
+            log_q(static_cast<std::size_t>(states_(i, d)), static_cast<std::size_t>(states_(j, d)));
       }
     }
     return row;

@@ -89,8 +89,7 @@ void check_states(const CpBridge& bridge, LogQ log_q, const States& x,
     const auto expected = log_sum_wide(oracle.components(x.row(b), bridge.dim()));
     EXPECT_TRUE(is_near(log_c[b], static_cast<double>(expected), kLog)) << "row " << b;
     for (const std::size_t d : dims) {
-      EXPECT_TRUE(
-          testing::all_near({marginals.row(b, d), S}, oracle.marginal(x.row(b), d), kLog))
+      EXPECT_TRUE(testing::all_near({marginals.row(b, d), S}, oracle.marginal(x.row(b), d), kLog))
           << "row " << b << ", dimension " << d;
     }
   }
@@ -118,7 +117,8 @@ TEST(BridgeExtremes, ThousandCategoriesGaussian) {
     return -4.0L * delta * delta / (width * width);
   };
   long double normaliser = 1.0L;
-  for (std::size_t delta = 1; delta < kS; ++delta) normaliser += 2.0L * std::exp(log_weight(delta, 0));
+  for (std::size_t delta = 1; delta < kS; ++delta)
+    normaliser += 2.0L * std::exp(log_weight(delta, 0));
   Wide log(kS, kS);
   for (std::size_t x = 0; x < kS; ++x) {
     long double moved = 0.0L;
@@ -154,12 +154,12 @@ TEST(BridgeExtremes, ThousandCategoriesGaussian) {
 TEST(BridgeExtremes, ThousandsOfDimensions) {
   constexpr std::size_t kD = 4096, kS = 4;
   const Matrix<double> step = testing::random_stochastic(kS, 0.99, 63);
-  const CpBridge bridge(ReferenceProcess::from_matrix(step),
-                        random_potential(kD, kS, 3, 3.0, 64));
+  const CpBridge bridge(ReferenceProcess::from_matrix(step), random_potential(kD, kS, 3, 3.0, 64));
   const Wide log = testing::log_of(testing::power(testing::widen(step), 128));
   const auto log_q = [&](std::size_t x, std::size_t s) { return log(x, s); };
   States x(2, kD);
-  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<std::int32_t>(i * 7 / 3 % kS);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x.data()[i] = static_cast<std::int32_t>(i * 7 / 3 % kS);
   check_states(bridge, log_q, x, {0, 1, 2047, 4095});
 
   // The joint probability is v q_ref / c, near exp(-1e4).

@@ -41,7 +41,8 @@ class BadInput : public ::testing::Test {
     put(path("text.npy"), "0 1\n2 3\n");
     put(path("file"), "a regular file");
 
-    const std::string golden = slurp(std::string(BRIDGEMARK_TEST_DATA) + "/reference_5.safetensors");
+    const std::string golden =
+        slurp(std::string(BRIDGEMARK_TEST_DATA) + "/reference_5.safetensors");
     put(path("truncated.safetensors"), golden.substr(0, golden.size() - 8));
     std::string gigabyte = golden;
     const std::uint64_t length = std::uint64_t{1} << 30;
@@ -97,7 +98,7 @@ class BadInput : public ::testing::Test {
 };
 
 TEST_F(BadInput, Commands) {
-  expect_refused({}, "subcommand");
+  expect_refused({}, "a command is required");
   expect_refused({"frobnicate"}, "frobnicate");
   expect_refused({"list", "--colour"}, "--colour");
   expect_refused({"list", "--device", "tpu"}, "cpu");
@@ -124,6 +125,7 @@ TEST_F(BadInput, SampleOptions) {
   sample_refused({kPair, "--what", "x0", "-n", "99999999999999999999"}, "99999999999999999999");
   sample_refused({kPair, "--what", "joint", "-n", "5", "--threads", "-1"}, "--threads");
   sample_refused({kPair, "--what", "joint", "-n", "5", "--seed", "x"}, "--seed");
+  sample_refused({kPair, "--what", "joint", "-n", "5", "--seed", "-1"}, "-1");
   for (const char* steps : {"0", "-16", "3", "100", "256"}) {
     sample_refused({kPair, "--what", "trajectory", "-n", "5", "--num-steps", steps},
                    std::string("num_steps must be a positive divisor of 128, got ") + steps);
@@ -210,8 +212,10 @@ TEST_F(BadInput, OldOutputSurvives) {
 
 #ifndef BRIDGEMARK_TEST_CUDA
 TEST_F(BadInput, CudaInABuildWithoutIt) {
-  sample_refused({kPair, "--what", "x0", "-n", "5", "--device", "cuda"}, "CUDA");
-  expect_refused({"build", kPair, "-o", path("out"), "--device", "cuda"}, "CUDA");
+  sample_refused({kPair, "--what", "x0", "-n", "5", "--device", "cuda"},
+                 "must be cpu in this build");
+  expect_refused({"build", kPair, "-o", path("out"), "--device", "cuda"},
+                 "must be cpu in this build");
 }
 #endif
 

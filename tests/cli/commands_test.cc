@@ -140,7 +140,8 @@ TEST_F(CommandLine, BuildWritesAPairThatLoads) {
   sample({kPair, "--what", "joint", "-n", "200"}, "b.npy");
   EXPECT_EQ(slurp(path("a.npy")), slurp(path("b.npy")));
   expect_success({"build", path("pair"), "-o", path("again")});
-  EXPECT_EQ(slurp(path("again") + "/model.safetensors"), slurp(path("pair") + "/model.safetensors"));
+  EXPECT_EQ(slurp(path("again") + "/model.safetensors"),
+            slurp(path("pair") + "/model.safetensors"));
 
   expect_success({"build", kPair, "--seed", "5", "-o", path("sibling")});
   EXPECT_EQ(load_pair(path("sibling")).identity().seed, 5u);
@@ -151,9 +152,10 @@ TEST_F(CommandLine, BuildWritesAPairThatLoads) {
 }
 
 TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
-  expect_success({"build", "custom", "--dim", "3", "--categories", "8", "--components", "2",
-                  "--reference", "uniform", "--gamma", "0.2", "--steps", "12", "--sigma", "0.7",
-                  "--radius", "3", "--seed", "4", "--name", "mine", "-o", path("a")});
+  expect_success({"build",        "custom", "--dim",       "3",       "--categories", "8",
+                  "--components", "2",      "--reference", "uniform", "--gamma",      "0.2",
+                  "--steps",      "12",     "--sigma",     "0.7",     "--radius",     "3",
+                  "--seed",       "4",      "--name",      "mine",    "-o",           path("a")});
   const BenchmarkPair numbers = load_pair(path("a"));
   EXPECT_EQ(numbers.identity().name, "mine");
   EXPECT_EQ(numbers.identity().radius, 3.0);
@@ -178,8 +180,8 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
 
   const std::vector<double> pmf{0.5, 0.25, 0.25, 0.0, 0.5, 0.5};
   save_npy(path("p.npy"), Shape{2, 3}, std::span<const double>(pmf));
-  expect_success({"build", "custom", "--categories", "3", "--source", path("p.npy"), "-o",
-                  path("c")});
+  expect_success(
+      {"build", "custom", "--categories", "3", "--source", path("p.npy"), "-o", path("c")});
   EXPECT_EQ(load_pair(path("c")).source().kind(), SourceKind::kProduct);
 }
 
@@ -209,7 +211,8 @@ TEST_F(CommandLine, VerifyPassesAndFails) {
   const testing::ProgramRun run = run_program({"verify", good, path("changed.safetensors")});
   EXPECT_EQ(run.status, 1);
   contains(run.out, "FAILED");
-  const testing::ProgramRun as_json = run_program({"verify", "--json", path("changed.safetensors")});
+  const testing::ProgramRun as_json =
+      run_program({"verify", "--json", path("changed.safetensors")});
   EXPECT_EQ(as_json.status, 1);
   EXPECT_EQ(json::parse(as_json.out)["passed"], false);
 }

@@ -87,11 +87,15 @@ TEST(Context, ThreadsAndProgress) {
   Context{}.report("nothing", 1, 2);  // no callback is fine
   std::string seen;
   Context context;
-  context.progress = [&](std::string_view what, std::uint64_t done, std::uint64_t total) {
-    seen = fmt::format("{} {}/{}", what, done, total);
+  context.progress = [&](std::string_view what, std::uint64_t done, std::uint64_t total,
+                         std::string_view detail) {
+    seen = fmt::format("{} {}/{} {}", what, done, total, detail);
   };
-  context.report("rows", 3, 4);
-  EXPECT_EQ(seen, "rows 3/4");
+  context.report("rows", 3, 4, "fast");
+  EXPECT_EQ(seen, "rows 3/4 fast");
+  EXPECT_FALSE(context.should_stop());
+  context.stop = [] { return true; };
+  EXPECT_TRUE(context.should_stop());
 }
 
 TEST(Errors, SayWhereAndWhat) {

@@ -42,14 +42,13 @@ TEST(Philox, KnownAnswers) {
     std::array<std::uint32_t, 2> key;
     Words answer;
   };
-  const Known table[] = {
-      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-      {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
-       {0xffffffff, 0xffffffff},
-       {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-       {0xa4093822, 0x299f31d0},
-       {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
+  const Known table[] = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+                         {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+                          {0xffffffff, 0xffffffff},
+                          {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+                         {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                          {0xa4093822, 0x299f31d0},
+                          {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
   for (const Known& known : table) {
     EXPECT_EQ(philox(known.counter, known.key), known.answer);
     const r123::Philox4x32::ctr_type counter{
@@ -72,11 +71,10 @@ TEST(DrawSequence, LayoutOfTheCounter) {
     const auto detail = static_cast<std::uint32_t>(generator() & 0xffffff);
     DrawSequence draws({seed, static_cast<DrawPurpose>(purpose), detail}, index);
     for (std::uint32_t block = 0; block < 5; ++block) {
-      const Words words = philox({static_cast<std::uint32_t>(index),
-                                  static_cast<std::uint32_t>(index >> 32),
-                                  (purpose << 24) | detail, block},
-                                 {static_cast<std::uint32_t>(seed),
-                                  static_cast<std::uint32_t>(seed >> 32)});
+      const Words words =
+          philox({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                  (purpose << 24) | detail, block},
+                 {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
       EXPECT_EQ(draws.uniform(), to_uniform(words[0], words[1]));
       EXPECT_EQ(draws.uniform(), to_uniform(words[2], words[3]));
     }

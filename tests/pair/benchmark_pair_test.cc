@@ -58,7 +58,8 @@ struct SmallPair {
 
 std::vector<std::size_t> count_one(const States& states) {
   std::vector<std::size_t> counts(9, 0);
-  for (std::size_t i = 0; i < states.rows(); ++i) ++counts[testing::state_index(states.row(i), 2, 3)];
+  for (std::size_t i = 0; i < states.rows(); ++i)
+    ++counts[testing::state_index(states.row(i), 2, 3)];
   return counts;
 }
 
@@ -127,8 +128,7 @@ TEST(BenchmarkPair, BatchesJoinUpForAnyThreads) {
       EXPECT_TRUE(same(part.x1, joint.x1)) << threads;
       EXPECT_TRUE(same(pair.sample_x0(context, 1000, kSeed, 11 + first), x0)) << threads;
       EXPECT_TRUE(same(pair.sample_x1(context, 1000, kSeed, 11 + first), x1)) << threads;
-      const States conditional =
-          pair.sample_conditional(context, part.x0, kSeed, 11 + first);
+      const States conditional = pair.sample_conditional(context, part.x0, kSeed, 11 + first);
       EXPECT_EQ(conditional, part.x1) << "a joint draw is x0 and its conditional draw";
     }
   }
@@ -188,8 +188,7 @@ TEST(BenchmarkPair, StoredTestSetReplacesTheDrawnOne) {
 TEST(BenchmarkPair, RefusesSpacesThatDiffer) {
   const SmallPair small;
   const auto with = [&](const SourceDistribution& source) {
-    return error_of<InvalidArgument>(
-        [&] { BenchmarkPair({}, source, small.item.bridge); });
+    return error_of<InvalidArgument>([&] { BenchmarkPair({}, source, small.item.bridge); });
   };
   EXPECT_EQ(with(SourceDistribution::gaussian(3, 3, -1.0, 1.0)),
             "[pair] p0 must live on {0..2}^2 like the bridge, got {0..2}^3");

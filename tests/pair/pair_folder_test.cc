@@ -54,13 +54,14 @@ BenchmarkPair round_trip(const BenchmarkPair& pair) {
   EXPECT_EQ(read.reverse(), pair.reverse());
   EXPECT_EQ(read.bridge().potential().log_beta(), pair.bridge().potential().log_beta());
   EXPECT_EQ(read.bridge().potential().log_cores(), pair.bridge().potential().log_cores());
-  const ReferenceProcess &process = pair.bridge().process(), &read_process = read.bridge().process();
+  const ReferenceProcess &process = pair.bridge().process(),
+                         &read_process = read.bridge().process();
   EXPECT_EQ(read_process.kind(), process.kind());
   EXPECT_EQ(read_process.total_steps(), process.total_steps());
   const Matrix<double>& log = process.log_power(kContext, 1);
   const Matrix<double>& read_log = read_process.log_power(kContext, 1);
-  EXPECT_TRUE(all_near({read_log.data(), read_log.size()}, {log.data(), log.size()},
-                       {1e-14, 1e-14}));
+  EXPECT_TRUE(
+      all_near({read_log.data(), read_log.size()}, {log.data(), log.size()}, {1e-14, 1e-14}));
   EXPECT_EQ(read.source().kind(), pair.source().kind());
   EXPECT_EQ(read.source().low(), pair.source().low());
   EXPECT_EQ(read.source().high(), pair.source().high());
@@ -95,7 +96,8 @@ TEST(PairFolder, RoundTripOfEveryKind) {
   spec.num_categories = 3;
   spec.reference_matrix = testing::random_stochastic(3, 0.7, 83);
   round_trip(build_pair(spec));
-  spec.source = SourceDistribution::empirical(States(4, 3, {0, 1, 2, 2, 1, 0, 0, 0, 0, 2, 2, 2}), 3);
+  spec.source =
+      SourceDistribution::empirical(States(4, 3, {0, 1, 2, 2, 1, 0, 0, 0, 0, 2, 2, 2}), 3);
   const BenchmarkPair read = round_trip(build_pair(spec));
   EXPECT_EQ(read.source().states(), spec.source->states());
   spec.source = SourceDistribution::uniform(3, 3, -2.0, 2.0);
@@ -144,7 +146,7 @@ struct PeerFolder {
       target_shape{4, 2};
   std::vector<std::int64_t> input{0, 1, 2, 0, 1, 1, 2, 2}, target{2, 2, 0, 0, 1, 2, 0, 1};
   std::vector<float> log_alpha{-0.5f, -1.25f};
-  std::vector<float> log_cores{0.f,    -1.f,  -0.25f, -2.f,   -3.f,  -0.75f,
+  std::vector<float> log_cores{0.f,     -1.f, -0.25f, -2.f,  -3.f,  -0.75f,
                                -0.125f, -4.f, -1.5f,  -0.5f, -2.5f, -1.0f};
 
   void write(const std::filesystem::path& folder) const {
@@ -211,7 +213,8 @@ TEST(PairFolder, RefusesBadFolders) {
       {"reference", [](PeerFolder& f) { f.config["prior_type"] = "tokenizer"; },
        "prior_type must be uniform, gaussian or matrix, got 'tokenizer'"},
       {"source", [](PeerFolder& f) { f.config["input_distribution"] = "swiss"; }, "'swiss'"},
-      {"gamma 0", [](PeerFolder& f) { f.config["alpha"] = 0.0; }, "gamma must lie in (0, 1), got 0"},
+      {"gamma 0", [](PeerFolder& f) { f.config["alpha"] = 0.0; },
+       "gamma must lie in (0, 1), got 0"},
       {"gamma 1.5", [](PeerFolder& f) { f.config["alpha"] = 1.5; }, "got 1.5"},
       {"gamma text", [](PeerFolder& f) { f.config["alpha"] = "x"; }, "alpha"},
       {"no gamma", [](PeerFolder& f) { f.config.erase("alpha"); }, "alpha"},
@@ -223,19 +226,27 @@ TEST(PairFolder, RefusesBadFolders) {
       {"range", [](PeerFolder& f) { f.config["sample_quantize_range"] = {1.0}; },
        "sample_quantize_range must be two numbers, got [1.0]"},
       {"range backwards",
-       [](PeerFolder& f) { f.config["sample_quantize_range"] = {3.0, -3.0}; },
+       [](PeerFolder& f) {
+         f.config["sample_quantize_range"] = {3.0, -3.0};
+       },
        "range must be finite and increasing"},
-      {"cores", [](PeerFolder& f) { f.cores_shape = {3, 2, 2}; }, "log_cp_cores"},
+      {"cores",
+       [](PeerFolder& f) {
+         f.cores_shape = {3, 2, 2};
+       },
+       "log_cp_cores"},
       {"cores of another dim", [](PeerFolder& f) { f.config["dim"] = 4; }, "log_cp_cores"},
       {"weights", [](PeerFolder& f) { f.config["num_potentials"] = 3; }, "log_alpha"},
       {"NaN core", [](PeerFolder& f) { f.log_cores[3] = std::nanf(""); }, "log_cores"},
-      {"dataset shape", [](PeerFolder& f) { f.input_shape = {2, 4}; },
+      {"dataset shape",
+       [](PeerFolder& f) {
+         f.input_shape = {2, 4};
+       },
        "tensor 'input_dataset' must have shape [n, 2], got [2, 4]"},
       {"dataset category", [](PeerFolder& f) { f.target[3] = 3; },
        "test x1 must hold categories 0..2, got 3 at row 1, column 1"},
       {"dataset below", [](PeerFolder& f) { f.input[0] = -1; }, "got -1 at row 0, column 0"},
-      {"dataset huge", [](PeerFolder& f) { f.input[0] = std::int64_t{1} << 40; },
-       "input_dataset"},
+      {"dataset huge", [](PeerFolder& f) { f.input[0] = std::int64_t{1} << 40; }, "input_dataset"},
       {"datasets differ",
        [](PeerFolder& f) {
          f.target.resize(6);

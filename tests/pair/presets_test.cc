@@ -40,18 +40,30 @@ struct Preset {
 
 // The hashes hold on every machine: a pair is the same for everybody.
 constexpr Preset kPresets[] = {
-    {"d2-gaussian-0.02", 2, ReferenceKind::kGaussian, 0.02, 1.5, 0x6feb86b972ecb474, 0x3f3f02b136f7c5eb},
-    {"d2-gaussian-0.05", 2, ReferenceKind::kGaussian, 0.05, 1.5, 0x2762267c40af5924, 0x5ee4de49f7759006},
-    {"d2-uniform-0.005", 2, ReferenceKind::kUniform, 0.005, 1.5, 0xe570c9f6bac7874c, 0x578e2f2af9822ad4},
-    {"d2-uniform-0.01", 2, ReferenceKind::kUniform, 0.01, 1.5, 0xdfa022691cf679e5, 0x2b77766b589a0252},
-    {"d16-gaussian-0.02", 16, ReferenceKind::kGaussian, 0.02, 1.5, 0xc368b21e1aac922e, 0x766411efbb1c01c1},
-    {"d16-gaussian-0.05", 16, ReferenceKind::kGaussian, 0.05, 1.5, 0xb17fb0abc8c147c4, 0x748068a3e036a357},
-    {"d16-uniform-0.005", 16, ReferenceKind::kUniform, 0.005, 1.5, 0xd028e062c303382d, 0x90c7149652ccdb1e},
-    {"d16-uniform-0.01", 16, ReferenceKind::kUniform, 0.01, 1.5, 0x68615f1a018f104a, 0x8a6a29451bcb5e1c},
-    {"d64-gaussian-0.02", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0xae5a68879837aa2c, 0x04512f924afb34e1},
-    {"d64-gaussian-0.05", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0x9cd18923c2370a3d, 0x90345c0d4edc115b},
-    {"d64-uniform-0.005", 64, ReferenceKind::kUniform, 0.005, 2.5, 0x64668752454c1a79, 0x874333f86f4a364b},
-    {"d64-uniform-0.01", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x5b258824c784973d, 0x20f8e7d120316d97},
+    {"d2-gaussian-0.02", 2, ReferenceKind::kGaussian, 0.02, 1.5, 0x6feb86b972ecb474,
+     0x3f3f02b136f7c5eb},
+    {"d2-gaussian-0.05", 2, ReferenceKind::kGaussian, 0.05, 1.5, 0x2762267c40af5924,
+     0x5ee4de49f7759006},
+    {"d2-uniform-0.005", 2, ReferenceKind::kUniform, 0.005, 1.5, 0xe570c9f6bac7874c,
+     0x578e2f2af9822ad4},
+    {"d2-uniform-0.01", 2, ReferenceKind::kUniform, 0.01, 1.5, 0xdfa022691cf679e5,
+     0x2b77766b589a0252},
+    {"d16-gaussian-0.02", 16, ReferenceKind::kGaussian, 0.02, 1.5, 0xc368b21e1aac922e,
+     0x766411efbb1c01c1},
+    {"d16-gaussian-0.05", 16, ReferenceKind::kGaussian, 0.05, 1.5, 0xb17fb0abc8c147c4,
+     0x748068a3e036a357},
+    {"d16-uniform-0.005", 16, ReferenceKind::kUniform, 0.005, 1.5, 0xd028e062c303382d,
+     0x90c7149652ccdb1e},
+    {"d16-uniform-0.01", 16, ReferenceKind::kUniform, 0.01, 1.5, 0x68615f1a018f104a,
+     0x8a6a29451bcb5e1c},
+    {"d64-gaussian-0.02", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0xae5a68879837aa2c,
+     0x04512f924afb34e1},
+    {"d64-gaussian-0.05", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0x9cd18923c2370a3d,
+     0x90345c0d4edc115b},
+    {"d64-uniform-0.005", 64, ReferenceKind::kUniform, 0.005, 2.5, 0x64668752454c1a79,
+     0x874333f86f4a364b},
+    {"d64-uniform-0.01", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x5b258824c784973d,
+     0x20f8e7d120316d97},
 };
 
 void PrintTo(const Preset& preset, std::ostream* out) { *out << preset.name; }
@@ -172,7 +184,9 @@ TEST(PairSpec, SeedsGiveDifferentPairsAndSpecsTheSame) {
   spec.dim = 5;
   spec.num_categories = 12;
   spec.num_components = 3;
-  const auto cores = [](const PairSpec& s) { return build_pair(s).bridge().potential().log_cores(); };
+  const auto cores = [](const PairSpec& s) {
+    return build_pair(s).bridge().potential().log_cores();
+  };
   const Array3<double> base = cores(spec);
   EXPECT_EQ(base.extent(0), 5u);
   EXPECT_EQ(base.extent(1), 12u);

@@ -119,8 +119,8 @@ TEST(SourceDistribution, EmpiricalDrawsItsRowsAlike) {
 
 TEST(SourceDistribution, SameDrawsForAnyThreadsAndSplit) {
   const States rows(3, 4, {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2});
-  for (const SourceDistribution& source : {SourceDistribution::gaussian(4, 9, -2.0, 2.0),
-                                           SourceDistribution::empirical(rows, 9)}) {
+  for (const SourceDistribution& source :
+       {SourceDistribution::gaussian(4, 9, -2.0, 2.0), SourceDistribution::empirical(rows, 9)}) {
     const States expected = draw(source, 5000, {.num_threads = 1});
     for (const int threads : {2, 5}) {
       EXPECT_EQ(draw(source, 5000, {.num_threads = threads}), expected);
@@ -139,13 +139,17 @@ TEST(SourceDistribution, RefusesBadInput) {
             "[source] dim must be at least 1, got 0");
   EXPECT_EQ(message([] { SourceDistribution::product(Matrix<double>(1, 2, 0.6)); }),
             "[source] each row of the pmf must sum to 1, got 1.2 for row 0");
-  EXPECT_EQ(message([] { SourceDistribution::product(Matrix<double>(1, 2, {1.5, -0.5})); }),
+  EXPECT_EQ(message([] {
+              SourceDistribution::product(Matrix<double>(1, 2, {1.5, -0.5}));
+            }),
             "[source] pmf must lie in [0, 1], got 1.5 at [0, 0]");
   message([] { SourceDistribution::product(Matrix<double>(1, 2, {std::nan(""), 1.0})); });
   message([] { SourceDistribution::product(Matrix<double>(1, 1, 1.0)); });
   message([] { SourceDistribution::product(Matrix<double>(0, 2)); });
   testing::contains(message([] { SourceDistribution::empirical(States(0, 2), 3); }), "got 0");
-  EXPECT_EQ(message([] { SourceDistribution::empirical(States(1, 2, {0, 3}), 3); }),
+  EXPECT_EQ(message([] {
+              SourceDistribution::empirical(States(1, 2, {0, 3}), 3);
+            }),
             "[states] source states must hold categories 0..2, got 3 at row 0, column 1");
   const SourceDistribution gaussian = SourceDistribution::gaussian(2, 4, -1.0, 1.0);
   const SourceDistribution empirical = SourceDistribution::empirical(States(1, 2, 0), 3);

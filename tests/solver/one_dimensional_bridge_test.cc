@@ -131,6 +131,10 @@ TEST(OneDimensionalBridge, IterationsThatRunOutAreReported) {
   EXPECT_FALSE(sinkhorn.converged);
   EXPECT_EQ(sinkhorn.iterations, 1);
   EXPECT_GT(sinkhorn.change, 1e-6);
+  // What is off is p1 alone.
+  for (std::size_t s = 0; s < 9; ++s) {
+    EXPECT_NEAR(row_sum(sinkhorn.log_joint, s), std::exp(log_p0[s]), 1e-14);
+  }
 
   const OneDimensionalBridge exact = solve_exact({}, process, log_p0, log_p1);
   double last = 1.0;

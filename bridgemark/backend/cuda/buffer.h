@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "bridgemark/backend/cuda/check.h"
+
+namespace bridgemark::backend::cuda {
+
+// Device memory of `count` values, freed with its owner.
+template <typename T>
+class Buffer {
+ public:
+  explicit Buffer(std::size_t count) : count_(count) {
+    if (count > 0) BM_CUDA_CHECK(cudaMalloc(&data_, count * sizeof(T)));
+  }
+  Buffer(const T* host, std::size_t count) : Buffer(count) {
+    if (count > 0) {
+      BM_CUDA_CHECK(cudaMemcpy(data_, host, count * sizeof(T), cudaMemcpyHostToDevice));
+    }
+  }
+  ~Buffer() { cudaFree(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  T* get() { return data_; }
+  const T* get() const { return data_; }
+  void copy_to(T* host) const {
+    if (count_ > 0) {
+      BM_CUDA_CHECK(cudaMemcpy(host, data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
+    }
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_;
+};
+
+inline constexpr unsigned kThreads = 128;
+
+inline unsigned blocks_for(std::size_t items) {
+  return static_cast<unsigned>((items + kThreads - 1) / kThreads);
+}
+
+}  // namespace bridgemark::backend::cuda

@@ -1,0 +1,31 @@
+#include <cuda_runtime_api.h>
+
+#include "bridgemark/backend/cuda/check.h"
+#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/core/error.h"
+
+namespace bridgemark::backend::cuda {
+
+void throw_cuda_error(cudaError_t status, const char* call) {
+  if (status == cudaErrorMemoryAllocation) {
+    std::size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    throw DeviceError(fmt::format(
+        "[device] out of GPU memory in {}: {} of {} MiB are free; lower the number of rows, "
+        "components or dimensions of one call",
+        call, free >> 20, total >> 20));
+  }
+  throw DeviceError(fmt::format("[device] {} failed: {}", call, cudaGetErrorString(status)));
+}
+
+void require_device() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    throw DeviceError(
+        fmt::format("[device] device must be cpu on this machine, got cuda: {}",
+                    status == cudaSuccess ? "no device" : cudaGetErrorString(status)));
+  }
+}
+
+}  // namespace bridgemark::backend::cuda

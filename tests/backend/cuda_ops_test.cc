@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/math/categorical.h"
+#include "bridgemark/math/log_domain.h"
+
+// The CUDA kernels against plain loops over the scalar mathematics of math/. Skipped aloud where
+// there is no device. Needs no other kernel, so that it also links where the CPU's cannot be built.
+namespace bridgemark {
+namespace {
+
+constexpr double kTolerance = 1e-10;  // of logarithms: both sides are float64
+
+class CudaOps : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      backend::cuda::require_device();
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  double uniform() { return draw_uniform({5, DrawPurpose::kShuffle}, 0, position_++); }
+  double spread(double width) { return width * (2.0 * uniform() - 1.0); }
+  std::int32_t category(std::size_t S) {
+    return static_cast<std::int32_t>(uniform() * static_cast<double>(S));
+  }
+  States random_states(std::size_t rows, std::size_t D, std::size_t S) {
+    States states(rows, D);
+    for (std::size_t i = 0; i < states.size(); ++i) states.data()[i] = category(S);
+    return states;
+  }
+  Array3<double> random_cores(std::size_t D, std::size_t S, std::size_t K, double width) {
+    Array3<double> cores(D, S, K);
+    for (std::size_t i = 0; i < cores.size(); ++i) cores.data()[i] = spread(width);
+    return cores;
+  }
+  Matrix<double> random_matrix(std::size_t rows, std::size_t cols, double width) {
+    Matrix<double> matrix(rows, cols);
+    for (std::size_t i = 0; i < matrix.size(); ++i) matrix.data()[i] = spread(width);
+    return matrix;
+  }
+  backend::BridgeStep random_step(std::size_t D, std::size_t S, std::size_t K, double width) {
+    std::vector<double> beta(K);
+    for (double& value : beta) value = spread(width);
+    return backend::make_bridge_step(beta, random_cores(D, S, K, width), random_matrix(S, S, width),
+                                     random_cores(D, S, K, width));
+  }
+
+ private:
+  std::uint64_t position_ = 0;
+};
+
+std::vector<double> component_weights(const backend::BridgeStep& step, const std::int32_t* x) {
+  std::vector<double> weights(step.log_beta);
+  for (std::size_t d = 0; d < step.dim; ++d) {
+    for (std::size_t k = 0; k < step.num_components; ++k) {
+      weights[k] += step.log_from(d, static_cast<std::size_t>(x[d]), k);
+    }
+  }
+  return weights;
+}
+
+TEST_F(CudaOps, LogMatmulAndPropagation) {
+  for (const double width : {2.0, 2000.0}) {
+    const std::size_t D = 3, S = 7, K = 5;
+    const Matrix<double> q = random_matrix(S, S, width);
+    const Array3<double> cores = random_cores(D, S, K, width);
+    Array3<double> out(D, S, K), rank_one(D, S, K);
+    backend::cuda::propagate_cores(q, cores, out);
+    backend::cuda::propagate_cores_rank_one(-0.3, -4.0, cores, rank_one);
+    Matrix<double> square(S, S);
+    backend::cuda::log_matmul(q, q, square.view());
+    std::vector<double> terms(S);
+    for (std::size_t d = 0; d < D; ++d) {
+      for (std::size_t s = 0; s < S; ++s) {
+        for (std::size_t k = 0; k < K; ++k) {
+          for (std::size_t t = 0; t < S; ++t) terms[t] = q(s, t) + cores(d, t, k);
+          EXPECT_NEAR(out(d, s, k), log_sum(terms.data(), S), kTolerance);
+          const double sum = log_sum(cores.row(d, 0) + k, S, K);
+          EXPECT_NEAR(rank_one(d, s, k), log_add(cores(d, s, k) - 0.3, sum - 4.0), kTolerance);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < S; ++i) {
+      for (std::size_t j = 0; j < S; ++j) {
+        for (std::size_t t = 0; t < S; ++t) terms[t] = q(i, t) + q(t, j);
+        EXPECT_NEAR(square(i, j), log_sum(terms.data(), S), kTolerance);
+      }
+    }
+  }
+}
+
+TEST_F(CudaOps, MixtureAndMarginals) {
+  for (const double width : {2.0, 500.0}) {
+    const std::size_t D = 4, S = 6, K = 9, rows = 33;
+    const backend::BridgeStep step = random_step(D, S, K, width);
+    const States x = random_states(rows, D, S);
+    std::vector<double> mixture(rows);
+    backend::cuda::log_mixture(step.log_beta, step.log_from, x, mixture);
+    Array3<double> marginals(rows, D, S);
+    backend::cuda::bridge_step_marginals(step, x, marginals);
+    for (std::size_t b = 0; b < rows; ++b) {
+      const std::vector<double> weights = component_weights(step, x.row(b));
+      EXPECT_NEAR(mixture[b], log_sum(weights.data(), K), kTolerance);
+      for (std::size_t d = 0; d < D; ++d) {
+        std::vector<double> expected(S), terms(K);
+        for (std::size_t s = 0; s < S; ++s) {
+          for (std::size_t k = 0; k < K; ++k) {
+            terms[k] = weights[k] - step.log_from(d, static_cast<std::size_t>(x(b, d)), k) +
+                       step.to.log(d * K + k, s);
+          }
+          expected[s] = step.q.log(static_cast<std::size_t>(x(b, d)), s) + log_sum(terms.data(), K);
+        }
+        log_normalize(expected.data(), S);
+        for (std::size_t s = 0; s < S; ++s) {
+          EXPECT_NEAR(marginals(b, d, s), expected[s], 1e-9);
+        }
+      }
+    }
+  }
+}
+
+// The same states as on the host, up to draws within rounding of a boundary: fewer than 1 in 10^5.
+TEST_F(CudaOps, SamplesAreThoseOfTheHost) {
+  for (const double width : {2.0, 600.0}) {  // the wide one takes the exact path
+    const std::size_t D = 16, S = 50, K = 4, rows = 20000;
+    const backend::BridgeStep step = random_step(D, S, K, width);
+    const States x = random_states(rows, D, S), ends = random_states(rows, D, S);
+    const DrawKey key{9, DrawPurpose::kConditional};
+    States drawn(rows, D), tabulated(rows, D), products(rows, D);
+    backend::cuda::sample_bridge_step(step, x, key, 100, drawn.view());
+    backend::cuda::sample_bridge_step(backend::tabulated(Context{}, step), x, key, 100,
+                                      tabulated.view());
+    backend::cuda::sample_product_rows(step.q, step.q, x, ends, key, 7, products.view());
+    std::size_t different = 0;
+    std::vector<double> sums(S), components(K);
+    for (std::size_t b = 0; b < rows; ++b) {
+      DrawSequence draws(key, 100 + b), product_draws(key, 7 + b);
+      const std::vector<double> weights = component_weights(step, x.row(b));
+      cumulate_log(weights.data(), K, components.data());
+      const std::size_t k = draw_category(components.data(), K, draws.uniform());
+      for (std::size_t d = 0; d < D; ++d) {
+        const auto s = static_cast<std::size_t>(x(b, d)),
+                   end = static_cast<std::size_t>(ends(b, d));
+        const auto draw = [&](const backend::ScaledRows& other, std::size_t row, double u) {
+          cumulate_product(step.q.linear.row(s), other.linear.row(row), step.q.log.row(s),
+                           other.log.row(row), S, sums.data());
+          return static_cast<std::int32_t>(draw_category(sums.data(), S, u));
+        };
+        const std::int32_t expected = draw(step.to, d * K + k, draws.uniform());
+        different += drawn(b, d) != expected;
+        different += tabulated(b, d) != expected;
+        different += products(b, d) != draw(step.q, end, product_draws.uniform());
+      }
+    }
+    EXPECT_LT(static_cast<double>(different), 1e-5 * static_cast<double>(3 * rows * D));
+    RecordProperty("different", static_cast<int>(different));
+    std::printf("draws that differ: %zu of %zu\n", different, 3 * rows * D);
+  }
+}
+
+}  // namespace
+}  // namespace bridgemark
