@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh Debian 12 machine: `make demo` and `make test`.
 # Each installs the packages it needs and builds what is missing; a second run does neither again.
 
-.PHONY: packages build test test-asan demo bench clean
+.PHONY: packages python-packages build test test-asan test-python demo bench clean
 
 packages:
 	@scripts/install-packages.sh
@@ -22,6 +22,21 @@ build-asan/build.ninja: | packages
 test-asan: packages build-asan/build.ninja
 	cmake --build --preset asan
 	ctest --preset asan -j 2
+
+.venv/bin/python: | packages
+	python3 -m venv .venv
+
+# pip is asked only where a package is missing.
+python-packages: .venv/bin/python
+	@.venv/bin/python -c 'import nanobind, numpy, pytest, scikit_build_core' 2>/dev/null || \
+	  .venv/bin/python -m pip install --quiet nanobind scikit-build-core numpy pytest
+
+build-python/build.ninja: | python-packages
+	cmake --preset python -DPython_EXECUTABLE=$(CURDIR)/.venv/bin/python
+
+test-python: python-packages build-python/build.ninja
+	cmake --build --preset python
+	PYTHONPATH=build-python/python .venv/bin/python -m pytest -q python/tests
 
 demo: build
 	@scripts/demo.sh

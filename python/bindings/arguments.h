@@ -1,0 +1,84 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "bridgemark/core/array.h"
+
+namespace bridgemark::python {
+
+// Rows of one call at the most: products of sizes then stay far below 2^64.
+inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 40;
+
+// An int argument of any size, or anything with __index__. It is read where its range is known, so
+// that -1 is refused by name instead of by nanobind's list of signatures.
+struct WholeNumber {
+  nanobind::object number;
+
+  // Throws InvalidArgument that names the argument.
+  std::uint64_t in_range(std::string_view name, std::uint64_t low, std::uint64_t high) const;
+  int positive_int(std::string_view name) const;
+  std::uint64_t seed() const { return in_range("seed", 0, UINT64_MAX); }
+  std::size_t rows(std::string_view name) const { return in_range(name, 0, kMaxRows); }
+};
+
+// Anything that numpy.asarray takes.
+struct ArrayLike {
+  nanobind::object array;
+};
+
+// States [B,D] out of an array of any integer type, strides and byte order. Aligned C-ordered int32
+// is read in place, everything else is copied. Made and destroyed with the GIL held.
+class StatesArgument {
+ public:
+  // Throws InvalidArgument unless the array is [B,dim] of integers in 0..num_categories-1. `name`
+  // is how the message calls the argument.
+  StatesArgument(std::string_view name, nanobind::handle array_like, std::size_t dim,
+                 int num_categories);
+
+  StatesView view() const { return view_; }
+  std::size_t rows() const { return view_.rows; }
+
+ private:
+  template <typename T>
+  void narrow(std::string_view name, const T* values, std::size_t rows, std::size_t dim,
+              int num_categories);
+
+  nanobind::object keep_alive_;
+  States copy_;
+  StatesView view_;
+};
+
+// Throws InvalidArgument unless both have the same number of rows.
+void check_same_rows(const StatesArgument& x0, const StatesArgument& x1);
+
+}  // namespace bridgemark::python
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<bridgemark::python::WholeNumber> {
+  NB_TYPE_CASTER(bridgemark::python::WholeNumber, const_name("int"))
+
+  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+    value.number = steal(PyNumber_Index(source.ptr()));
+    if (value.number.is_valid()) return true;
+    PyErr_Clear();
+    return false;
+  }
+};
+
+template <>
+struct type_caster<bridgemark::python::ArrayLike> {
+  NB_TYPE_CASTER(bridgemark::python::ArrayLike, const_name("numpy.typing.ArrayLike"))
+
+  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+    value.array = borrow(source);
+    return true;
+  }
+};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+// Each area lives in a file of its own and offers one function that adds it to the module. A
+// binding converts its arguments, calls the library and converts the result; it computes nothing.
+namespace bridgemark::python {
+
+void init_errors();
+void init_pairs(nanobind::module_& module);
+void init_solvers(nanobind::module_& module);
+void init_evaluation(nanobind::module_& module);
+
+}  // namespace bridgemark::python

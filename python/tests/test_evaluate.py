@@ -1,0 +1,237 @@
+"""Evaluation of couplings and callables, and the fits that make couplings."""
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import bridgemark as bm
+
+# What says how a result came about rather than what it is.
+CIRCUMSTANCES = {"machine", "wall_seconds", "peak_memory_bytes"}
+
+
+def scores(result):
+    return {key: value for key, value in result.items() if key not in CIRCUMSTANCES}
+
+
+@pytest.fixture(scope="module")
+def oracle(pair):
+    return bm.fit("oracle", pair)
+
+
+@pytest.fixture(scope="module")
+def oracle_result(pair, oracle):
+    return bm.evaluate(pair, oracle)
+
+
+# --- fit
+
+
+def test_oracle_draws_the_truth(pair, oracle):
+    x0 = pair.sample_x0(100, seed=1)
+    assert np.array_equal(oracle.sample(x0, seed=2), pair.sample_conditional(x0, seed=2))
+    assert oracle.sample(x0).dtype == np.int32
+    assert (oracle.solver, oracle.dim, oracle.num_categories) == ("oracle", 2, 50)
+    assert oracle.diagnostics == {} and "oracle" in repr(oracle)
+
+
+@pytest.mark.parametrize("name", ["oracle", "independent", "reference", "feature-wise"])
+def test_couplings_take_and_refuse_states(pair, name):
+    assert name in bm.solvers()
+    coupling = bm.fit(name, pair)
+    assert coupling.sample(np.zeros((0, 2), np.int64)).shape == (0, 2)
+    assert coupling.sample([[1, 2]]).shape == (1, 2)
+    for bad in ([[1, 50]], [[1, 2, 3]], [1, 2], [[0.5, 1.0]]):
+        with pytest.raises(ValueError, match="x0 must"):
+            coupling.sample(bad)
+
+
+def test_options_reach_the_solver(pair):
+    fitted = bm.fit("feature-wise", pair, samples=2000, max_iterations=np.int64(2), tolerance=1e-12)
+    assert fitted.diagnostics["iterations"] == 2
+    assert fitted.diagnostics["converged"] is False
+
+
+def test_trained_solver_depends_on_its_seed_alone(pair):
+    options = {"updates": 20, "components": 8, "batch_size": 32, "learning_rate": 1e-2}
+    x0 = pair.sample_x0(500)
+    first, same, other = (bm.fit("dlightsb", pair, seed, **options).sample(x0) for seed in (1, 1, 2))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize(
+    ("solver", "options", "message"),
+    [
+        ("dlightbs", {}, "dlightsb"),
+        ("oracle", {"samples": 3}, "takes no options, got 'samples'"),
+        ("feature-wise", {"sample": 3}, "did you mean 'samples'"),
+        ("feature-wise", {"samples": -3}, "samples must be a whole number"),
+        ("feature-wise", {"samples": 2.5}, "samples must be a whole number .* got '2.5'"),
+        ("feature-wise", {"samples": True}, "samples must be a whole number .* got 'true'"),
+        ("feature-wise", {"samples": [3, 4]}, "samples must be a whole number .* got '3,4'"),
+        ("feature-wise", {"seed": -1}, "seed must lie in"),
+    ],
+)
+def test_bad_fits_are_refused(pair, solver, options, message):
+    with pytest.raises(ValueError, match=message):
+        bm.fit(solver, pair, **options)
+
+
+def test_options_of_odd_types_are_refused(pair):
+    for value in (None, {}, object(), [None]):
+        with pytest.raises(TypeError, match="option samples must be a number"):
+            bm.fit("feature-wise", pair, samples=value)
+
+
+def test_ctrl_c_stops_a_fit(pair):
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    started = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        bm.fit("dlightsb", pair, updates=100_000_000, components=8, batch_size=8)
+    timer.join()
+    assert time.perf_counter() - started < 20
+
+
+# --- evaluate
+
+
+def test_oracle_scores(oracle_result):
+    assert oracle_result["pair"] == "d2-gaussian-0.02" and oracle_result["seed"] == 0
+    assert oracle_result["version"] == bm.__version__ and oracle_result["device"] == "cpu"
+    assert 0.98 < oracle_result["shape_score"] <= 1
+    assert oracle_result["joint_kl"] == 0.0
+    assert abs(oracle_result["forward_trajectory_kl"]) < 1e-9
+    assert oracle_result["exact_conditional_shape_score"] == pytest.approx(1.0)
+    assert oracle_result["values"]["shape_score"] == [oracle_result["shape_score"]]
+    assert "c2st_auc" not in oracle_result
+
+
+def test_several_seeds(pair, oracle, oracle_result):
+    result = bm.evaluate(pair, oracle, num_seeds=2, num_steps=4, num_trajectories=10)
+    values = result["values"]["shape_score"]
+    assert len(values) == 2 and values[0] == oracle_result["shape_score"] != values[1]
+    assert result["shape_score"] == pytest.approx(np.mean(values))
+    assert result["standard_errors"]["shape_score"] > 0
+
+
+def test_callable_sees_the_protocol_in_this_thread(pair):
+    calls = []
+
+    def solver(x0):
+        assert threading.get_ident() == caller
+        assert x0.dtype == np.int32 and x0.flags.c_contiguous and x0.flags.writeable
+        calls.append(x0)
+        return pair.sample_conditional(x0, seed=len(calls))
+
+    caller = threading.get_ident()
+    result = bm.evaluate(pair, solver)
+    # The arrays belong to the callable: what it kept is still there.
+    assert np.array_equal(calls[0], pair.test_set()[0])
+    inputs = pair.conditional_inputs()
+    assert len(calls) == 1 + len(inputs)
+    for x0, given in zip(inputs, calls[1:]):
+        assert given.shape == (1000, 2) and (given == x0).all()
+    assert 0.98 < result["shape_score"] <= 1 and 0.9 < result["conditional_shape_score"] <= 1
+    assert result["joint_kl"] is None and result["forward_trajectory_kl"] is None
+
+
+def test_answers_of_any_kind_score_alike(pair):
+    kinds = [
+        lambda x: x,
+        lambda x: x.astype(np.uint8),
+        lambda x: np.asfortranarray(x.astype(">i8")),
+        lambda x: x.tolist(),
+    ]
+    results = [scores(bm.evaluate(pair, kind)) for kind in kinds]
+    assert all(result == results[0] for result in results)
+
+
+@pytest.mark.parametrize(
+    ("solver", "error", "message"),
+    [
+        (lambda x: x[:-1], ValueError, "as many rows as it is given, 20000, got 19999"),
+        (lambda x: x[:, :1], ValueError, "callable returned must have 2 columns"),
+        (lambda x: x + 50, ValueError, "callable returned must hold categories 0..49"),
+        (lambda x: x / 2, ValueError, "callable returned must have an integer dtype, got float64"),
+        (lambda x: None, ValueError, "callable returned must have an integer dtype"),
+        (lambda x: 1 // 0, ZeroDivisionError, "division"),
+        (lambda: None, TypeError, "positional argument"),
+        (None, TypeError, "must be a bridgemark.Coupling or a callable"),
+        (np.zeros((20000, 2), int), TypeError, "must be a bridgemark.Coupling or a callable"),
+    ],
+)
+def test_bad_solvers_are_refused(pair, solver, error, message):
+    with pytest.raises(error, match=message):
+        bm.evaluate(pair, solver)
+
+
+def test_ctrl_c_in_a_callable_and_beside_it(pair, oracle):
+    def interrupted(x0):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bm.evaluate(pair, interrupted)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        bm.evaluate(pair, oracle, num_seeds=100_000)
+    timer.join()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_seeds": 0}, "num_seeds must lie in"),
+        ({"num_steps": 3}, "num_steps must be a positive divisor of 128, got 3"),
+        ({"num_steps": -1}, "num_steps must lie in"),
+        ({"num_trajectories": 0}, "num_trajectories must lie in"),
+        ({"seed": -1}, "seed must lie in"),
+    ],
+)
+def test_bad_requests_are_refused(pair, oracle, options, message):
+    with pytest.raises(ValueError, match=message):
+        bm.evaluate(pair, oracle, **options)
+
+
+def test_coupling_of_another_space_is_refused(oracle):
+    with pytest.raises(ValueError, match="must live on"):
+        bm.evaluate(bm.load("d16-gaussian-0.02"), oracle)
+
+
+def test_reversed_pair_has_the_classifier():
+    pair = bm.load("d2-uniform-0.01-reverse")
+    result = bm.evaluate(pair, bm.fit("independent", pair))
+    assert 0.5 < result["c2st_auc"] <= 1
+
+
+# --- the command line
+
+
+def test_predictions_equal_the_command_line(command_line, tmp_path, pair):
+    def solver(x0):  # one answer for each state, so that calls and files agree
+        return (x0 * 3 + 1) % 50
+
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    np.save(folder / "pred_x1.npy", solver(pair.test_set()[0]))
+    repeated = np.repeat(pair.conditional_inputs()[:, None], 1000, axis=1)
+    np.save(folder / "pred_conditional_x1.npy", solver(repeated))
+    printed = command_line.json("evaluate", pair.name, "--predictions", folder, "--seed", 4)
+    result = bm.evaluate(pair, solver, seed=4)
+    assert scores(printed) == scores(result)
+    assert printed.keys() == result.keys()
+
+
+@pytest.mark.parametrize("solver", ["reference", "dlightsb"])
+def test_runs_equal_the_command_line(command_line, tmp_path, pair, solver):
+    options = {"dlightsb": {"updates": 30, "components": 6, "batch_size": 16}}.get(solver, {})
+    sets = [text for key, value in options.items() for text in ("--set", f"{key}={value}")]
+    command_line("train", solver, "--pair", pair.name, "-o", tmp_path / "run", "--seed", 3, *sets)
+    printed = command_line.json("evaluate", pair.name, "--run", tmp_path / "run", "--seed", 5)
+    result = bm.evaluate(pair, bm.fit(solver, pair, seed=3, **options), seed=5)
+    assert scores(printed) == scores(result)
