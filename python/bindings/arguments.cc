@@ -20,7 +20,7 @@ std::uint64_t WholeNumber::in_range(std::string_view name, std::uint64_t low,
   if (beyond) PyErr_Clear();
   if (beyond || value < low || value > high) {
     throw_invalid("python", "{} must lie in {}..{}, got {}", name, low, high,
-                  nb::str(number).c_str());
+                  nb::str(nb::handle(number)).c_str());
   }
   return value;
 }
@@ -36,11 +36,13 @@ StatesArgument::StatesArgument(std::string_view name, nb::handle array_like, std
   const nb::object dtype = array.attr("dtype");
   const auto kind = nb::cast<std::string>(dtype.attr("kind"));
   if (kind != "i" && kind != "u") {
-    throw_invalid("python", "{} must have an integer dtype, got {}", name, nb::str(dtype).c_str());
+    throw_invalid("python", "{} must have an integer dtype, got {}", name,
+                  nb::str(nb::handle(dtype)).c_str());
   }
-  if (nb::cast<int>(array.attr("ndim")) != 2) {
+  const nb::object shape = array.attr("shape");
+  if (nb::len(shape) != 2) {
     throw_invalid("python", "{} must have shape [rows, {}], got {}", name, dim,
-                  nb::str(array.attr("shape")).c_str());
+                  nb::str(nb::handle(shape)).c_str());
   }
   nb::list requirements;
   requirements.append("C");
@@ -70,7 +72,7 @@ StatesArgument::StatesArgument(std::string_view name, nb::handle array_like, std
                      narrow_if(std::uint64_t{});
   if (!known) {
     throw_invalid("python", "{} must have an integer dtype of 8 to 64 bits, got {}", name,
-                  nb::str(dtype).c_str());
+                  nb::str(nb::handle(dtype)).c_str());
   }
 }
 

@@ -1,5 +1,6 @@
 #include "bridgemark/metric/evaluation.h"
 
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 NB_MODULE(_core, module) {
   using namespace bridgemark::python;
   module.doc() = "The benchmark for Schrödinger bridges on discrete spaces: the native part.";
-  module.attr("__version__") = bridgemark::kVersion;
+  module.attr("version") = bridgemark::kVersion;
   init_errors();
   init_pairs(module);
   init_solvers(module);

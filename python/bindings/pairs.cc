@@ -31,8 +31,8 @@ StatesArgument states_of(const BenchmarkPair& pair, std::string_view name, const
   return {name, x.array, pair.dim(), pair.num_categories()};
 }
 
-StatesPair to_numpy(PairedStates&& states) {
-  return {python::to_numpy(std::move(states.x0)), python::to_numpy(std::move(states.x1))};
+StatesPair both_to_numpy(PairedStates&& states) {
+  return {to_numpy(std::move(states.x0)), to_numpy(std::move(states.x1))};
 }
 
 std::shared_ptr<const Coupling> require_truth(const Context& context, const BenchmarkPair& pair) {
@@ -79,7 +79,7 @@ Numpy2<std::int32_t> sample_x1(const BenchmarkPair& pair, const WholeNumber& n,
 StatesPair sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
   const std::size_t rows = n.rows("n");
   const std::uint64_t key = seed.seed();
-  return to_numpy(
+  return both_to_numpy(
       without_gil([&] { return pair.sample_joint(interruptible_context(), rows, key); }));
 }
 
@@ -142,7 +142,7 @@ Numpy3<double> log_transition_marginals(const BenchmarkPair& pair, const ArrayLi
 }
 
 StatesPair test_set(const BenchmarkPair& pair) {
-  return to_numpy(without_gil([&] { return pair.test_set(interruptible_context()); }));
+  return both_to_numpy(without_gil([&] { return pair.test_set(interruptible_context()); }));
 }
 
 Numpy2<std::int32_t> inputs_of(const BenchmarkPair& pair) {
@@ -190,9 +190,11 @@ void init_pairs(nb::module_& module) {
       .def("log_transition_marginals", log_transition_marginals, "x"_a, "num_steps"_a, "n"_a,
            "log q*(x_{n+1}^d = s | x_n = x), exact, for x [B,D] and step n in 0..num_steps-1:\n"
            "float64 [B,D,S].")
-      .def("test_set", test_set, "The held-out rows (x0, x1): two int32 arrays [20000,D].")
+      .def("test_set", test_set,
+           "The held-out rows (x0, x1): two int32 arrays [rows,D], 20000 rows for a preset.")
       .def("conditional_inputs", inputs_of,
-           "The x0 of the conditional scores, test rows 0, 128, 256, ...: int32 [157,D].")
+           "The x0 of the conditional scores, test rows 0, 128, 256, ...: int32 [rows,D], 157\n"
+           "rows for a preset.")
       .def("__repr__", describe);
 
   module.def("load", load, "name_or_folder"_a,

@@ -3,7 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>

@@ -16,12 +16,14 @@ gives the same result for any number of them.
 from ._core import (
     Coupling,
     Pair,
-    __version__,
     evaluate,
     fit,
     load,
     presets,
     solvers,
+)
+from ._core import (
+    version as __version__,
 )
 
 __all__ = [
