@@ -46,10 +46,9 @@ ProgressFn make_progress_printer() {
     if (state->printed != Clock::time_point::min() && now - state->printed < interval) return;
     state->printed = now;
     const double share = static_cast<double>(done) / static_cast<double>(total);
-    fmt::print(stderr, "{}{}: {} of {} ({:.0f} %){}{}, {:.0f} s left{}",
-               terminal ? "\r\x1b[K" : "", what, done, total, 100.0 * share,
-               detail.empty() ? "" : ", ", detail, elapsed * (1.0 - share) / share,
-               terminal ? "" : "\n");
+    fmt::print(stderr, "{}{}: {} of {} ({:.0f} %){}{}, {:.0f} s left{}", terminal ? "\r\x1b[K" : "",
+               what, done, total, 100.0 * share, detail.empty() ? "" : ", ", detail,
+               elapsed * (1.0 - share) / share, terminal ? "" : "\n");
     std::fflush(stderr);
     state->open_line = terminal;
   };

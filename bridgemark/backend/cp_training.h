@@ -70,8 +70,8 @@ enum class MatchingLoss { kKl, kMse };
 // x_n[b]; its target is q_ref(x_{n+1} | x_n, x_1). Optional outputs log_model and target [B,D,S].
 template <typename T>
 double matching_loss(const Context& context, const CpTensors<T>& parameters,
-                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n,
-                     StatesView x1, std::span<const std::int32_t> n, CpTensors<T>& gradient,
+                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n, StatesView x1,
+                     std::span<const std::int32_t> n, CpTensors<T>& gradient,
                      CpWorkspace<T>& workspace, std::span<double> log_model = {},
                      std::span<double> target = {});
 

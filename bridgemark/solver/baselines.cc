@@ -28,8 +28,8 @@ class OracleSolver : public Solver {
   }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions&,
-             std::uint64_t, const TrainingFiles&) const override {
+  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+             const TrainingFiles&) const override {
     std::shared_ptr<const Coupling> truth = pair.truth(context);
     if (!truth) {
       throw_invalid("solver",
@@ -73,8 +73,8 @@ class IndependentSolver : public Solver {
   std::string description() const override { return "x1 from p1, whatever x0 is"; }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&,
-             std::uint64_t, const TrainingFiles&) const override {
+  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+             const TrainingFiles&) const override {
     return {std::make_shared<IndependentCoupling>(pair)};
   }
   void save(const Coupling&, const std::filesystem::path& path) const override {
@@ -93,8 +93,8 @@ class ReferenceSolver : public Solver {
   std::string description() const override { return "x1 from the reference process"; }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&,
-             std::uint64_t, const TrainingFiles&) const override {
+  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+             const TrainingFiles&) const override {
     const auto S = static_cast<std::size_t>(pair.num_categories());
     return {std::make_shared<CpBridge>(pair.reference(),
                                        CpPotential({0.0}, Array3<double>(pair.dim(), S, 1, 0.0)))};

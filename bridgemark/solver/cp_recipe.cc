@@ -79,8 +79,8 @@ backend::CpTensors<float> initial_cp_parameters(const Context& context, const Cp
   backend::CpTensors<float> parameters(dim, S, K);
   // Rows far beyond any that training draws.
   constexpr std::uint64_t kInitialRows = std::uint64_t{1} << 62;
-  const States samples = recipe.init == kP0 ? data.x0(context, K, kInitialRows)
-                                            : data.x1(context, K, kInitialRows);
+  const States samples =
+      recipe.init == kP0 ? data.x0(context, K, kInitialRows) : data.x1(context, K, kInitialRows);
   const double log_peak = std::log(recipe.init_peak);
   const double log_rest = std::log((1.0 - recipe.init_peak) / static_cast<double>(S - 1));
   const double log_flat = -std::log(static_cast<double>(S));

@@ -59,8 +59,8 @@ class CpModel : public Trainable {
       return std::vector<double>(values.begin(), values.end());
     };
     return {widen(parameters_.log_beta),
-            Array3<double>(parameters_.dim, parameters_.num_categories,
-                           parameters_.num_components, widen(parameters_.log_cores))};
+            Array3<double>(parameters_.dim, parameters_.num_categories, parameters_.num_components,
+                           widen(parameters_.log_cores))};
   }
 
  protected:

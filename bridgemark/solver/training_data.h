@@ -8,8 +8,8 @@
 
 namespace bridgemark {
 
-// Endless unpaired rows of both ends: drawn from the pair, or with replacement from fixed data sets.
-// Row i of a seed is the same whatever the batches.
+// Endless unpaired rows of both ends: drawn from the pair, or with replacement from fixed data
+// sets. Row i of a seed is the same whatever the batches.
 class TrainingData {
  public:
   // Empty paths draw from the pair; else integer .npy files [n,D] of states.

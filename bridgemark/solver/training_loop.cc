@@ -48,10 +48,11 @@ class Loop {
     for (std::int64_t step = summary_.updates + 1; step <= plan_.updates; ++step) {
       const double loss = model_.update(context_, step);
       if (!std::isfinite(loss)) {
-        throw Error(fmt::format(
-            "[training] {} diverged at update {}: the loss is {}; the last checkpoint is kept, lower "
-            "learning_rate",
-            plan_.name, step, loss));
+        throw Error(
+            fmt::format("[training] {} diverged at update {}: the loss is {}; the last checkpoint "
+                        "is kept, lower "
+                        "learning_rate",
+                        plan_.name, step, loss));
       }
       interval_loss += loss;
       ++interval;
@@ -71,8 +72,8 @@ class Loop {
         saved = Clock::now();
       }
       if (stop && !last) {
-        throw Interrupted(fmt::format("stopped at update {} of {}; go on with --resume", step,
-                                      plan_.updates));
+        throw Interrupted(
+            fmt::format("stopped at update {} of {}; go on with --resume", step, plan_.updates));
       }
     }
     return summary_;
@@ -96,8 +97,8 @@ class Loop {
   void checkpoint() const {
     if (files_.checkpoint.empty()) return;
     SafetensorsWriter writer;
-    const std::vector<double> progress = {static_cast<double>(summary_.updates),
-                                          summary_.last_loss, summary_.seconds};
+    const std::vector<double> progress = {static_cast<double>(summary_.updates), summary_.last_loss,
+                                          summary_.seconds};
     writer.add("training_progress", {3}, std::span<const double>(progress));
     model_.save_state(writer);
     writer.write(files_.checkpoint);
@@ -113,7 +114,8 @@ class Loop {
 
   void write_log(std::int64_t step, double seconds) {
     if (!log_.is_open()) return;
-    log_ << nlohmann::json{{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}}.dump()
+    log_ << nlohmann::json{{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}}
+                .dump()
          << '\n'
          << std::flush;
   }

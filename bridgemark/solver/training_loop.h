@@ -9,9 +9,9 @@
 
 namespace bridgemark {
 
-// What a trained solver hands to the loop: one update at a time, and its whole state. An update is a
-// function of the state and its number alone, so a run that was stopped and resumed ends in the same
-// parameters as one that was not.
+// What a trained solver hands to the loop: one update at a time, and its whole state. An update is
+// a function of the state and its number alone, so a run that was stopped and resumed ends in the
+// same parameters as one that was not.
 class Trainable {
  public:
   virtual ~Trainable() = default;
@@ -44,9 +44,9 @@ struct TrainingSummary {
   double seconds = 0.0;    // of training, over all its parts
 };
 
-// Runs the updates that are left. Writes a checkpoint every checkpoint_seconds, at the end, and when
-// the context says stop: then it throws Interrupted. A loss that is not finite throws Error and
-// leaves the last checkpoint as it was.
+// Runs the updates that are left. Writes a checkpoint every checkpoint_seconds, at the end, and
+// when the context says stop: then it throws Interrupted. A loss that is not finite throws Error
+// and leaves the last checkpoint as it was.
 TrainingSummary run_training(const Context& context, const TrainingPlan& plan,
                              const TrainingFiles& files, Trainable& model);
 

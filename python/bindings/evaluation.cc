@@ -100,7 +100,7 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
 
 void init_evaluation(nb::module_& module) {
   module.def(
-      "evaluate", evaluate_pair, "pair"_a, "coupling"_a, nb::kw_only(), "seed"_a = 0,
+      "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a = 0,
       "num_seeds"_a = 1, "num_steps"_a = 16, "num_trajectories"_a = 1000, "c2st"_a = false,
       nb::sig("def evaluate(pair: Pair, coupling: Coupling | "
               "collections.abc.Callable[[numpy.typing.NDArray[numpy.int32]], "

@@ -22,9 +22,7 @@ from ._core import (
     presets,
     solvers,
 )
-from ._core import (
-    version as __version__,
-)
+from ._core import version as __version__
 
 __all__ = [
     "Coupling",

@@ -209,7 +209,6 @@ def test_no_draws(pair, draw):
         (np.zeros((3, 2), complex), "integer dtype, got complex128"),
         (np.zeros((3, 2), object), "integer dtype, got object"),
         (np.zeros((3, 2), "m8[s]"), "integer dtype, got timedelta64"),
-        (None, "integer dtype, got object"),
         ("abc", "integer dtype"),
         (3, r"shape \[rows, 2\], got \(\)"),
         ([1, 2], r"shape \[rows, 2\], got \(2,\)"),
@@ -227,6 +226,11 @@ def test_no_draws(pair, draw):
 def test_bad_states_are_refused(pair, method, x, message):
     with pytest.raises(ValueError, match=message):
         method(pair, x)
+
+
+def test_no_states_are_refused(pair, method):
+    with pytest.raises(TypeError, match="ArrayLike"):
+        method(pair, None)
 
 
 def test_rows_of_both_ends_must_agree(pair):

@@ -8,7 +8,6 @@
 #include <limits>
 #include <string>
 
-
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/safetensors.h"

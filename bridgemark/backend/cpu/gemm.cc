@@ -53,19 +53,19 @@ void gemm<float>(Transpose transpose_a, Transpose transpose_b, std::size_t m, st
 #else
 
 template <typename T>
-void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n,
-          std::size_t k, T alpha, const T* a, std::size_t stride_a, const T* b,
-          std::size_t stride_b, T beta, T* c, std::size_t stride_c) {
+void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,
+          T alpha, const T* a, std::size_t stride_a, const T* b, std::size_t stride_b, T beta, T* c,
+          std::size_t stride_c) {
   using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using Strided = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>;
+  using Strided = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<> >;
   const auto index = [](std::size_t value) { return static_cast<Eigen::Index>(value); };
   const bool flip_a = transpose_a == Transpose::kYes, flip_b = transpose_b == Transpose::kYes;
   const Strided left(a, index(flip_a ? k : m), index(flip_a ? m : k),
                      Eigen::OuterStride<>(index(stride_a)));
   const Strided right(b, index(flip_b ? n : k), index(flip_b ? k : n),
                       Eigen::OuterStride<>(index(stride_b)));
-  Eigen::Map<RowMajor, 0, Eigen::OuterStride<>> out(c, index(m), index(n),
-                                                    Eigen::OuterStride<>(index(stride_c)));
+  Eigen::Map<RowMajor, 0, Eigen::OuterStride<> > out(c, index(m), index(n),
+                                                     Eigen::OuterStride<>(index(stride_c)));
   if (beta == T(0)) {
     out.setZero();
   } else if (beta != T(1)) {

@@ -56,8 +56,7 @@ class MatchingStep {
       for (std::size_t b = first; b < last; ++b) add_dimensions(b);
     });
     std::vector<double> losses(D_);
-    parallel_blocks(context, D_, 1,
-                    [&](std::size_t d, std::size_t) { losses[d] = match(d); });
+    parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { losses[d] = match(d); });
     parallel_blocks(context, B_, 8, [&](std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; ++b) add_terms(b);
     });
@@ -108,8 +107,8 @@ class MatchingStep {
       if (cpu::log_each(products, K_, row) >= cpu::linear_floor<T>()) continue;
       for (std::size_t k = 0; k < K_; ++k) {
         if (products[k] >= cpu::linear_floor<T>()) continue;
-        const double value = cpu::exact_log_dot(chain_.log_power(rest(b)) + state(b, d) * S_,
-                                                cores + k, K_, S_);
+        const double value =
+            cpu::exact_log_dot(chain_.log_power(rest(b)) + state(b, d) * S_, cores + k, K_, S_);
         row[k] = static_cast<T>(value - static_cast<double>(high[k]));
         exact_[d].push_back({b, k, value});
       }
@@ -296,9 +295,8 @@ class MatchingStep {
     T* gradient = gradient_.log_cores.data() + core(d);
     std::vector<double> exact_weights;
     for (const cpu::ExactEntry& entry : exact_[d]) {
-      exact_weights.push_back(
-          static_cast<double>(work_.weights1[entry.row * K_ + entry.component] -
-                              term(d, entry.row)[entry.component]));
+      exact_weights.push_back(static_cast<double>(work_.weights1[entry.row * K_ + entry.component] -
+                                                  term(d, entry.row)[entry.component]));
     }
     for (std::size_t b = 0; b < B_; ++b) {
       T* row = term(d, b);
@@ -342,8 +340,8 @@ class MatchingStep {
 
 template <typename T>
 double matching_loss(const Context& context, const CpTensors<T>& parameters,
-                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n,
-                     StatesView x1, std::span<const std::int32_t> n, CpTensors<T>& gradient,
+                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n, StatesView x1,
+                     std::span<const std::int32_t> n, CpTensors<T>& gradient,
                      CpWorkspace<T>& workspace, std::span<double> log_model,
                      std::span<double> target) {
   return MatchingStep<T>(parameters, chain, kind, x_n, x1, n, gradient, workspace, log_model,
@@ -357,8 +355,7 @@ template double matching_loss<float>(const Context&, const CpTensors<float>&,
                                      CpWorkspace<float>&, std::span<double>, std::span<double>);
 template double matching_loss<double>(const Context&, const CpTensors<double>&,
                                       const ChainTables<double>&, MatchingLoss, StatesView,
-                                      StatesView, std::span<const std::int32_t>,
-                                      CpTensors<double>&, CpWorkspace<double>&, std::span<double>,
-                                      std::span<double>);
+                                      StatesView, std::span<const std::int32_t>, CpTensors<double>&,
+                                      CpWorkspace<double>&, std::span<double>, std::span<double>);
 
 }  // namespace bridgemark::backend

@@ -8,10 +8,10 @@
 #include "bridgemark/backend/cpu/training_math.h"
 #include "bridgemark/core/parallel.h"
 
-// Components are independent but for one sum over them for each row of the batch. So they are cut in
-// blocks that stay in the cache, and a block does everything: propagate its cores, gather and add
-// over dimensions, and, once the sums over all blocks are known, scatter back and pull through the
-// reference. The order of additions does not depend on the number of threads.
+// Components are independent but for one sum over them for each row of the batch. So they are cut
+// in blocks that stay in the cache, and a block does everything: propagate its cores, gather and
+// add over dimensions, and, once the sums over all blocks are known, scatter back and pull through
+// the reference. The order of additions does not depend on the number of threads.
 namespace bridgemark::backend {
 
 namespace {

@@ -177,9 +177,9 @@ void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learn
     const auto g = hn::LoadU(d, gradient + i);
     const auto m = hn::MulAdd(hn::Set(d, 1.0f - beta1), hn::Sub(g, hn::LoadU(d, first + i)),
                               hn::LoadU(d, first + i));
-    const auto v = hn::MulAdd(hn::Set(d, 1.0f - beta2),
-                              hn::Sub(hn::Mul(g, g), hn::LoadU(d, second + i)),
-                              hn::LoadU(d, second + i));
+    const auto v =
+        hn::MulAdd(hn::Set(d, 1.0f - beta2), hn::Sub(hn::Mul(g, g), hn::LoadU(d, second + i)),
+                   hn::LoadU(d, second + i));
     hn::StoreU(m, d, first + i);
     hn::StoreU(v, d, second + i);
     const auto root = hn::Add(hn::Sqrt(hn::Mul(v, hn::Set(d, correction2))), hn::Set(d, epsilon));
@@ -240,61 +240,61 @@ HWY_AFTER_NAMESPACE();
 namespace bridgemark::backend::cpu {
 
 // The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                                \
-  HWY_EXPORT(MaxInto##SUFFIX);                                                                   \
-  HWY_EXPORT(AddInto##SUFFIX);                                                                   \
-  HWY_EXPORT(AddScaledInto##SUFFIX);                                                             \
-  HWY_EXPORT(ExpDifference##SUFFIX);                                                             \
-  HWY_EXPORT(ExpShifted##SUFFIX);                                                                \
-  HWY_EXPORT(LogSumWith##SUFFIX);                                                                \
-  HWY_EXPORT(MaxOf##SUFFIX);                                                                     \
-  HWY_EXPORT(DivideInto##SUFFIX);                                                                \
-  HWY_EXPORT(MultiplyInto##SUFFIX);                                                              \
-  HWY_EXPORT(PullThroughLog##SUFFIX);                                                            \
-  template <>                                                                                    \
-  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                            \
-    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                       \
-  }                                                                                              \
-  template <>                                                                                    \
-  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                            \
-    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                       \
-  }                                                                                              \
-  template <>                                                                                    \
-  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {         \
-    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                          \
-  }                                                                                              \
-  template <>                                                                                    \
-  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {   \
-    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                          \
-  }                                                                                              \
-  template <>                                                                                    \
-  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {             \
-    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                      \
-  }                                                                                              \
-  template <>                                                                                    \
-  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {     \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                      \
-  }                                                                                              \
-  template <>                                                                                    \
-  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                            \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                    \
-  }                                                                                              \
-  template <>                                                                                    \
-  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                         \
-    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                       \
-  }                                                                                              \
-  template <>                                                                                    \
-  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                         \
-    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                    \
-  }                                                                                              \
-  template <>                                                                                    \
-  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                       \
-    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                  \
-  }                                                                                              \
-  template <>                                                                                    \
-  void pull_through_log<TYPE>(const TYPE* total, const TYPE* own, const TYPE* log_row,           \
-                              std::size_t count, TYPE* out) {                                    \
-    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, own, log_row, count, out);               \
+#define BM_DISPATCH(TYPE, SUFFIX)                                                              \
+  HWY_EXPORT(MaxInto##SUFFIX);                                                                 \
+  HWY_EXPORT(AddInto##SUFFIX);                                                                 \
+  HWY_EXPORT(AddScaledInto##SUFFIX);                                                           \
+  HWY_EXPORT(ExpDifference##SUFFIX);                                                           \
+  HWY_EXPORT(ExpShifted##SUFFIX);                                                              \
+  HWY_EXPORT(LogSumWith##SUFFIX);                                                              \
+  HWY_EXPORT(MaxOf##SUFFIX);                                                                   \
+  HWY_EXPORT(DivideInto##SUFFIX);                                                              \
+  HWY_EXPORT(MultiplyInto##SUFFIX);                                                            \
+  HWY_EXPORT(PullThroughLog##SUFFIX);                                                          \
+  template <>                                                                                  \
+  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
+    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                     \
+  }                                                                                            \
+  template <>                                                                                  \
+  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
+    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                     \
+  }                                                                                            \
+  template <>                                                                                  \
+  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {       \
+    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                        \
+  }                                                                                            \
+  template <>                                                                                  \
+  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) { \
+    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                        \
+  }                                                                                            \
+  template <>                                                                                  \
+  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {           \
+    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                    \
+  }                                                                                            \
+  template <>                                                                                  \
+  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {   \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                    \
+  }                                                                                            \
+  template <>                                                                                  \
+  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                  \
+  }                                                                                            \
+  template <>                                                                                  \
+  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                       \
+    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                     \
+  }                                                                                            \
+  template <>                                                                                  \
+  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                       \
+    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                  \
+  }                                                                                            \
+  template <>                                                                                  \
+  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                     \
+    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                \
+  }                                                                                            \
+  template <>                                                                                  \
+  void pull_through_log<TYPE>(const TYPE* total, const TYPE* own, const TYPE* log_row,         \
+                              std::size_t count, TYPE* out) {                                  \
+    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, own, log_row, count, out);             \
   }
 
 BM_DISPATCH(float, F)
