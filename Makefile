@@ -23,7 +23,8 @@ test-asan: packages build-asan/build.ninja
 	cmake --build --preset asan
 	ctest --preset asan -j 2
 
-.venv/bin/python: | packages
+.venv/bin/python:
+	@scripts/install-packages.sh python
 	python3 -m venv .venv
 
 # pip is asked only where a package is missing.
@@ -46,4 +47,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-cuda build-python
+	rm -rf build build-asan build-cuda build-python .venv

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages Bridgemark builds with. Does nothing where all are installed.
+# Installs the Debian packages Bridgemark builds with; `python` adds those of its module. Does nothing
+# where all are installed.
 set -euo pipefail
 
 packages=(
@@ -8,6 +9,7 @@ packages=(
   nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
+[ "${1:-}" = python ] && packages+=(python3-venv python3-dev)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -104,6 +104,9 @@ void EnumeratedCoupling::log_conditional(const Context&, StatesView x0, StatesVi
                                          std::span<double> out) const {
   check_states("x0", x0, dim_, num_categories_);
   check_states("x1", x1, dim_, num_categories_);
+  if (x0.rows != x1.rows) {
+    throw_invalid("coupling", "x0 and x1 must have the same rows, got {} and {}", x0.rows, x1.rows);
+  }
   for (std::size_t b = 0; b < x0.rows; ++b) {
     out[b] = log_conditional_(number(x0.row(b)), number(x1.row(b)));
   }

@@ -202,11 +202,10 @@ const Matrix<double>& ReferenceProcess::power_locked(const Context& context, int
   if (kind_ == ReferenceKind::kUniform) {
     return known.emplace(n, log_uniform_power(num_categories_, gamma_, n)).first->second;
   }
-  // Two known powers that add up to n, else the two halves.
-  int left = n / 2;
-  for (const auto& [exponent, matrix] : known) {
-    if (exponent > 0 && exponent < n && known.contains(n - exponent)) left = exponent;
-  }
+  // The largest power of two below n and the rest: the same product whatever was asked before, and
+  // one product for each power where the multiples of a step are asked for in turn.
+  int left = 1;
+  while (2 * left < n) left *= 2;
   const Matrix<double>& a = power_locked(context, left);
   const Matrix<double>& b = power_locked(context, n - left);
   Matrix<double> product(S, S);

@@ -6,6 +6,7 @@
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/enumerated_coupling.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/solver/cp_model_file.h"
 
@@ -56,8 +57,9 @@ class IndependentCoupling : public Coupling {
 
   std::size_t dim() const override { return pair_.dim(); }
   int num_categories() const override { return pair_.num_categories(); }
-  void sample(const Context& context, StatesView, const DrawKey& key, std::uint64_t first_index,
+  void sample(const Context& context, StatesView x0, const DrawKey& key, std::uint64_t first_index,
               MutableStatesView x1) const override {
+    check_states("x0", x0, dim(), num_categories());
     const std::uint64_t seed = derive_seed(key.seed, static_cast<std::uint64_t>(key.purpose));
     const States drawn = pair_.sample_x1(context, x1.rows, seed, first_index);
     std::copy_n(drawn.data(), drawn.size(), x1.data);

@@ -256,5 +256,15 @@ TEST(ReferenceChain, RefusesBadInput) {
   }
 }
 
+// A power's bits are a function of the process and n, not of what was asked before.
+TEST(ReferenceProcess, PowersDoNotDependOnHistory) {
+  const ReferenceProcess fresh = ReferenceProcess::gaussian(20, 0.1);
+  const ReferenceProcess used = ReferenceProcess::gaussian(20, 0.1);
+  for (const int n : {3, 5, 7, 96, 128, 11}) used.log_power(Context{}, n);
+  for (const int n : {88, 40, 24, 127}) {
+    EXPECT_EQ(used.log_power(Context{}, n), fresh.log_power(Context{}, n)) << n;
+  }
+}
+
 }  // namespace
 }  // namespace bridgemark
