@@ -20,9 +20,11 @@ struct Options {
 int run(const Options& options) {
   const Context context = options.common.context();
   bool passed = true;
+  std::size_t done = 0;
   nlohmann::json report = nlohmann::json::array();
   for (const std::string& file : options.files) {
     const Verification verification = verify_file(context, file);
+    context.report("files", ++done, options.files.size());
     passed = passed && verification.passed();
     nlohmann::json checks = nlohmann::json::array();
     if (!options.common.json) fmt::print("{} ({})\n", file, verification.kind);

@@ -123,6 +123,7 @@ std::shared_ptr<const Coupling> BenchmarkPair::enumerate_reverse(const Context& 
     for (std::size_t to = 0; to < count; ++to) {
       log_joint(to, from) = log_source[from] + log_forward[to];
     }
+    context.report("states", from + 1, count);
   }
   return std::make_shared<EnumeratedCoupling>(dim(), num_categories(), std::move(log_joint));
 }

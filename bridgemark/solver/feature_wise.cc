@@ -60,14 +60,20 @@ class FeatureWiseSolver : public Solver {
     std::vector<OneDimensionalBridge> fitted(D);
     std::vector<double> errors(D);
     const Context one_thread{.num_threads = 1};
-    parallel_blocks(context, D, 1, [&](std::size_t first, std::size_t) {
-      const std::size_t d = first;
+    const auto fit_dimension = [&](std::size_t d) {
       const std::vector<double> log_p0 = estimate_marginal(x0, d, S, pseudo_count);
       const std::vector<double> log_p1 = estimate_marginal(x1, d, S, pseudo_count);
       fitted[d] = solve_d_imf(one_thread, chain, log_p0, log_p1, tolerance, max_iterations);
       const OneDimensionalBridge exact = solve_exact(one_thread, chain.process(), log_p0, log_p1);
       errors[d] = total_variation(fitted[d].log_joint, exact.log_joint);
-    });
+    };
+    constexpr std::size_t kReported = 8;  // dimensions between two reports of progress
+    for (std::size_t first = 0; first < D; first += kReported) {
+      const std::size_t count = std::min(kReported, D - first);
+      parallel_blocks(context, count, 1,
+                      [&](std::size_t i, std::size_t) { fit_dimension(first + i); });
+      context.report("dimensions", first + count, D);
+    }
 
     Array3<double> log_cores(D, S, 1);
     int iterations = 0;
