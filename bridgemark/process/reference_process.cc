@@ -69,7 +69,7 @@ Matrix<double> log_gaussian_step(int num_categories, double gamma) {
   const double log_normaliser = std::log(normaliser);
   Matrix<double> log(S, S);
   for (std::size_t x = 0; x < S; ++x) {
-    double moved = 0.0;  // smallest terms first
+    double moved = 0.0;
     for (std::size_t y = 0; y < S; ++y) {
       if (y == x) continue;
       log(x, y) = log_weight(static_cast<double>(y) - static_cast<double>(x)) - log_normaliser;
