@@ -89,7 +89,7 @@ class IndependentSolver : public Solver {
   }
 };
 
-class ReferenceSolver : public Solver {
+class ReferenceSolver : public CpBridgeSolver {
  public:
   std::string name() const override { return "reference"; }
   std::string description() const override { return "x1 from the reference process"; }
@@ -100,13 +100,6 @@ class ReferenceSolver : public Solver {
     const auto S = static_cast<std::size_t>(pair.num_categories());
     return {std::make_shared<CpBridge>(pair.reference(),
                                        CpPotential({0.0}, Array3<double>(pair.dim(), S, 1, 0.0)))};
-  }
-  void save(const Coupling& coupling, const std::filesystem::path& path) const override {
-    save_cp_model(dynamic_cast<const CpBridge&>(coupling).potential(), path);
-  }
-  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
-                                       const std::filesystem::path& path) const override {
-    return load_cp_model(pair.reference(), pair.dim(), path);
   }
 };
 

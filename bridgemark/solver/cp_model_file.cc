@@ -35,4 +35,13 @@ std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, s
   }
 }
 
+void CpBridgeSolver::save(const Coupling& coupling, const std::filesystem::path& path) const {
+  save_cp_model(dynamic_cast<const CpBridge&>(coupling).potential(), path);
+}
+
+std::shared_ptr<const Coupling> CpBridgeSolver::load(const Context&, const BenchmarkPair& pair,
+                                                     const std::filesystem::path& path) const {
+  return load_cp_model(pair.reference(), pair.dim(), path);
+}
+
 }  // namespace bridgemark

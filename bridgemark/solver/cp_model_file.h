@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/solver/solver.h"
 
 namespace bridgemark {
 
@@ -13,5 +14,13 @@ void save_cp_model(const CpPotential& potential, const std::filesystem::path& pa
 // Throws FileError where the tensors do not fit the process and the dimension.
 std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
                                               const std::filesystem::path& path);
+
+// A solver whose coupling is a CP bridge over the pair's reference: how it is kept.
+class CpBridgeSolver : public Solver {
+ public:
+  void save(const Coupling& coupling, const std::filesystem::path& path) const override;
+  std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+                                       const std::filesystem::path& path) const override;
+};
 
 }  // namespace bridgemark

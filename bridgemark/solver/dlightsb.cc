@@ -165,7 +165,7 @@ class MatchingModel : public CpModel {
 };
 
 // What both solvers do around their model.
-class CpSolver : public Solver {
+class CpSolver : public CpBridgeSolver {
  public:
   std::vector<OptionSpec> options() const override { return cp_options(); }
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
@@ -192,14 +192,6 @@ class CpSolver : public Solver {
                           {"last_loss", summary.last_loss},
                           {"training_seconds", summary.seconds}};
     return fitted;
-  }
-
-  void save(const Coupling& coupling, const std::filesystem::path& path) const override {
-    save_cp_model(dynamic_cast<const CpBridge&>(coupling).potential(), path);
-  }
-  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
-                                       const std::filesystem::path& path) const override {
-    return load_cp_model(pair.reference(), pair.dim(), path);
   }
 
  protected:

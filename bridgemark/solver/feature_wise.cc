@@ -30,7 +30,7 @@ std::vector<double> estimate_marginal(const States& states, std::size_t d, std::
 
 // A product of one-dimensional bridges is a CP bridge of one component: its cores are the
 // one-dimensional potentials.
-class FeatureWiseSolver : public Solver {
+class FeatureWiseSolver : public CpBridgeSolver {
  public:
   std::string name() const override { return "feature-wise"; }
   std::string description() const override {
@@ -94,14 +94,6 @@ class FeatureWiseSolver : public Solver {
         {"largest_change", change},
         {"largest_error_against_exact", *std::max_element(errors.begin(), errors.end())}};
     return result;
-  }
-
-  void save(const Coupling& coupling, const std::filesystem::path& path) const override {
-    save_cp_model(dynamic_cast<const CpBridge&>(coupling).potential(), path);
-  }
-  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
-                                       const std::filesystem::path& path) const override {
-    return load_cp_model(pair.reference(), pair.dim(), path);
   }
 };
 

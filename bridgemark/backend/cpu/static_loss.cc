@@ -184,7 +184,7 @@ class StaticLoss {
     }
   }
 
-  // gradient holds d loss / d log_product for now.
+  // The gradient holds d loss / d log_product until pull_back.
   void scatter_source(std::size_t first, std::size_t last) {
     const std::size_t width = last - first;
     T* gradient = gradient_.log_cores.data();
