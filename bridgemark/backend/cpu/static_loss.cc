@@ -97,13 +97,7 @@ class StaticLoss {
         cpu::exp_difference(cores + t * K_, high, width, scaled + t * K_);
       }
       if (rank_one()) {
-        T sum[kBlock] = {};
-        for (std::size_t t = 0; t < S_; ++t) cpu::add_into(scaled + t * K_, width, sum);
-        for (std::size_t k = 0; k < width; ++k) sum[k] *= chain_.uniform;
-        for (std::size_t s = 0; s < S_; ++s) {
-          std::copy_n(sum, width, product + s * K_);
-          cpu::add_scaled_into(scaled + s * K_, chain_.identity, width, product + s * K_);
-        }
+        multiply_rank_one(scaled, width, product);
       } else {
         cpu::gemm(cpu::Transpose::kNo, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, scaled,
                   K_, T(0), product, K_);
@@ -115,6 +109,17 @@ class StaticLoss {
       }
       exact(d, first).clear();
       if (low < cpu::linear_floor<T>()) repair(d, first, last);
+    }
+  }
+
+  // out = (identity I + uniform 11^T) in, over rows of categories.
+  void multiply_rank_one(const T* in, std::size_t width, T* out) const {
+    T sum[kBlock] = {};
+    for (std::size_t s = 0; s < S_; ++s) cpu::add_into(in + s * K_, width, sum);
+    for (std::size_t k = 0; k < width; ++k) sum[k] *= chain_.uniform;
+    for (std::size_t s = 0; s < S_; ++s) {
+      std::copy_n(sum, width, out + s * K_);
+      cpu::add_scaled_into(in + s * K_, chain_.identity, width, out + s * K_);
     }
   }
 
@@ -214,13 +219,7 @@ class StaticLoss {
       cpu::divide_into(gradient + s * K_, width, ratio + s * K_);
     }
     if (rank_one()) {
-      T sum[kBlock] = {};
-      for (std::size_t s = 0; s < S_; ++s) cpu::add_into(ratio + s * K_, width, sum);
-      for (std::size_t k = 0; k < width; ++k) sum[k] *= chain_.uniform;
-      for (std::size_t t = 0; t < S_; ++t) {
-        std::copy_n(sum, width, gradient + t * K_);
-        cpu::add_scaled_into(ratio + t * K_, chain_.identity, width, gradient + t * K_);
-      }
+      multiply_rank_one(ratio, width, gradient);  // Q is symmetric
     } else {
       cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, ratio, K_,
                 T(0), gradient, K_);
