@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages Bridgemark builds with; `python` adds those of its module. Does nothing
-# where all are installed.
+# Installs the Debian packages Bridgemark builds with; `python` adds those of its module, `browser` those
+# that open its report. Does nothing where all are installed.
 set -euo pipefail
 
 packages=(
@@ -8,8 +8,10 @@ packages=(
   libhwy-dev librandom123-dev libopenblas-dev libeigen3-dev libcli11-dev
   nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
+  libjs-vega
 )
 [ "${1:-}" = python ] && packages+=(python3-venv python3-dev)
+[ "${1:-}" = browser ] && packages+=(python3-venv chromium chromium-driver)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -170,6 +170,11 @@ class CpSolver : public CpBridgeSolver {
   std::vector<OptionSpec> options() const override { return cp_options(); }
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
+  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+    read_cp_recipe(options);
+    TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
+  }
+
   Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& given,
              std::uint64_t seed, const TrainingFiles& files) const override {
     if (context.device != Device::kCpu) {
@@ -231,18 +236,29 @@ class DLightSbM : public CpSolver {
     return specs;
   }
 
+  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+    CpSolver::check(pair, options);
+    read_loss(options);
+    read_chain(pair, options);
+  }
+
  protected:
   std::unique_ptr<CpModel> make_model(const Context& context, const BenchmarkPair& pair,
                                       const SolverOptions& options, const CpRecipe& recipe,
                                       const TrainingData& data, std::uint64_t seed,
                                       backend::CpTensors<float> parameters) const override {
+    return std::make_unique<MatchingModel>(context, read_chain(pair, options), read_loss(options),
+                                           seed, recipe, data, std::move(parameters));
+  }
+
+ private:
+  static backend::MatchingLoss read_loss(const SolverOptions& options) {
     constexpr std::string_view kLosses[] = {"kl", "mse"};
-    const backend::MatchingLoss loss = options.choice("loss", kLosses) == 0
-                                           ? backend::MatchingLoss::kKl
-                                           : backend::MatchingLoss::kMse;
-    const ReferenceChain chain(pair.reference(), options.integer("num_steps", 1, 1 << 20));
-    return std::make_unique<MatchingModel>(context, chain, loss, seed, recipe, data,
-                                           std::move(parameters));
+    return options.choice("loss", kLosses) == 0 ? backend::MatchingLoss::kKl
+                                                : backend::MatchingLoss::kMse;
+  }
+  static ReferenceChain read_chain(const BenchmarkPair& pair, const SolverOptions& options) {
+    return {pair.reference(), options.integer("num_steps", 1, 1 << 20)};
   }
 };
 
