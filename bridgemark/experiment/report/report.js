@@ -185,13 +185,13 @@ function cellTip(table, row, column) {
 }
 
 function scoreTable(table) {
-  const columns = [{ name: "method", key: (row) => row.method },
-    { name: "loss, N+1", key: (row) => row.details },
+  const columns = [{ name: "method", key: (row) => `${row.method} ${row.details}` },
     ...table.pairs.map((pair, i) => ({ name: pair,
       key: (row) => (row.cells[i] ? asNumber(row.cells[i].mean) : null) }))];
   const rows = table.rows.map((row) => ({ source: row,
     node: element("tr", row.oracle ? { class: "oracle" } : {},
-      element("th", { scope: "row" }, row.method), element("td", {}, row.details),
+      element("th", { scope: "row" }, row.method,
+        ...(row.details ? [element("span", { class: "details" }, row.details)] : [])),
       ...row.cells.map((cell, column) => {
         if (!cell) return element("td");
         const node = element("td", { class: `cell ${cell.band} rank${cell.rank}` },
