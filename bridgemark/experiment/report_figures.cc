@@ -115,13 +115,10 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   const StatesView x0 = test.x0.view().slice(0, points);
   const States inputs = conditional_inputs(test.x0);
   json methods = json::array();
-  std::set<std::string> shown;
+  std::set<std::array<std::string, 3>> shown;
   for (const RunResult* result : runs) {
-    std::string title = result->method;
-    for (const std::string& part : {result->loss, result->num_steps}) {
-      if (!part.empty()) title += " " + part;
-    }
-    if (!shown.insert(title).second) continue;  // the first seed stands for the method
+    // The first seed stands for the method.
+    if (!shown.insert({result->method, result->loss, result->num_steps}).second) continue;
     const std::shared_ptr<const Coupling> coupling =
         load_run(context, pair, run_folder(folder, *result));
     States x1(points, pair.dim());

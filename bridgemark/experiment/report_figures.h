@@ -13,7 +13,8 @@ namespace bridgemark {
 // seed of each method answers to the same inputs and trajectories from a few of them. States of two
 // dimensions are shown as they are, others on the first two principal components of the target:
 //   [{pair, dim, projection: "coordinates" | "pca", explained: [share, share], input: [[x,y]..],
-//     target, methods: [{method, run, samples: [[x,y]..], trajectories: [[[x,y]..]..]}]}]
+//     target, methods: [{method, loss, num_steps, run, samples: [[x,y]..], trajectories:
+//     [[[x,y]..]..]}]}]
 nlohmann::json report_figures(const Context& context, const std::filesystem::path& folder,
                               const std::vector<RunResult>& results);
 

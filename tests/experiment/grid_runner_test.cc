@@ -25,6 +25,7 @@ using ::testing::HasSubstr;
 class GridRunnerTest : public ::testing::Test {
  protected:
   GridRunnerTest() {
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // of the runs: it would take longer than they do
     write_pair_folder({}, testing::pair_with_test_set(testing::small_spec(), 200), dir_ / "pair");
     write(experiment_path(), grid("400"));
   }

@@ -326,10 +326,10 @@ function figures() {
     const grid = (nodes) => element("div", { class: "plots" }, ...nodes);
     const clouds = [figurePlot(figure, limits, "Input and target",
       [cloud("input", spread(figure.input, jitter), inputColour, "input"), target()]),
-    ...figure.methods.map((method) => figurePlot(figure, limits, method.method,
-      [cloud("samples", spread(method.samples, jitter), "#0072B2", method.method)]))];
+    ...figure.methods.map((method) => figurePlot(figure, limits, rowName(method),
+      [cloud("samples", spread(method.samples, jitter), "#0072B2", rowName(method))]))];
     const paths = figure.methods.filter((method) => method.trajectories.length > 0)
-      .map((method) => figurePlot(figure, limits, method.method, [cloud("target",
+      .map((method) => figurePlot(figure, limits, rowName(method), [cloud("target",
         spread(figure.target, jitter), "#d3d8dd", "target")], method.trajectories));
     const projected = figure.projection === "pca"
       ? `The ${figure.dim} dimensions are shown on the first two principal components of the target.`
