@@ -5,13 +5,14 @@
 #include <cstdint>
 
 #include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/cuda/device_source.h"
 
 // What the kernels of CP training share: where everything lies on the device, and their launches.
 // Components are padded to whole tiles with weight 0, so no kernel looks at the end of a row.
 namespace bridgemark::backend::cuda {
 
-inline constexpr int kTile = 64;       // components of a tile
-inline constexpr int kPassRows = 128;  // rows of the batch that a block handles at a time
+inline constexpr int kTile = 64;      // components of a tile
+inline constexpr int kPassRows = 64;  // rows of the batch that a block handles at a time
 inline constexpr int kTileThreads = 256;
 
 // A scaled product below this is computed again in the log domain (cpu/exact_column.h).
@@ -31,18 +32,6 @@ struct Progress {
   unsigned local;            // of the update within this run()
 };
 
-struct RowSourceView {
-  const double* cumulative;  // [D,S] or null
-  const std::int32_t* observed;
-  unsigned long long num_observed;
-  DrawKey key;
-  bool has_step;
-  DrawKey step_key;
-  int num_components;
-  const double *log_beta, *log_from, *q, *log_q, *to, *log_to, *step_cumulative;
-  double* weights;  // [B,K] scratch
-};
-
 struct PinnedView {
   const double *before, *log_before, *after, *log_after;  // [num_steps,S,S]
   DrawKey time_key, state_key;
@@ -50,6 +39,9 @@ struct PinnedView {
 
 struct Batch {
   std::int32_t *x0, *x1, *x_n, *n;  // [B,D], and n [B]
+  // Static loss: the rows of each side sorted by their state, in order among equals: [2,D,B], and
+  // where each state begins, [2,D,S+1].
+  std::int32_t *order, *begin;
 };
 
 struct CpView {
@@ -77,7 +69,7 @@ struct CpView {
   float* terms;  // [D,B,Kp]
   float* total;  // [B,Kp]: W, then the sum of terms
   float* total_terms;
-  float* row_high;        // [B], largest W
+  float* row_high;        // [B,parts], largest W of each slice
   float* shift;           // [D,B]
   float* partial;         // [parts,D,B,Sp] of V
   float* back;            // [D,B,Sp]
@@ -96,6 +88,9 @@ struct CpView {
 // Draws the batch of update progress->index + ahead.
 void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
                   const PinnedView& pinned, int ahead, const Batch& out, cudaStream_t stream);
+
+// Sorts the rows of a batch by state.
+void launch_sort(const CpView& view, const Batch& batch, cudaStream_t stream);
 
 // Loss, gradient and, unless gradient_cores is set, the update.
 void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream);
