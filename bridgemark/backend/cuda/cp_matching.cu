@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kTileThreads) propagate_rows(CpView view, Batc
       for (int j = 0; j < 4; ++j) {
         float& value = sum[i][j];
         if (value >= kProductFloor) {
-          value = logf(value);
+          value = __logf(value);  // an absolute error of 1e-7 is enough
         } else {
           const std::size_t power = view.num_steps - batch.n[b];
           const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
@@ -615,25 +615,22 @@ __global__ void __launch_bounds__(kTileThreads) pull_back(CpView view, Batch bat
       finish_cores(view, at, core, gradient);
     }
   }
-  if (d == 0 && threadIdx.x < kTile) {
+  if (d == 0) {
+    __shared__ float scratch[kTileThreads];
     float beta = 0.0f;
 #pragma unroll 8
-    for (int b = 0; b < view.B; ++b) {
-      beta += view.total_terms[static_cast<std::size_t>(b) * view.Kp + k0 + threadIdx.x];
+    for (int b = threadIdx.x / kTile; b < view.B; b += kTileThreads / kTile) {
+      beta += view.total_terms[static_cast<std::size_t>(b) * view.Kp + k0 + threadIdx.x % kTile];
     }
-    finish_beta(view, k0 + threadIdx.x, beta);
+    beta = add_quarters(beta, scratch);
+    if (threadIdx.x < kTile) finish_beta(view, k0 + threadIdx.x, beta);
   }
 }
 
 __global__ void __launch_bounds__(kTileThreads) sum_losses(CpView view) {
   __shared__ double sums[kTileThreads];
-  double sum = 0.0;
-  for (int i = threadIdx.x; i < view.D * view.B; i += kTileThreads) sum += view.row_loss[i];
-  sums[threadIdx.x] = sum;
-  __syncthreads();
+  double sum = add_all(view.row_loss, view.D * view.B, sums) / view.B;
   if (threadIdx.x != 0) return;
-  for (int i = 1; i < kTileThreads; ++i) sum += sums[i];
-  sum /= view.B;
   if (view.entropy > 0.0f) sum += static_cast<double>(view.entropy * view.entropy_of_beta[1]);
   view.losses[view.progress->local] = sum;
 }
@@ -659,7 +656,7 @@ int matching_parts(int padded_components) {
 void prepare_matching(int num_categories) {
   const int S = num_categories, Sp = (S + 3) / 4 * 4;
   const auto allow = [&](auto kernel, std::size_t bytes) {
-    allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes, S, kPassRows);
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes, S);
   };
   allow(propagate_rows, propagate_bytes(Sp));
   allow(mix, kMixBytes);

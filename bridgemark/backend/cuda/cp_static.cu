@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kTileThreads) propagate(CpView view) {
       for (int j = 0; j < 4; ++j) {
         float& value = sum[i][j];
         if (value >= kProductFloor) {
-          value = logf(value) + high[c + j];
+          value = __logf(value) + high[c + j];  // an absolute error of 1e-7 is enough
         } else {
           value = static_cast<float>(exact_log_dot(view.log_q + (last + s0 + i) * S,
                                                    view.log_cores + core_at(view, d, 0, k0 + c + j),
@@ -86,142 +86,187 @@ __global__ void __launch_bounds__(kTileThreads) gather(CpView view, Batch batch)
   }
 }
 
-// One block for each dimension and side.
+// One block for each dimension, side and chunk of rows.
 __global__ void sort_states(CpView view, Batch batch) {
-  extern __shared__ int states[];
-  const int d = blockIdx.x, side = blockIdx.y, B = view.B, S = view.S;
+  __shared__ int states[kChunkRows];
+  const int d = blockIdx.x, side = blockIdx.y, chunk = blockIdx.z, S = view.S;
+  const int first = chunk * kChunkRows, rows = min(kChunkRows, view.B - first);
   const std::size_t row = static_cast<std::size_t>(side) * view.D + d;
   const std::int32_t* x = side == 0 ? batch.x0 : batch.x1;
-  for (int b = threadIdx.x; b < B; b += blockDim.x) {
-    states[b] = x[static_cast<std::size_t>(b) * view.D + d];
+  const int own = threadIdx.x;
+  if (own < rows) states[own] = x[static_cast<std::size_t>(first + own) * view.D + d];
+  __syncthreads();
+  for (int s = threadIdx.x; s <= S; s += kChunkRows) {
+    int below = 0;
+    for (int b = 0; b < rows; ++b) below += states[b] < s;
+    batch.begin[(row * gridDim.z + chunk) * (S + 1) + s] = below;
+  }
+  if (own >= rows) return;
+  int rank = 0;
+  for (int other = 0; other < rows; ++other) {
+    rank += states[other] < states[own] || (states[other] == states[own] && other < own);
+  }
+  batch.order[row * view.B + first + rank] = own;
+}
+
+// The weights of one side's chunk of rows for the tile's components, and who is in which state.
+struct Chunk {
+  float* weights;  // [kChunkRows][kTile], divided by their sums
+  int* order;      // [kChunkRows]
+  int* begin;      // [S+1]
+};
+
+__device__ void load_chunk(const CpView& view, const Batch& batch, int side, int d, int k0,
+                           int chunk, const Chunk& out) {
+  const int S = view.S, first = chunk * kChunkRows, rows = min(kChunkRows, view.B - first);
+  const int chunks = (view.B + kChunkRows - 1) / kChunkRows;
+  const std::size_t row = static_cast<std::size_t>(side) * view.D + d;
+  __syncthreads();  // the chunk before is done with
+#pragma unroll
+  for (int i = 0; i < kChunkRows / kRowGroups; ++i) {
+    const int r = row_group() + i * kRowGroups;
+    if (r >= rows) continue;
+    const float factor = view.factors[side][first + r];
+    const float4 weight = load4(view.weights[side] + static_cast<std::size_t>(first + r) * view.Kp +
+                                k0 + tile_column());
+    const float scaled[4] = {weight.x * factor, weight.y * factor, weight.z * factor,
+                             weight.w * factor};
+    store4(out.weights + r * kTile + tile_column(), scaled);
+  }
+  for (int i = threadIdx.x; i < rows; i += kTileThreads) {
+    out.order[i] = batch.order[row * view.B + first + i];
+  }
+  for (int i = threadIdx.x; i <= S; i += kTileThreads) {
+    out.begin[i] = batch.begin[(row * chunks + chunk) * (S + 1) + i];
   }
   __syncthreads();
-  for (int s = threadIdx.x; s <= S; s += blockDim.x) {
-    int below = 0;
-    for (int b = 0; b < B; ++b) below += states[b] < s;
-    batch.begin[row * (S + 1) + s] = below;
-  }
-  for (int b = threadIdx.x; b < B; b += blockDim.x) {
-    int rank = 0;
-    for (int other = 0; other < B; ++other) {
-      rank += states[other] < states[b] || (states[other] == states[b] && other < b);
-    }
-    batch.order[row * B + rank] = b;
+}
+
+// Adds what the chunk's rows in state s weigh together.
+__device__ void weigh_state(const Chunk& chunk, int s, float4& sum) {
+  for (int i = chunk.begin[s]; i < chunk.begin[s + 1]; ++i) {
+    sum = add4(sum, load4(chunk.weights + chunk.order[i] * kTile + tile_column()));
   }
 }
 
-// What the rows in state s weigh together, for four components.
-__device__ float4 weigh_state(const int* order, const float* factors, int first, int last,
-                              const float* weights, std::size_t stride) {
-  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  for (int i = first; i < last; ++i) {
-    const float4 weight = load4(weights + order[i] * stride);
-    const float factor = factors[i];
-    sum.x = fmaf(weight.x, factor, sum.x);
-    sum.y = fmaf(weight.y, factor, sum.y);
-    sum.z = fmaf(weight.z, factor, sum.z);
-    sum.w = fmaf(weight.w, factor, sum.w);
+// The sum over the chunk of each component's weights, by quarters of the block.
+__device__ float weigh_column(const Chunk& chunk, int rows) {
+  float sum = 0.0f;
+  for (int r = threadIdx.x / kTile; r < rows; r += kTileThreads / kTile) {
+    sum += chunk.weights[r * kTile + threadIdx.x % kTile];
   }
   return sum;
 }
 
+// Shares of log u where u left its range, one column a thread.
+__device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d, int k) {
+  const std::size_t Kp = view.Kp, last = static_cast<std::size_t>(view.num_steps) * view.S;
+  float* out = view.exact_gradient + core_at(view, d, 0, k);
+  for (int t = 0; t < view.S; ++t) out[t * Kp] = 0.0f;
+  for (int b = 0; b < view.B; ++b) {
+    const int s = batch.x0[static_cast<std::size_t>(b) * view.D + d];
+    const float log_u = view.log_u[core_at(view, d, s, k)];
+    if (log_u - view.high[d * Kp + k] >= kLogProductFloor) continue;
+    const float weight = view.weights[0][b * Kp + k] * view.factors[0][b];
+    if (weight == 0.0f) continue;
+    add_exact_shares(view.log_q + (last + s) * view.S, view.log_cores + core_at(view, d, 0, k),
+                     view.Kp, view.S, log_u, weight, out);
+  }
+}
+
+// Categories a thread owns: up to kOwnRows in steps of kRowGroups.
+constexpr int kOwnRows = 4;
+
 __global__ void __launch_bounds__(kTileThreads) pull_back(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, B = view.B, d = blockIdx.y, k0 = blockIdx.x * kTile;
-  const std::size_t Kp = view.Kp;
-  float* ratios = shared;                                // [S][kTile]: d loss / d u
-  float* table = ratios + S * kTile;                     // Q, [S][Sp]
-  float* factors = table + S * Sp;                       // [2][B], in the order of the rows
-  int* order = reinterpret_cast<int*>(factors + 2 * B);  // [2][B]
-  int* begin = order + 2 * B;                            // [2][S+1]
-  __shared__ int any_exact;
+  const int chunks = (B + kChunkRows - 1) / kChunkRows, c = tile_column();
   const std::size_t last = static_cast<std::size_t>(view.num_steps) * S;
-  const int c = tile_column();
+  float* ratios = shared;             // [S][kTile]: d loss / d u
+  float* table = ratios + S * kTile;  // Q, [S][Sp]
+  Chunk chunk{table + S * Sp, nullptr, nullptr};
+  chunk.order = reinterpret_cast<int*>(chunk.weights + kChunkRows * kTile);
+  chunk.begin = chunk.order + kChunkRows;
+  __shared__ float scratch[kTileThreads];
+  __shared__ double sums[kTileThreads];
+  __shared__ int any_exact;
   if (threadIdx.x == 0) any_exact = 0;
-  for (int i = threadIdx.x; i < 2 * B; i += kTileThreads) {
-    const int side = i / B;
-    order[i] = batch.order[(static_cast<std::size_t>(side) * view.D + d) * B + i % B];
-    factors[i] = view.factors[side][order[i]];
-  }
-  for (int i = threadIdx.x; i < 2 * (S + 1); i += kTileThreads) {
-    const int side = i / (S + 1);
-    begin[i] = batch.begin[(static_cast<std::size_t>(side) * view.D + d) * (S + 1) + i % (S + 1)];
-  }
   load_table(view.q + last * Sp, S * Sp, table);
-  const float4 high = load4(view.high + d * Kp + k0 + c);
-  __syncthreads();
+  const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
 
-  // Where u left its range the share goes the exact way below.
-  for (int s = row_group(); s < S; s += kRowGroups) {
-    const float4 pull =
-        weigh_state(order, factors, begin[s], begin[s + 1], view.weights[0] + k0 + c, Kp);
-    const float4 log_u = load4(view.log_u + core_at(view, d, s, k0 + c));
-    const auto over = [&](float weight, float log_product) {
-      if (log_product >= kLogProductFloor) return weight * expf(-log_product);
-      if (weight != 0.0f) any_exact = 1;
-      return 0.0f;
-    };
-    const float ratio[4] = {over(pull.x, log_u.x - high.x), over(pull.y, log_u.y - high.y),
-                            over(pull.z, log_u.z - high.z), over(pull.w, log_u.w - high.w)};
-    store4(ratios + s * kTile + c, ratio);
+  float beta = 0.0f;
+  for (int block = 0; block < S; block += kOwnRows * kRowGroups) {
+    const int s0 = block + row_group();
+    float4 pull[kOwnRows] = {};
+    for (int i = 0; i < chunks; ++i) {
+      load_chunk(view, batch, 0, d, k0, i, chunk);
+      if (d == 0 && block == 0) beta += weigh_column(chunk, min(kChunkRows, B - i * kChunkRows));
+#pragma unroll
+      for (int j = 0; j < kOwnRows; ++j) {
+        if (s0 + j * kRowGroups < S) weigh_state(chunk, s0 + j * kRowGroups, pull[j]);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kOwnRows; ++j) {
+      const int s = s0 + j * kRowGroups;
+      if (s >= S) continue;
+      const float4 log_u = load4(view.log_u + core_at(view, d, s, k0 + c));
+      // Where u left its range the share goes the exact way.
+      const auto over = [&](float weight, float log_product) {
+        if (log_product >= kLogProductFloor) return weight * expf(-log_product);
+        if (weight != 0.0f) any_exact = 1;
+        return 0.0f;
+      };
+      const float ratio[4] = {over(pull[j].x, log_u.x - high.x), over(pull[j].y, log_u.y - high.y),
+                              over(pull[j].z, log_u.z - high.z), over(pull[j].w, log_u.w - high.w)};
+      store4(ratios + s * kTile + c, ratio);
+    }
   }
   __syncthreads();
   if (any_exact != 0) {
-    if (threadIdx.x < kTile) {
-      const int k = k0 + threadIdx.x;
-      float* out = view.exact_gradient + core_at(view, d, 0, k);
-      for (int t = 0; t < S; ++t) out[t * Kp] = 0.0f;
-      for (int s = 0; s < S; ++s) {
-        const float log_u = view.log_u[core_at(view, d, s, k)];
-        if (log_u - view.high[d * Kp + k] >= kLogProductFloor) continue;
-        float weight = 0.0f;
-        for (int i = begin[s]; i < begin[s + 1]; ++i) {
-          weight = fmaf(view.weights[0][order[i] * Kp + k], factors[i], weight);
-        }
-        if (weight == 0.0f) continue;
-        add_exact_shares(view.log_q + (last + s) * S, view.log_cores + core_at(view, d, 0, k),
-                         view.Kp, S, log_u, weight, out);
-      }
-    }
+    if (threadIdx.x < kTile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
     __syncthreads();
   }
-  if (d == 0 && threadIdx.x < kTile) {
-    float beta = 0.0f;
-    for (int side = 0; side < 2; ++side) {
-      for (int i = 0; i < B; ++i) {
-        const float weight = view.weights[side][order[side * B + i] * Kp + k0 + threadIdx.x];
-        beta = fmaf(side == 0 ? weight : -weight, factors[side * B + i], beta);
+  if (d == 0 && k0 == 0) {
+    const double loss = add_all(view.row_loss, 2 * B, sums) / B;
+    if (threadIdx.x == 0) {
+      view.losses[view.progress->local] =
+          view.entropy > 0.0f ? loss + static_cast<double>(view.entropy * view.entropy_of_beta[1])
+                              : loss;
+    }
+  }
+  for (int block = 0; block < S; block += 4 * kRowGroups) {
+    const int t0 = block + 4 * row_group();
+    float4 asked[4] = {};
+    for (int i = 0; i < chunks; ++i) {
+      load_chunk(view, batch, 1, d, k0, i, chunk);
+      if (d == 0 && block == 0) beta -= weigh_column(chunk, min(kChunkRows, B - i * kChunkRows));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (t0 + j < S) weigh_state(chunk, t0 + j, asked[j]);
       }
     }
-    finish_beta(view, k0 + threadIdx.x, beta);
-  }
-  if (d == 0 && k0 == 0 && threadIdx.x == kTile) {
-    double loss = 0.0;
-    for (int i = 0; i < 2 * B; ++i) loss += view.row_loss[i];
-    loss /= B;
-    if (view.entropy > 0.0f) loss += static_cast<double>(view.entropy * view.entropy_of_beta[1]);
-    view.losses[view.progress->local] = loss;
-  }
-  for (int t0 = 4 * row_group(); t0 < S; t0 += 4 * kRowGroups) {
     float sum[4][4] = {};
-    add_product(table + t0, Sp, ratios + c, S, sum);
+    if (t0 < S) add_product(table + t0, Sp, ratios + c, S, sum);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int t = t0 + i;
-      if (t >= S) continue;
-      const std::size_t at = core_at(view, d, t, k0 + c);
+      if (t0 + i >= S) continue;
+      const std::size_t at = core_at(view, d, t0 + i, k0 + c);
       const float4 core = load4(view.log_cores + at);
-      const float4 asked = weigh_state(order + B, factors + B, begin[S + 1 + t], begin[S + 2 + t],
-                                       view.weights[1] + k0 + c, Kp);
-      float gradient[4] = {fmaf(sum[i][0], expf(core.x - high.x), -asked.x),
-                           fmaf(sum[i][1], expf(core.y - high.y), -asked.y),
-                           fmaf(sum[i][2], expf(core.z - high.z), -asked.z),
-                           fmaf(sum[i][3], expf(core.w - high.w), -asked.w)};
+      float gradient[4] = {fmaf(sum[i][0], expf(core.x - high.x), -asked[i].x),
+                           fmaf(sum[i][1], expf(core.y - high.y), -asked[i].y),
+                           fmaf(sum[i][2], expf(core.z - high.z), -asked[i].z),
+                           fmaf(sum[i][3], expf(core.w - high.w), -asked[i].w)};
       if (any_exact != 0) {
+#pragma unroll
         for (int j = 0; j < 4; ++j) gradient[j] += view.exact_gradient[at + j];
       }
       finish_cores(view, at, core, gradient);
     }
+  }
+  if (d == 0) {
+    beta = add_quarters(beta, scratch);
+    if (threadIdx.x < kTile) finish_beta(view, k0 + threadIdx.x, beta);
   }
 }
 
@@ -229,23 +274,22 @@ std::size_t propagate_bytes(int S, int Sp) {
   return sizeof(float) * (static_cast<std::size_t>(S) * kTile + static_cast<std::size_t>(S) * Sp);
 }
 
-std::size_t pull_back_bytes(int S, int Sp, int B) {
-  return sizeof(float) * static_cast<std::size_t>(S * kTile + S * Sp + 4 * B + 2 * (S + 1));
+std::size_t pull_back_bytes(int S, int Sp) {
+  return sizeof(float) *
+         static_cast<std::size_t>(S * kTile + S * Sp + kChunkRows * (kTile + 1) + S + 1);
 }
 
 }  // namespace
 
-void prepare_static(int num_categories, int batch_size) {
-  const int padded = (num_categories + 3) / 4 * 4;
-  allow_shared_memory(reinterpret_cast<const void*>(propagate),
-                      propagate_bytes(num_categories, padded), num_categories, batch_size);
-  allow_shared_memory(reinterpret_cast<const void*>(pull_back),
-                      pull_back_bytes(num_categories, padded, batch_size), num_categories,
-                      batch_size);
+void prepare_static(int num_categories) {
+  const int S = num_categories, Sp = (S + 3) / 4 * 4;
+  allow_shared_memory(reinterpret_cast<const void*>(propagate), propagate_bytes(S, Sp), S);
+  allow_shared_memory(reinterpret_cast<const void*>(pull_back), pull_back_bytes(S, Sp), S);
 }
 
 void launch_sort(const CpView& view, const Batch& batch, cudaStream_t stream) {
-  sort_states<<<dim3(view.D, 2), 128, view.B * sizeof(int), stream>>>(view, batch);
+  const int chunks = (view.B + kChunkRows - 1) / kChunkRows;
+  sort_states<<<dim3(view.D, 2, chunks), kChunkRows, 0, stream>>>(view, batch);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
@@ -253,7 +297,7 @@ void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream) 
   const dim3 tiles(view.Kp / kTile, view.D), rows(view.B, 2);
   propagate<<<tiles, kTileThreads, propagate_bytes(view.S, view.Sp), stream>>>(view);
   gather<<<rows, kTileThreads, view.D * sizeof(int), stream>>>(view, batch);
-  pull_back<<<tiles, kTileThreads, pull_back_bytes(view.S, view.Sp, view.B), stream>>>(view, batch);
+  pull_back<<<tiles, kTileThreads, pull_back_bytes(view.S, view.Sp), stream>>>(view, batch);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

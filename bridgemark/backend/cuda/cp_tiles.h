@@ -113,12 +113,19 @@ __device__ inline float4 add4(float4 a, float4 b) {
   return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
+__device__ inline float approximate_root(float x) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+}
+
 __device__ inline void adamw(const CpView& view, const UpdateSettings& settings, float gradient,
                              float& parameter, float& first, float& second) {
   first = fmaf(1.0f - view.beta1, gradient - first, first);
   second = fmaf(1.0f - view.beta2, gradient * gradient - second, second);
-  const float root = sqrtf(second * settings.correction2) + view.epsilon;
-  parameter = parameter * settings.decay - first * settings.rate / root;
+  // The hardware's root and quotient, good to 2 units in the last place.
+  const float root = approximate_root(second * settings.correction2) + view.epsilon;
+  parameter = parameter * settings.decay - __fdividef(first * settings.rate, root);
 }
 
 // The gradient of four cores in a row goes into the update, or out. `core` are the cores.
@@ -152,6 +159,30 @@ __device__ inline void finish_beta(const CpView& view, int k, float gradient) {
   if (k >= view.K) return;
   adamw(view, view.settings[view.progress->local], gradient, view.log_beta[k], view.first_beta[k],
         view.second_beta[k]);
+}
+
+// Sums of kTileThreads / kTile threads for each column of a tile, in the first kTile threads.
+__device__ inline float add_quarters(float value, float* scratch) {
+  scratch[threadIdx.x] = value;
+  __syncthreads();
+  value = 0.0f;
+  if (threadIdx.x < kTile) {
+    for (int i = threadIdx.x; i < kTileThreads; i += kTile) value += scratch[i];
+  }
+  return value;
+}
+
+// The sum over `count` values by a block, in an order of its own, for thread 0.
+__device__ inline double add_all(const double* values, int count, double* scratch) {
+  double sum = 0.0;
+  for (int i = threadIdx.x; i < count; i += kTileThreads) sum += values[i];
+  scratch[threadIdx.x] = sum;
+  __syncthreads();
+  for (int half = kTileThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];
+    __syncthreads();
+  }
+  return scratch[0];
 }
 
 // The largest or the sum over a block of kTileThreads, in each thread.

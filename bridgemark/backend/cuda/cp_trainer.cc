@@ -50,7 +50,7 @@ class CudaCpTrainer : public CpTrainer {
       prepare_matching(view_.S);
       allocate_matching();
     } else {
-      prepare_static(view_.S, view_.B);
+      prepare_static(view_.S);
       allocate_static();
     }
     for (Batch& batch : batches_) {
@@ -59,7 +59,8 @@ class CudaCpTrainer : public CpTrainer {
       batch.x_n = states(plan_.batch_size * parameters.dim);
       batch.n = states(plan_.batch_size);
       batch.order = states(2 * plan_.batch_size * parameters.dim);
-      batch.begin = states(2 * parameters.dim * (parameters.num_categories + 1));
+      const std::size_t chunks = (plan_.batch_size + kChunkRows - 1) / kChunkRows;
+      batch.begin = states(2 * parameters.dim * chunks * (parameters.num_categories + 1));
     }
     BM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     BM_CUDA_CHECK(cudaStreamCreateWithFlags(&side_stream_, cudaStreamNonBlocking));

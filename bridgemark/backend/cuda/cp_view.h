@@ -14,6 +14,7 @@ namespace bridgemark::backend::cuda {
 inline constexpr int kTile = 64;      // components of a tile
 inline constexpr int kPassRows = 64;  // rows of the batch that a block handles at a time
 inline constexpr int kTileThreads = 256;
+inline constexpr int kChunkRows = 128;  // rows whose weights a block of the static loss holds
 
 // A scaled product below this is computed again in the log domain (cpu/exact_column.h).
 inline constexpr float kProductFloor = 1e-30f;
@@ -39,8 +40,8 @@ struct PinnedView {
 
 struct Batch {
   std::int32_t *x0, *x1, *x_n, *n;  // [B,D], and n [B]
-  // Static loss: the rows of each side sorted by their state, in order among equals: [2,D,B], and
-  // where each state begins, [2,D,S+1].
+  // Static loss: the rows of each side in chunks of kChunkRows, sorted by their state, in order
+  // among equals: [2,D,B], and where each state begins in its chunk, [2,D,chunks,S+1].
   std::int32_t *order, *begin;
 };
 
@@ -101,10 +102,10 @@ void launch_count(const CpView& view, cudaStream_t stream);
 void launch_entropy(const CpView& view, cudaStream_t stream);
 
 // Makes room for the shared memory of the kernels; throws DeviceError where it is not enough for
-// so many categories and rows.
-void prepare_static(int num_categories, int batch_size);
+// so many categories.
+void prepare_static(int num_categories);
 void prepare_matching(int num_categories);
-void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories, int batch_size);
+void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories);
 
 // Slices of the components whose sums over k are made apart.
 int matching_parts(int padded_components);
