@@ -39,4 +39,16 @@ States TrainingData::x1(const Context& context, std::size_t count,
   return rows;
 }
 
+backend::RowSource TrainingData::x0_source(const Context& context) const {
+  const DrawKey key{seed_, DrawPurpose::kSource};
+  if (x0_set_) return x0_set_->rows(key);
+  return pair_.reverse() ? pair_.target_rows(context, seed_) : pair_.source().rows(key);
+}
+
+backend::RowSource TrainingData::x1_source(const Context& context) const {
+  if (x1_set_) return x1_set_->rows({seed_, DrawPurpose::kTargetConditional});
+  return pair_.reverse() ? pair_.source().rows({seed_, DrawPurpose::kSource})
+                         : pair_.target_rows(context, seed_);
+}
+
 }  // namespace bridgemark

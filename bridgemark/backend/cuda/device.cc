@@ -1,6 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include "bridgemark/backend/cuda/check.h"
+#include "bridgemark/backend/cuda/cp_view.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -26,6 +27,21 @@ void require_device() {
         fmt::format("[device] device must be cpu on this machine, got cuda: {}",
                     status == cudaSuccess ? "no device" : cudaGetErrorString(status)));
   }
+}
+
+void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories) {
+  int device = 0, limit = 0;
+  BM_CUDA_CHECK(cudaGetDevice(&device));
+  BM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  constexpr std::size_t kStatic = 4096;  // what kernels declare beside it
+  if (bytes + kStatic > static_cast<std::size_t>(limit)) {
+    throw DeviceError(
+        fmt::format("[device] {} categories need {} KiB of shared memory, this device has {}; take "
+                    "device cpu",
+                    num_categories, (bytes + kStatic) >> 10, limit >> 10));
+  }
+  BM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(bytes)));
 }
 
 }  // namespace bridgemark::backend::cuda
