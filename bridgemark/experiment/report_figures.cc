@@ -124,7 +124,9 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
     States x1(points, pair.dim());
     coupling->sample(context, x0, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
     methods.push_back(
-        {{"method", title},
+        {{"method", result->method},
+         {"loss", result->loss},
+         {"num_steps", result->num_steps},
          {"run", result->run},
          {"samples", projection.points(x1)},
          {"trajectories",
