@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "bridgemark/core/error.h"
@@ -192,6 +193,34 @@ TEST_F(GridRunnerTest, KilledExperimentsResumeToTheSameResults) {
   EXPECT_EQ(scores("killed"), scores("whole"));
   EXPECT_EQ(testing::slurp(dir_ / "killed" / "runs" / "pair.dlightsb.seed1" / "model.safetensors"),
             testing::slurp(dir_ / "whole" / "runs" / "pair.dlightsb.seed1" / "model.safetensors"));
+}
+
+// Processes whose command names the folder.
+std::size_t processes_naming(const std::filesystem::path& folder) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string command((std::istreambuf_iterator<char>(file)), {});
+    count += command.find(folder.string()) != std::string::npos;
+  }
+  return count;
+}
+
+// A run that outlived the program would work on the files of the next one.
+TEST_F(GridRunnerTest, RunsEndWithTheProgram) {
+  write(experiment_path(), grid("200000"));
+  const std::filesystem::path runs = dir_ / "out" / "runs";
+  ChildProcess program(BRIDGEMARK_PROGRAM,
+                       {"run", experiment_path().string(), "-o", (dir_ / "out").string()},
+                       "/dev/null", dir_ / "log.txt");
+  while (!std::filesystem::exists(runs / "pair.dlightsb.seed0" / "checkpoint.safetensors")) {
+    usleep(1000);
+  }
+  EXPECT_GT(processes_naming(runs), 0u);
+  kill(program.id(), SIGKILL);
+  while (!program.poll()) usleep(1000);
+  for (int wait = 0; wait < 1000 && processes_naming(runs) > 0; ++wait) usleep(1000);
+  EXPECT_EQ(processes_naming(runs), 0u);
 }
 
 TEST_F(GridRunnerTest, OneAtATimeInAFolder) {
