@@ -58,7 +58,7 @@ class Loop {
       ++interval;
       summary_.updates = step;
       const bool last = step == plan_.updates;
-      if (last || step % plan_.log_every == 0) {
+      if (last || step % plan_.log_every == 0 || ends_stage(step)) {
         summary_.last_loss = interval_loss / static_cast<double>(interval);
         interval_loss = 0.0;
         interval = 0;
@@ -114,18 +114,23 @@ class Loop {
 
   void write_log(std::int64_t step, double seconds) {
     if (!log_.is_open()) return;
-    log_ << nlohmann::json{{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}}
-                .dump()
-         << '\n'
-         << std::flush;
+    nlohmann::json line = {{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}};
+    line.update(model_.stage(step).log);
+    log_ << line.dump() << '\n' << std::flush;
+  }
+
+  bool ends_stage(std::int64_t step) const {
+    return model_.stage(step).name != model_.stage(step + 1).name;
   }
 
   void report(std::int64_t step, double seconds) const {
     if (!context_.progress || step % 16 != 0) return;
     const double rate = static_cast<double>(step - summary_.resumed_from) / seconds;
+    const std::string stage = model_.stage(step).name;
     context_.report(plan_.name, static_cast<std::uint64_t>(step),
                     static_cast<std::uint64_t>(plan_.updates),
-                    fmt::format("loss {:.4f}, {:.0f} updates/s", summary_.last_loss, rate));
+                    fmt::format("{}{}loss {:.4f}, {:.0f} updates/s", stage,
+                                stage.empty() ? "" : ", ", summary_.last_loss, rate));
   }
 
   const Context& context_;

@@ -2,12 +2,19 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/io/safetensors.h"
 
 namespace bridgemark {
+
+// A part of a run with a name of its own, and what the log's lines say about it.
+struct TrainingStage {
+  std::string name;
+  nlohmann::json log = nlohmann::json::object();
+};
 
 // What a trained solver hands to the loop: one update at a time, and its whole state. An update is
 // a function of the state and its number alone, so a run that was stopped and resumed ends in the
@@ -18,6 +25,9 @@ class Trainable {
 
   // Update number `step`, counted from 1; returns the loss before it.
   virtual double update(const Context& context, std::int64_t step) = 0;
+
+  // The stage of an update. The log's intervals end where a stage ends, and the progress shows it.
+  virtual TrainingStage stage(std::int64_t) const { return {}; }
 
   // The state as tensors; what is added must stay alive until the file is written.
   virtual void save_state(SafetensorsWriter& writer) const = 0;
