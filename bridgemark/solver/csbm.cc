@@ -1,6 +1,6 @@
 #include "bridgemark/solver/csbm.h"
 
-#include <array>
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,6 +25,15 @@ struct Pairs {
   States x0;
   States x1;
 };
+
+// Each row `times` times in a row.
+States repeat_rows(const States& states, std::size_t times) {
+  States repeated(states.rows() * times, states.cols());
+  for (std::size_t i = 0; i < repeated.rows(); ++i) {
+    std::copy_n(states.row(i / times), states.cols(), repeated.row(i));
+  }
+  return repeated;
+}
 
 // One direction's network with all that its optimiser keeps.
 struct TrainedNetwork {
@@ -176,18 +185,19 @@ class CsbmModel : public Trainable {
   }
 
   double train(const Context& context, Direction direction, std::int64_t step, const Pairs& drawn) {
-    const std::uint64_t first = first_row(step);
+    const std::uint64_t first = first_row(step) * recipe_.points;
     const bool forward = direction == Direction::kForward;
-    const std::vector<std::int32_t> done = pinned_draws_.steps_done(drawn.x0.rows(), first);
+    const States x0 = repeat_rows(drawn.x0, recipe_.points);
+    const States x1 = repeat_rows(drawn.x1, recipe_.points);
+    const std::vector<std::int32_t> done = pinned_draws_.steps_done(x0.rows(), first);
     std::vector<std::int32_t> left(done.size());
     for (std::size_t b = 0; b < done.size(); ++b) left[b] = recipe_.num_steps - done[b];
     // Steps are done from x0 forward and from x1 backward; times count from x0.
-    const States x =
-        pinned_draws_.states(context, drawn.x0, drawn.x1, forward ? done : left, first);
+    const States x = pinned_draws_.states(context, x0, x1, forward ? done : left, first);
     TrainedNetwork& network = networks_[index(direction)];
-    const double loss = backend::network_loss<float>(
-        context, network.parameters, steps(direction).chain, recipe_.loss, x,
-        forward ? drawn.x1 : drawn.x0, left, gradient_, training_);
+    const double loss = backend::network_loss<float>(context, network.parameters,
+                                                     steps(direction).chain, recipe_.loss, x,
+                                                     forward ? x1 : x0, left, gradient_, training_);
     ++network.count;
     backend::AdamWSettings settings;
     settings.learning_rate = recipe_.learning_rate;

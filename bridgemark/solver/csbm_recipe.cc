@@ -70,6 +70,7 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       {"updates_first", "120000", "gradient updates of the first iteration"},
       {"updates_later", "40000", "gradient updates of each later iteration"},
       {"batch_size", variant.batch_size, "pairs for a network in an update"},
+      {"points", "1", "steps and states of the pinned reference drawn for each pair"},
       {"learning_rate", variant.learning_rate, "of AdamW, betas 0.95 and 0.99"},
       {"weight_decay", "0.01", "of AdamW"},
       {"ema", "0.999", "decay of the moving average that samples and is kept"},
@@ -101,6 +102,7 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   recipe.updates_first = options.integer("updates_first", 1, 1 << 30);
   recipe.updates_later = options.integer("updates_later", 1, 1 << 30);
   recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size", 1, 1 << 20));
+  recipe.points = static_cast<std::size_t>(options.integer("points", 1, 1 << 10));
   recipe.learning_rate = options.real("learning_rate", 0.0, 100.0);
   recipe.weight_decay = options.real("weight_decay", 0.0, 100.0);
   recipe.ema = options.real("ema", 0.0, 1.0);

@@ -29,6 +29,7 @@ struct CsbmRecipe {
   bool both_directions;  // an update trains both
   bool halves;           // an iteration trains backward, then forward; else the updates take turns
   std::size_t batch_size;
+  std::size_t points;  // of the pinned reference for each pair
   double learning_rate;
   double weight_decay;
   double ema;
