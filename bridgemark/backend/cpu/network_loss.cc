@@ -163,11 +163,11 @@ class LossPass {
       const Place place{steps_left_[b], static_cast<std::size_t>(x_(b, d)),
                         static_cast<std::size_t>(clean_(b, d))};
       write_outputs(b, d, place, logits);
+      bool finite = true;
+      for (std::size_t c = 0; c < S; ++c) finite = finite && std::isfinite(logits[c]);
+      if (!finite) return std::numeric_limits<double>::quiet_NaN();
       const T high = cpu::max_of(logits, S);
       const T total = cpu::exp_shifted(logits, high, S, buffers.p.data());
-      if (!std::isfinite(high) || !std::isfinite(total)) {
-        return std::numeric_limits<double>::quiet_NaN();
-      }
       loss += linear_loss(place, total, logits, buffers);
     }
     return loss;

@@ -8,8 +8,9 @@
 #define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/network_math.cc"
 #include <hwy/foreach_target.h>
 // highway.h must follow foreach_target.h
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
+
+#include "bridgemark/backend/cpu/fast_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
@@ -138,7 +139,7 @@ std::size_t DrawSoftmax(const float* HWY_RESTRICT logits, const float* HWY_RESTR
   auto sums = hn::Zero(d);
   for (i = 0; i + lanes <= count; i += lanes) {
     const auto x = hn::Sub(hn::LoadU(d, values + i), shift);
-    const auto e = hn::IfThenElseZero(hn::Ge(x, hn::Set(d, kLowest)), hn::Exp(d, x));
+    const auto e = hn::IfThenElseZero(hn::Ge(x, hn::Set(d, kLowest)), FastExp(d, x));
     hn::StoreU(e, d, scratch + i);
     sums = hn::Add(sums, e);
   }
