@@ -17,8 +17,8 @@ for pair in "$@"; do
   grep -q "\"pair\": \"$pair\", \"solver\": \"$solver\", \"num_steps\": $steps," "$out" && continue
   "$program" train "$solver" --pair "$pair" -o "$work/$pair" --threads 1 --json \
     --set num_steps="$steps" --set input=embedding --set learning_rate=0.001 --set points=4 \
-    --set updates_first=12000 --set updates_later=1500 >"$work/train.json"
-  "$program" evaluate "$pair" --run "$work/$pair" --threads 1 --num-steps "$steps" --seeds 2 \
+    --set updates_first="${UPDATES_FIRST:-6000}" --set updates_later="${UPDATES_LATER:-1000}" >"$work/train.json"
+  "$program" evaluate "$pair" --run "$work/$pair" --threads 1 --seeds "${SEEDS:-1}" \
     --json >"$work/scores.json"
   python3 - "$pair" "$solver" "$steps" "$work" >>"$out" <<'PYTHON'
 import json, sys

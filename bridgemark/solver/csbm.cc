@@ -92,6 +92,7 @@ class CsbmModel : public Trainable {
   TrainingStage stage(std::int64_t step) const override {
     const int iteration = recipe_.iteration(step);
     return {fmt::format("D-IMF iteration {} of {}", iteration, recipe_.imf_iterations),
+            recipe_.last_update(iteration),
             {{"imf_iteration", iteration}}};
   }
 

@@ -36,9 +36,13 @@ struct CsbmRecipe {
   double checkpoint_seconds;
   std::int64_t log_every;
 
-  std::int64_t updates() const { return updates_first + (imf_iterations - 1) * updates_later; }
+  // The last update of a D-IMF iteration, both counted from 1.
+  std::int64_t last_update(int of_iteration) const {
+    return updates_first + (of_iteration - 1) * updates_later;
+  }
+  std::int64_t updates() const { return last_update(imf_iterations); }
 
-  // The D-IMF iteration of an update, both counted from 1.
+  // The D-IMF iteration of an update.
   int iteration(std::int64_t step) const;
 
   // What an update trains where it trains one direction.

@@ -35,6 +35,7 @@ class NetworkBridge : public Coupling {
               MutableStatesView x1) const override;
 
   bool has_transitions(int num_steps) const override { return num_steps == this->num_steps(); }
+  int own_num_steps() const override { return num_steps(); }
   void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                 Array3<double>& out) const override;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
 #include "bridgemark/core/context.h"
@@ -10,9 +12,10 @@
 
 namespace bridgemark {
 
-// A part of a run with a name of its own, and what the log's lines say about it.
+// A part of a run with a name of its own: its last update, and what the log's lines say about it.
 struct TrainingStage {
   std::string name;
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
   nlohmann::json log = nlohmann::json::object();
 };
 
@@ -25,6 +28,13 @@ class Trainable {
 
   // Update number `step`, counted from 1; returns the loss before it.
   virtual double update(const Context& context, std::int64_t step) = 0;
+
+  // Updates first.. with one loss each. A model that lives on a device makes many in one go: the
+  // loop asks for at most updates_at_once().
+  virtual void updates(const Context& context, std::int64_t first, std::span<double> losses) {
+    for (double& loss : losses) loss = update(context, first++);
+  }
+  virtual std::int64_t updates_at_once() const { return 1; }
 
   // The stage of an update. The log's intervals end where a stage ends, and the progress shows it.
   virtual TrainingStage stage(std::int64_t) const { return {}; }

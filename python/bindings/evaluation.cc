@@ -87,7 +87,7 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   json["pair"] = pair.identity().name;
   json["seed"] = options.seed;
   json["num_seeds"] = options.num_seeds;
-  json["num_steps"] = options.num_steps;
+  json["num_steps"] = evaluation.num_steps;
   json["version"] = kVersion;
   json["device"] = device_name(Device::kCpu);
   json["machine"] = machine_description();
