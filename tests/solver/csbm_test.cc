@@ -298,6 +298,7 @@ TEST_F(FittedBridge, HasTransitionsOnItsOwnGridAlone) {
   const Coupling& bridge = *fitted_.coupling;
   EXPECT_TRUE(bridge.has_transitions(4));
   EXPECT_FALSE(bridge.has_transitions(8));
+  EXPECT_EQ(bridge.own_num_steps(), 4);
   EXPECT_FALSE(bridge.has_joint());
   const States x0 = pair_.sample_x0({}, 3, 1);
   Array3<double> out;
@@ -307,6 +308,10 @@ TEST_F(FittedBridge, HasTransitionsOnItsOwnGridAlone) {
   States next(1, 2);
   EXPECT_THROW(bridge.sample_transition({}, 4, 0, outside, {}, 0, next), InvalidArgument);
   EXPECT_THROW(bridge.sample({}, outside, {}, 0, next), InvalidArgument);
+  const Context device{.device = Device::kCuda};
+  States drawn(3, 2);
+  EXPECT_THROW(bridge.sample(device, x0, {}, 0, drawn), DeviceError);
+  EXPECT_THROW(bridge.log_transition_marginals(device, 4, 0, x0, out), DeviceError);
   const Array3<std::int32_t> path = sample_markov_trajectory({}, bridge, 4, x0, 1, 0);
   EXPECT_EQ(path.extent(1), 5u);
 }

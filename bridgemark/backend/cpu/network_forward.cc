@@ -4,6 +4,7 @@
 
 #include "bridgemark/backend/cpu/dense_layer.h"
 #include "bridgemark/backend/cpu/vector_math.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_domain.h"
 
@@ -12,6 +13,10 @@ namespace bridgemark::backend::cpu {
 template <typename T>
 void pack_network(const Context& context, const NetworkTensors<T>& parameters,
                   std::vector<std::vector<T>>& packed) {
+  if (context.device != Device::kCpu) {
+    throw DeviceError(
+        fmt::format("[device] networks run on the cpu, got {}", device_name(context.device)));
+  }
   const NetworkShape& shape = parameters.shape;
   packed.resize(shape.num_layers());
   parallel_blocks(context, shape.num_layers(), 1, [&](std::size_t l, std::size_t) {

@@ -11,7 +11,8 @@
 // The parts that the loss, the chains and the transitions of a network share.
 namespace bridgemark::backend::cpu {
 
-// Lays out the weights of every layer for apply_layer.
+// Lays out the weights of every layer for apply_layer. Throws DeviceError unless the context's
+// device is the CPU: every operation starts here.
 template <typename T>
 void pack_network(const Context& context, const NetworkTensors<T>& parameters,
                   std::vector<std::vector<T>>& packed);
