@@ -33,4 +33,15 @@ backend::PinnedSteps make_pinned_steps(const Context& context, const ReferenceCh
   return pinned;
 }
 
+TwoWaySteps make_two_way_steps(const Context& context, const ReferenceProcess& process,
+                               int num_steps) {
+  const auto make = [&](const ReferenceProcess& direction) {
+    return std::make_shared<const backend::PinnedSteps>(
+        make_pinned_steps(context, ReferenceChain(direction, num_steps)));
+  };
+  const auto forward = make(process);
+  const bool symmetric = process.kind() != ReferenceKind::kMatrix;
+  return {forward, symmetric ? forward : make(process.time_reversed())};
+}
+
 }  // namespace bridgemark

@@ -18,7 +18,6 @@ namespace bridgemark {
 namespace {
 
 using backend::NetworkTensors;
-using backend::PinnedSteps;
 
 // Pairs (x0, x1) of one update.
 struct Pairs {
@@ -60,7 +59,8 @@ class CsbmModel : public Trainable {
         data_(std::move(data)),
         seed_(seed),
         process_(process),
-        pinned_draws_(context, ReferenceChain(process, recipe.num_steps), seed) {
+        pinned_draws_(context, ReferenceChain(process, recipe.num_steps), seed),
+        steps_(make_two_way_steps(context, process, recipe.num_steps)) {
     backend::NetworkShape shape;
     shape.dim = dim;
     shape.num_categories = static_cast<std::size_t>(process.num_categories());
@@ -68,9 +68,6 @@ class CsbmModel : public Trainable {
     shape.hidden = recipe.hidden;
     shape.category_width = recipe.category_width;
     for (const Direction direction : kDirections) {
-      const bool forward = direction == Direction::kForward;
-      const ReferenceChain chain(forward ? process : process.time_reversed(), recipe.num_steps);
-      steps_.push_back(std::make_shared<const PinnedSteps>(make_pinned_steps(context, chain)));
       networks_.emplace_back(initial_network(shape, direction, seed));
     }
     gradient_ = NetworkTensors<float>(shape);
@@ -120,15 +117,16 @@ class CsbmModel : public Trainable {
     const auto average = [&](Direction direction) {
       return std::make_shared<const NetworkTensors<float>>(network(direction).average);
     };
-    return std::make_shared<const NetworkBridge>(
-        steps_[index(Direction::kForward)], steps_[index(Direction::kBackward)],
-        average(Direction::kForward), average(Direction::kBackward));
+    return std::make_shared<const NetworkBridge>(steps_, average(Direction::kForward),
+                                                 average(Direction::kBackward));
   }
 
  private:
   static std::size_t index(Direction direction) { return static_cast<std::size_t>(direction); }
   const TrainedNetwork& network(Direction direction) const { return networks_[index(direction)]; }
-  const PinnedSteps& steps(Direction direction) const { return *steps_[index(direction)]; }
+  const backend::PinnedSteps& steps(Direction direction) const {
+    return direction == Direction::kForward ? *steps_.towards_x1 : *steps_.towards_x0;
+  }
 
   template <typename Self, typename Visit>
   static void each_tensor(Self& self, Visit&& visit) {
@@ -215,8 +213,8 @@ class CsbmModel : public Trainable {
   std::uint64_t seed_;
   ReferenceProcess process_;
   PinnedDraws pinned_draws_;
-  std::vector<std::shared_ptr<const PinnedSteps>> steps_;  // by direction
-  std::vector<TrainedNetwork> networks_;                   // by direction
+  TwoWaySteps steps_;
+  std::vector<TrainedNetwork> networks_;  // by direction
   NetworkTensors<float> gradient_;
   backend::NetworkWorkspace<float> training_, sampling_;
   mutable std::vector<std::int64_t> saved_counts_;  // alive while a checkpoint is written

@@ -4,46 +4,40 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
-#include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/solver/network_file.h"
 
 namespace bridgemark {
 
 using backend::NetworkTensors;
-using backend::PinnedSteps;
 
-NetworkBridge::NetworkBridge(std::shared_ptr<const PinnedSteps> towards_x1,
-                             std::shared_ptr<const PinnedSteps> towards_x0,
+NetworkBridge::NetworkBridge(TwoWaySteps steps,
                              std::shared_ptr<const NetworkTensors<float>> forward,
                              std::shared_ptr<const NetworkTensors<float>> backward)
-    : towards_x1_(std::move(towards_x1)),
-      towards_x0_(std::move(towards_x0)),
-      forward_(std::move(forward)),
-      backward_(std::move(backward)) {
+    : steps_(std::move(steps)), forward_(std::move(forward)), backward_(std::move(backward)) {
   const backend::NetworkShape& shape = forward_->shape;
-  const auto fits = [&](const PinnedSteps& steps) {
-    return steps.chain.num_categories == shape.num_categories &&
-           steps.chain.num_steps == shape.num_steps;
+  const auto fits = [&](const backend::PinnedSteps& pinned) {
+    return pinned.chain.num_categories == shape.num_categories &&
+           pinned.chain.num_steps == shape.num_steps;
   };
-  if (!(shape == backward_->shape) || !fits(*towards_x1_) || !fits(*towards_x0_)) {
+  if (!(shape == backward_->shape) || !fits(*steps_.towards_x1) || !fits(*steps_.towards_x0)) {
     throw_invalid("network bridge",
                   "networks and reference must share space and steps, got S = {} and {} steps for "
                   "the forward network, {} and {} for the reference",
-                  shape.num_categories, shape.num_steps, towards_x1_->chain.num_categories,
-                  towards_x1_->chain.num_steps);
+                  shape.num_categories, shape.num_steps, steps_.towards_x1->chain.num_categories,
+                  steps_.towards_x1->chain.num_steps);
   }
 }
 
 NetworkBridge NetworkBridge::reversed() const {
-  return {towards_x0_, towards_x1_, backward_, forward_};
+  return {{steps_.towards_x0, steps_.towards_x1}, backward_, forward_};
 }
 
 void NetworkBridge::sample(const Context& context, StatesView x0, const DrawKey& key,
                            std::uint64_t first_index, MutableStatesView x1) const {
   check_states("x0", x0, dim(), num_categories());
   backend::NetworkWorkspace<float> workspace;
-  backend::sample_network_chain(context, *forward_, *towards_x1_, num_steps(), num_steps(), x0, key,
-                                first_index, x1, workspace);
+  backend::sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps(), num_steps(),
+                                x0, key, first_index, x1, workspace);
 }
 
 void NetworkBridge::check_step(int num_steps, int n) const {
@@ -58,7 +52,8 @@ void NetworkBridge::log_transition_marginals(const Context& context, int num_ste
                                              StatesView x, Array3<double>& out) const {
   check_step(num_steps, n);
   check_states("x", x, dim(), num_categories());
-  backend::network_log_transition(context, *forward_, towards_x1_->chain, num_steps - n, x, out);
+  backend::network_log_transition(context, *forward_, steps_.towards_x1->chain, num_steps - n, x,
+                                  out);
 }
 
 void NetworkBridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
@@ -67,7 +62,7 @@ void NetworkBridge::sample_transition(const Context& context, int num_steps, int
   check_step(num_steps, n);
   check_states("x", x, dim(), num_categories());
   backend::NetworkWorkspace<float> workspace;
-  backend::sample_network_chain(context, *forward_, *towards_x1_, num_steps - n, 1, x, key,
+  backend::sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps - n, 1, x, key,
                                 first_index, out, workspace);
 }
 
@@ -91,14 +86,9 @@ std::shared_ptr<const NetworkBridge> load_network_bridge(const Context& context,
         read_network<float>(file, name, prefix, read_network_shape(file, name, prefix, dim, S)));
   };
   const auto forward = network("forward."), backward = network("backward.");
-  const int num_steps = forward->shape.num_steps;
   try {
-    const auto steps = [&](const ReferenceProcess& direction) {
-      return std::make_shared<const PinnedSteps>(
-          make_pinned_steps(context, ReferenceChain(direction, num_steps)));
-    };
-    return std::make_shared<const NetworkBridge>(steps(process), steps(process.time_reversed()),
-                                                 forward, backward);
+    return std::make_shared<const NetworkBridge>(
+        make_two_way_steps(context, process, forward->shape.num_steps), forward, backward);
   } catch (const InvalidArgument& error) {
     throw_file(name, "{}", error.what());
   }

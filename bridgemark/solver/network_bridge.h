@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/network_training.h"
 #include "bridgemark/bridge/coupling.h"
+#include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/process/reference_process.h"
 
 namespace bridgemark {
@@ -15,11 +16,8 @@ namespace bridgemark {
 // pinned to it; the dimensions of a step are independent. Cheap to copy.
 class NetworkBridge : public Coupling {
  public:
-  // `towards_x1` and `towards_x0` are the pinned steps of the reference and of the reference seen
-  // backwards. Throws InvalidArgument unless all four live on the same space and chain.
-  NetworkBridge(std::shared_ptr<const backend::PinnedSteps> towards_x1,
-                std::shared_ptr<const backend::PinnedSteps> towards_x0,
-                std::shared_ptr<const backend::NetworkTensors<float>> forward,
+  // Throws InvalidArgument unless networks and steps live on the same space and chain.
+  NetworkBridge(TwoWaySteps steps, std::shared_ptr<const backend::NetworkTensors<float>> forward,
                 std::shared_ptr<const backend::NetworkTensors<float>> backward);
 
   std::size_t dim() const override { return forward_->shape.dim; }
@@ -45,7 +43,7 @@ class NetworkBridge : public Coupling {
  private:
   void check_step(int num_steps, int n) const;
 
-  std::shared_ptr<const backend::PinnedSteps> towards_x1_, towards_x0_;
+  TwoWaySteps steps_;
   std::shared_ptr<const backend::NetworkTensors<float>> forward_, backward_;
 };
 

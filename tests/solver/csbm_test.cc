@@ -295,10 +295,9 @@ TEST_F(FittedBridge, SurvivesItsFile) {
   EXPECT_THROW(solver.load({}, build_pair(testing::small_spec()), path), FileError);
   backend::NetworkTensors<float> broken = before.forward();
   broken.values[3] = std::nanf("");
-  const auto steps = std::make_shared<const backend::PinnedSteps>(
-      make_pinned_steps({}, ReferenceChain(pair_.reference(), 4)));
   const NetworkBridge bad(
-      steps, steps, std::make_shared<const backend::NetworkTensors<float>>(broken),
+      make_two_way_steps({}, pair_.reference(), 4),
+      std::make_shared<const backend::NetworkTensors<float>>(broken),
       std::make_shared<const backend::NetworkTensors<float>>(before.backward()));
   solver.save(bad, path);
   EXPECT_THROW(solver.load({}, pair_, path), FileError);

@@ -11,13 +11,13 @@ namespace bridgemark::backend {
 
 namespace {
 
-// Rows whose activations stay in the cache beside the weights.
-constexpr std::size_t kMaxRows = 64;
-
-// Blocks for all threads; a row's result does not depend on its block.
+// Several blocks for each thread, so that one that falls behind leaves work to the others; few
+// enough that the weights are read for many rows, and at most as many rows as fit the cache beside
+// them. A row's result does not depend on its block.
 std::size_t block_rows(const Context& context, std::size_t rows) {
-  const auto threads = static_cast<std::size_t>(context.threads());
-  return std::clamp<std::size_t>((rows + threads - 1) / threads, 1, kMaxRows);
+  constexpr std::size_t kBlocksOfThread = 4, kMinRows = 8, kMaxRows = 64;
+  const auto blocks = kBlocksOfThread * static_cast<std::size_t>(context.threads());
+  return std::clamp((rows + blocks - 1) / blocks, kMinRows, kMaxRows);
 }
 
 // One network evaluation after the other on the same buffers.
