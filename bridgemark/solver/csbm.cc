@@ -45,7 +45,6 @@ struct TrainedNetwork {
   NetworkTensors<float> parameters;
   NetworkTensors<float> average;  // what samples, and what is kept
   NetworkTensors<float> first, second;
-  std::int64_t count = 0;  // updates so far
 };
 
 // Updates are numbered over all D-IMF iterations. In the first one the pairs are independent draws
@@ -97,10 +96,7 @@ class CsbmModel : public Trainable {
     each_tensor(*this, [&](const std::string& name, const NetworkTensors<float>& tensors) {
       writer.add(name, {tensors.values.size()}, std::span<const float>(tensors.values));
     });
-    saved_counts_.clear();
-    for (const TrainedNetwork& network : networks_) saved_counts_.push_back(network.count);
-    writer.add("update_counts", {saved_counts_.size()},
-               std::span<const std::int64_t>(saved_counts_));
+    writer.add("update_counts", {counts_.size()}, std::span<const std::int64_t>(counts_));
   }
 
   void load_state(const SafetensorsFile& file) override {
@@ -108,9 +104,9 @@ class CsbmModel : public Trainable {
       file.expect_shape(name, std::vector{tensors.values.size()});
       tensors.values = file.read_floats(name);
     });
-    file.expect_shape("update_counts", std::vector{networks_.size()});
+    file.expect_shape("update_counts", std::vector{counts_.size()});
     const std::vector<std::int32_t> counts = file.read_int32("update_counts");
-    for (std::size_t i = 0; i < networks_.size(); ++i) networks_[i].count = counts[i];
+    counts_.assign(counts.begin(), counts.end());
   }
 
   std::shared_ptr<const NetworkBridge> bridge() const {
@@ -197,13 +193,13 @@ class CsbmModel : public Trainable {
     const double loss = backend::network_loss<float>(context, network.parameters,
                                                      steps(direction).chain, recipe_.loss, x,
                                                      forward ? x1 : x0, left, gradient_, training_);
-    ++network.count;
+    const std::int64_t count = ++counts_[index(direction)];
     backend::AdamWSettings settings;
     settings.learning_rate = recipe_.learning_rate;
     settings.weight_decay = recipe_.weight_decay;
-    backend::adamw_update(context, settings, network.count, gradient_.values,
-                          network.parameters.values, network.first.values, network.second.values);
-    backend::ema_update(context, recipe_.ema_at(network.count), network.parameters.values,
+    backend::adamw_update(context, settings, count, gradient_.values, network.parameters.values,
+                          network.first.values, network.second.values);
+    backend::ema_update(context, recipe_.ema_at(count), network.parameters.values,
                         network.average.values);
     return loss;
   }
@@ -214,10 +210,10 @@ class CsbmModel : public Trainable {
   ReferenceProcess process_;
   PinnedDraws pinned_draws_;
   TwoWaySteps steps_;
-  std::vector<TrainedNetwork> networks_;  // by direction
+  std::vector<TrainedNetwork> networks_;       // by direction
+  std::vector<std::int64_t> counts_ = {0, 0};  // updates so far, by direction
   NetworkTensors<float> gradient_;
   backend::NetworkWorkspace<float> training_, sampling_;
-  mutable std::vector<std::int64_t> saved_counts_;  // alive while a checkpoint is written
 };
 
 class CsbmSolver : public Solver {

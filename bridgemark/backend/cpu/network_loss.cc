@@ -11,12 +11,12 @@
 #include "bridgemark/backend/cpu/training_math.h"
 #include "bridgemark/core/parallel.h"
 
-// For a row in state x with r steps left and clean end c*, in each dimension, with p = exp(z -
-// max):
+// For a row in state x with r steps left and clean end c*, in each dimension, with p = exp(z)
+// scaled to a maximum of 1:
 //   y[s] = sum_c Q_{r-1}[s,c] p[c],  Z = sum_s Q_1[x,s] y[s],  model m[s] = Q_1[x,s] y[s] / Z
 //   a[s] = d loss / d log m[s]: -t[s] for the KL to the target t, 2 (m - t) m for squares
 //   d loss / d z[c] = p[c] sum_s Q_{r-1}[s,c] a[s] / y[s]  -  p[c] Q_r[x,c] / Z sum_s a[s]
-// With one step left y = m = softmax(z), and Q_0 takes the place of Q_r.
+// With one step left y = p, m = p / Z, and 1 takes the place of Q_r[x,c].
 // Blocks of kRows rows go forward, to the loss and back to the first layer on one thread; then the
 // weights' gradients are split over outputs. Both splits are the same for any number of threads.
 namespace bridgemark::backend {
@@ -173,13 +173,17 @@ class LossPass {
     return loss;
   }
 
+  static bool in_range(T y, T m) {
+    return y >= cpu::linear_floor<T>() && m >= cpu::linear_floor<T>();
+  }
+
   // Through the powers as they are; falls back where that leaves the range of T.
   double linear_loss(const Place& place, T total, T* logits, Buffers& buffers) const {
     const std::size_t S = shape_.num_categories;
     auto& [p, y, m, t, a, logarithm] = buffers;
     const bool last = place.steps_left == 1;
     const T* after = chain_.linear_power(place.steps_left - 1);
-    const T* whole = chain_.linear_power(last ? 0 : place.steps_left) + place.x * S;
+    const T* whole = chain_.linear_power(place.steps_left) + place.x * S;
     T Z = total;
     if (last) {
       for (std::size_t s = 0; s < S; ++s) y[s] = p[s], m[s] = p[s] / total, t[s] = T(0);
@@ -202,7 +206,7 @@ class LossPass {
     if (kind_ == MatchingLoss::kKl) {
       for (std::size_t s = 0; s < S; ++s) {
         const bool matters = t[s] > negligible<T>();
-        if (matters && !(y[s] >= cpu::linear_floor<T>())) return exact_loss(place, logits);
+        if (matters && !in_range(y[s], m[s])) return exact_loss(place, logits);
         a[s] = matters ? -t[s] / y[s] : T(0);
         m[s] = matters ? t[s] / m[s] : T(1);
         sum -= t[s];
@@ -215,7 +219,7 @@ class LossPass {
       for (std::size_t s = 0; s < S; ++s) {
         const T difference = m[s] - t[s], pull = T(2) * difference * m[s];
         const bool matters = m[s] > negligible<T>();
-        if (matters && !(y[s] >= cpu::linear_floor<T>())) return exact_loss(place, logits);
+        if (matters && !in_range(y[s], m[s])) return exact_loss(place, logits);
         loss += static_cast<double>(difference) * static_cast<double>(difference);
         a[s] = matters ? pull / y[s] : T(0);
         sum += pull;
@@ -274,6 +278,7 @@ class LossPass {
   }
 
   void write_outputs(std::size_t b, std::size_t d, const Place& place, const T* logits) const {
+    if (outputs_.logits.empty() && outputs_.log_model.empty() && outputs_.target.empty()) return;
     const std::size_t S = shape_.num_categories, offset = (b * shape_.dim + d) * S;
     const std::vector<double> z(logits, logits + S);
     if (!outputs_.logits.empty()) std::copy_n(z.data(), S, outputs_.logits.data() + offset);
