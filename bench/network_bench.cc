@@ -105,15 +105,20 @@ UpdateTime time_update(const Context& context, const BenchmarkPair& pair, const 
   return {1e3 * wall / (updates + 2), 1e3 * (cpu - setup_cpu) / updates};
 }
 
+// Processor time of all threads.
 template <typename Body>
-double median_ms(int repeats, Body&& body) {
+double processor_ms(int repeats, Body&& body) {
   std::vector<double> times;
   body();
-  for (int i = 0; i < repeats; ++i) times.push_back(seconds(body));
-  return 1e3 * median(times);
+  for (int i = 0; i < repeats; ++i) {
+    const std::clock_t before = std::clock();
+    body();
+    times.push_back(1e3 * static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
+  }
+  return median(times);
 }
 
-// The stages of one CSBM update one by one; the chain's two parts on one thread.
+// The stages of one CSBM update one by one, then what a step of the chain is made of.
 nlohmann::json profile(const Context& context, const BenchmarkPair& pair, std::size_t rows,
                        int num_steps, int repeats) {
   Problem problem = make_problem(context, pair, rows, num_steps);
@@ -126,19 +131,19 @@ nlohmann::json profile(const Context& context, const BenchmarkPair& pair, std::s
   for (std::size_t b = 0; b < rows; ++b) left[b] = num_steps - done[b];
   States x = points.states(context, problem.x0, problem.x1, done, 0), drawn = x;
   nlohmann::json ms;
-  ms["data"] = median_ms(repeats, [&] { problem.x0 = pair.sample_x0(context, rows, 1); });
-  ms["chain"] = median_ms(repeats, [&] {
+  ms["data"] = processor_ms(repeats, [&] { problem.x0 = pair.sample_x0(context, rows, 1); });
+  ms["chain"] = processor_ms(repeats, [&] {
     backend::sample_network_chain(context, average, problem.pinned, num_steps, num_steps,
                                   problem.x0, {1}, 0, drawn, workspace);
   });
   ms["pinned points"] =
-      median_ms(repeats, [&] { x = points.states(context, problem.x0, problem.x1, done, 0); });
-  ms["loss and gradient"] = median_ms(repeats, [&] {
+      processor_ms(repeats, [&] { x = points.states(context, problem.x0, problem.x1, done, 0); });
+  ms["loss and gradient"] = processor_ms(repeats, [&] {
     backend::network_loss<float>(context, problem.network, problem.pinned.chain,
                                  backend::MatchingLoss::kKl, x, problem.x1, left, gradient,
                                  workspace);
   });
-  ms["AdamW and average"] = median_ms(repeats, [&] {
+  ms["AdamW and average"] = processor_ms(repeats, [&] {
     backend::adamw_update(context, {1e-4}, 1, gradient.values, problem.network.values, first.values,
                           second.values);
     backend::ema_update(context, 0.999, problem.network.values, average.values);
@@ -151,26 +156,26 @@ nlohmann::json profile(const Context& context, const BenchmarkPair& pair, std::s
   for (std::size_t l = 0; l < shape.num_layers(); ++l) {
     backend::cpu::pack_layer(average.weight(l), average.bias(l), shape.layer_inputs(l),
                              shape.layer_outputs(l), packed[l]);
-    const double time = median_ms(repeats, [&] {
+    const double time = processor_ms(repeats, [&] {
       backend::cpu::apply_layer(packed[l], in.data(), rows, shape.layer_inputs(l),
                                 shape.layer_outputs(l), true, out.data());
     });
     const double flops =
         2.0 * static_cast<double>(rows * shape.layer_inputs(l) * shape.layer_outputs(l));
-    ms[fmt::format("one thread: layer {} of a step", l)] = time;
-    ms[fmt::format("one thread: layer {} GFLOP/s", l)] = 1e-6 * flops / time;
+    ms[fmt::format("in a step: layer {}", l)] = time;
+    ms[fmt::format("in a step: layer {} GFLOP/s", l)] = 1e-6 * flops / time;
   }
   const std::size_t S = shape.num_categories;
   std::vector<float> scratch(S);
   std::size_t sum = 0;
-  ms["one thread: clean ends of a step"] = median_ms(repeats, [&] {
+  ms["in a step: clean ends"] = processor_ms(repeats, [&] {
     for (std::size_t i = 0; i < rows * shape.dim; ++i) {
       sum += backend::cpu::draw_softmax(
           out.data() + i * S, problem.pinned.log_powers.data() + S * S, S,
           static_cast<double>(i) / static_cast<double>(rows * shape.dim), scratch.data());
     }
   });
-  ms["one thread: pinned steps of a step"] = median_ms(repeats, [&] {
+  ms["in a step: pinned steps"] = processor_ms(repeats, [&] {
     for (std::size_t i = 0; i < rows * shape.dim; ++i) {
       const std::size_t row = (i * 7919) % (S * S);
       sum += backend::cpu::draw_weighted(
@@ -178,7 +183,7 @@ nlohmann::json profile(const Context& context, const BenchmarkPair& pair, std::s
           static_cast<double>(i) / static_cast<double>(rows * shape.dim));
     }
   });
-  ms["one thread: random numbers of a step"] = median_ms(repeats, [&] {
+  ms["in a step: random numbers"] = processor_ms(repeats, [&] {
     for (std::size_t b = 0; b < rows; ++b) {
       DrawSequence draws({1}, b);
       for (std::size_t d = 0; d < 2 * shape.dim; ++d) sum += draws.uniform() < 0.5;
@@ -226,7 +231,7 @@ bool run(const Settings& settings) {
   }
   for (const int num_steps : {16, 64}) {
     const nlohmann::json ms = profile(context, pair, 128, num_steps, settings.common.repeats);
-    fmt::print("csbm, {} steps, stages in ms\n", num_steps);
+    fmt::print("csbm, {} steps, stages in ms of processor time\n", num_steps);
     for (const auto& [stage, time] : ms.items()) {
       fmt::print("  {:<40} {:>9.4f}\n", stage, time.get<double>());
     }
