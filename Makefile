@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh Debian 12 machine: `make demo` and `make test`.
 # Each installs the packages it needs and builds what is missing; a second run does neither again.
 
-.PHONY: packages python-packages build test test-asan test-python demo bench clean
+.PHONY: packages python-packages build build-cuda test test-asan test-python demo bench clean
 
 packages:
 	@scripts/install-packages.sh
@@ -15,6 +15,14 @@ build: packages build/build.ninja
 
 test: build
 	ctest --preset cpu -j 2
+
+# Compiles the kernels, with a compiler from PyPI where the machine has none; no device is needed.
+build-cuda/build.ninja: | packages
+	root=$$(scripts/install-cuda-compiler.sh) && cmake --preset cuda \
+	  -DCMAKE_CUDA_COMPILER=$$root/bin/nvcc -DCUDAToolkit_ROOT=$$root
+
+build-cuda: packages build-cuda/build.ninja
+	cmake --build --preset cuda --target bridgemark_cuda
 
 build-asan/build.ninja: | packages
 	cmake --preset asan
@@ -47,4 +55,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-cuda build-python .venv
+	rm -rf build build-asan build-cuda build-python .venv .cuda
