@@ -60,8 +60,8 @@ def main():
     first = runs[0]["train"]
     lines += ["", f"One thread on a busy machine ({first['machine']}), Bridgemark {first['version']}: "
               "the minutes are wall time beside other work, not a measure of speed (see bench/README.md).",
-              "Options beyond the defaults: input=embedding, learning_rate=0.001 and points=4 (four points",
-              "of the pinned reference for each pair); seed 0."]
+              "Options beyond the defaults: input=embedding, learning_rate=0.001 and points=4: four points",
+              "of the pinned reference for each pair, so a gradient has four times the paper's rows. Seed 0."]
     (ROOT / "csbm" / "table.md").write_text("\n".join(lines) + "\n")
 
 
