@@ -161,8 +161,8 @@ def test_answers_of_any_kind_score_alike(pair):
         (lambda x: None, ValueError, "callable returned must have an integer dtype"),
         (lambda x: 1 // 0, ZeroDivisionError, "division"),
         (lambda: None, TypeError, "positional argument"),
-        (None, TypeError, "must be a bridgemark.Coupling or a callable"),
-        (np.zeros((20000, 2), int), TypeError, "must be a bridgemark.Coupling or a callable"),
+        (None, TypeError, "must be a solver or coupling of bridgemark"),
+        (np.zeros((20000, 2), int), TypeError, "must be a solver or coupling of bridgemark"),
     ],
 )
 def test_bad_solvers_are_refused(pair, solver, error, message):
