@@ -1,7 +1,8 @@
 """Arrays of other libraries: read through DLPack, answered in the same library and device.
 
 The native code works on host memory. An array on another device is copied to the host, and the
-result is copied back to where the array came from.
+result is copied back to where the array came from. JAX rounds float64 results to float32 unless
+jax_enable_x64 is set.
 """
 
 from __future__ import annotations
