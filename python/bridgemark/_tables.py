@@ -66,8 +66,13 @@ class Table(Sequence[Mapping[str, Any]]):
         return [dict(row) for row in self._rows]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A frame with one row a row. Needs pandas."""
-        return import_pandas().DataFrame(self._rows, columns=self.columns)
+        """A frame with one row a row; whole numbers stay whole beside None. Needs pandas."""
+        frame = import_pandas().DataFrame(self._rows, columns=self.columns)
+        for column in self.columns:
+            kinds = {type(row[column]) for row in self._rows}
+            if kinds == {int, type(None)}:
+                frame[column] = frame[column].astype("Int64")
+        return frame
 
     def _cells(self) -> list[list[str]]:
         rows = [[cell_text(row[column]) for column in self.columns] for row in self._rows]
