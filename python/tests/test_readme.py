@@ -22,4 +22,4 @@ def test_example_prints_what_the_readme_shows(tmp_path):
         if left.startswith(("oracle", "conditional_shape_score")):  # the same on every machine
             assert left == right
         else:  # 4000 updates in float32 amplify the last digits in which machines differ
-            assert number.sub("#", left) == number.sub("#", right)
+            assert number.sub("#", left).split() == number.sub("#", right).split()
