@@ -143,6 +143,11 @@ void init_evaluation(nb::module_& module) {
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a = 0,
       "num_seeds"_a = 1, "num_steps"_a.none() = nb::none(), "num_trajectories"_a = 1000,
       "c2st"_a = false, "like"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+      nb::sig("def evaluate(pair: Pair, coupling: typing.Any, *, seed: int = 0, num_seeds: "
+              "int = 1, num_steps: int | None = None, num_trajectories: int = 1000, "
+              "c2st: bool = False, like: typing.Any = None, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] | None = None) -> "
+              "dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
 }
 

@@ -110,7 +110,15 @@ void init_pair_building(nb::module_& module) {
              "num_components"_a, "reference"_a, "reference_matrix"_a.none(), "gamma"_a,
              "total_steps"_a, "sigma"_a, "radius"_a, "source"_a, "source_pmf"_a.none(),
              "source_states"_a.none(), "log_beta"_a.none(), "log_cores"_a.none(), "seed"_a,
-             "reverse"_a, "bridgemark.build_pair with its arguments sorted by kind.");
+             "reverse"_a,
+             nb::sig("def build_pair(*, name: str, dim: int, num_categories: int, num_components: "
+                     "int, reference: str, reference_matrix: numpy.typing.NDArray[numpy.float64] | "
+                     "None, gamma: float, total_steps: int, sigma: float, radius: float, source: "
+                     "str, source_pmf: numpy.typing.NDArray[numpy.float64] | None, source_states: "
+                     "typing.Any, log_beta: numpy.typing.NDArray[numpy.float64] | None, log_cores: "
+                     "numpy.typing.NDArray[numpy.float64] | None, seed: int, reverse: bool) -> "
+                     "Pair"),
+             "bridgemark.build_pair with its arguments sorted by kind.");
 }
 
 }  // namespace bridgemark::python

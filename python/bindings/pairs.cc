@@ -238,11 +238,13 @@ void init_pairs(nb::module_& module) {
            "The x0 of the conditional scores, test rows 0, 128, 256, ...: int32 [rows,D], 157\n"
            "rows for a preset.")
       .def("save", save, "folder"_a,
+           nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
            "Write config.json and model.safetensors into a folder, in the layout of the published\n"
            "benchmark: `load` and that package read it.")
       .def("__repr__", describe);
 
   module.def("load", load, "name_or_folder"_a,
+             nb::sig("def load(name_or_folder: str | os.PathLike[str]) -> Pair"),
              "The pair of a preset's name (NAME-reverse for p1 -> p0) or of a pair folder.");
   module.def("presets", presets, "Names of the pairs that come built in.");
 }

@@ -195,6 +195,7 @@ void init_solvers(nb::module_& module) {
           [](const FittedCoupling& self) {
             return nb::borrow<nb::dict>(to_python(self.fitted.diagnostics));
           },
+          nb::sig("def diagnostics(self) -> dict[str, typing.Any]"),
           "What the solver says of the fit; empty for those that have nothing to say.")
       .def_ro("seconds", &FittedCoupling::seconds, "Wall time of the fit.")
       .def("sample", sample, "x0"_a, "seed"_a = 0,
@@ -219,6 +220,7 @@ void init_solvers(nb::module_& module) {
            "float64 [B,D,S].")
       .def(
           "save", save, "folder"_a,
+          nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
           "Keep the coupling as a run folder, which load_coupling and `bridgemark evaluate --run`\n"
           "read. A folder that already holds a run is refused.")
       .def("__repr__", [](const FittedCoupling& self) {
@@ -228,10 +230,10 @@ void init_solvers(nb::module_& module) {
 
   module.def("fit", fit, "solver"_a, "pair"_a, "seed"_a = 0, "folder"_a.none() = nb::none(),
              "resume"_a = false, "progress"_a.none() = nb::none(), "options"_a,
-             nb::sig("def fit(solver: str, pair: Pair, seed: int = 0, folder: os.PathLike | str | "
-                     "None = None, resume: bool = False, progress: "
+             nb::sig("def fit(solver: str, pair: Pair, seed: int = 0, folder: str | "
+                     "os.PathLike[str] | None = None, resume: bool = False, progress: "
                      "collections.abc.Callable[[str, int, int, str], object] | None = None, "
-                     "**options) -> Coupling"),
+                     "**options: typing.Any) -> Coupling"),
              "Fit a solver to unpaired samples of a pair.\n\n"
              "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
              "the nearest known. `folder` keeps the run there, with checkpoints: after Ctrl-C, or\n"
@@ -239,9 +241,12 @@ void init_solvers(nb::module_& module) {
              "called now and then with (what, done, total, detail).");
   module.def(
       "load_coupling", load_coupling, "folder"_a, "pair"_a.none() = nb::none(),
+      nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | None = None) "
+              "-> Coupling"),
       "The coupling of a run folder. `pair` is the one it was fitted to; it may be left out\n"
       "for a preset.");
   module.def("resolve_options", resolve_options, "solver"_a, "options"_a,
+             nb::sig("def resolve_options(solver: str, **options: typing.Any) -> dict[str, str]"),
              "Every option of a solver by its key: those given over the defaults and the recipe.\n"
              "Raises ValueError for an unknown key.");
   module.def("solver_specs", solver_specs,

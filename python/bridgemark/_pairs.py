@@ -26,9 +26,7 @@ def _doubles(name: str, array: Any, shape: str) -> np.ndarray:
 def _agree(name: str, given: int | None, found: list[int], default: int) -> int:
     sizes = {size for size in (given, *found) if size is not None}
     if len(sizes) > 1:
-        raise ValueError(
-            f"[pair] {name} must be the same in all arguments, got {sorted(sizes)}"
-        )
+        raise ValueError(f"[pair] {name} must be the same in all arguments, got {sorted(sizes)}")
     return sizes.pop() if sizes else default
 
 

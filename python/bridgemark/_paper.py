@@ -34,15 +34,13 @@ def _read() -> list[dict[str, Any]]:
     return rows
 
 
-def _known(rows: list[dict[str, Any]], column: str, value: str) -> str:
+def _known(rows: list[dict[str, Any]], column: str, value: str | int) -> Any:
     """The value as the tables spell it. Raises ValueError with all that there are."""
     known = list(dict.fromkeys(row[column] for row in rows if row[column] is not None))
     for candidate in known:
         if str(candidate).lower() == str(value).lower():
             return candidate
-    raise ValueError(
-        f"[paper] {column} must be one of {', '.join(map(str, known))}, got '{value}'"
-    )
+    raise ValueError(f"[paper] {column} must be one of {', '.join(map(str, known))}, got '{value}'")
 
 
 def paper_results(

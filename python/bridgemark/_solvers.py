@@ -89,9 +89,7 @@ class Solver:
         """Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D]."""
         return self.coupling.sample(x0, seed)
 
-    def sample_trajectory(
-        self, x0: ArrayT, num_steps: int | None = None, seed: int = 0
-    ) -> ArrayT:
+    def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, seed: int = 0) -> ArrayT:
         """Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D].
 
         Without num_steps: 16, or the grid that the solver trained on where it has no other.
@@ -171,9 +169,7 @@ def make_solver(name: str, **options: Any) -> Solver:
     return _class_of(name)(**options)
 
 
-def load_solver(
-    folder: str | os.PathLike[str], pair: _core.Pair | None = None
-) -> Solver:
+def load_solver(folder: str | os.PathLike[str], pair: _core.Pair | None = None) -> Solver:
     """The fitted solver of a run folder; `pair` may be left out for a preset."""
     coupling = _core.load_coupling(folder, pair)
     solver = _class_of(coupling.solver)(**coupling.options)

@@ -94,7 +94,8 @@ print(result)
 
 # %%
 results = [result] + [
-    bm.evaluate(pair, solver.fit(pair)) for solver in (bm.Oracle(), bm.Independent(), bm.Reference())
+    bm.evaluate(pair, solver.fit(pair))
+    for solver in (bm.Oracle(), bm.Independent(), bm.Reference())
 ]
 print(bm.compare(results, "shape_score", "conditional_shape_score", "conditional_trend_score"))
 truth = pair.sample_conditional(torch.zeros(3, D, dtype=torch.int64, device=device))

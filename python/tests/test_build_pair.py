@@ -27,8 +27,17 @@ def test_defaults_are_the_papers():
 
 def test_every_number_reaches_the_pair():
     pair = bm.build_pair(
-        dim=3, num_categories=9, num_components=2, reference="uniform", gamma=0.3, total_steps=12,
-        sigma=0.7, radius=2.0, source="uniform", seed=8, reverse=True,
+        dim=3,
+        num_categories=9,
+        num_components=2,
+        reference="uniform",
+        gamma=0.3,
+        total_steps=12,
+        sigma=0.7,
+        radius=2.0,
+        source="uniform",
+        seed=8,
+        reverse=True,
     )
     assert (pair.dim, pair.num_categories, pair.num_components) == (3, 9, 2)
     assert (pair.reference, pair.gamma, pair.total_steps) == ("uniform", 0.3, 12)
@@ -102,13 +111,33 @@ def test_saved_pairs_load(tmp_path, states, kind):
 def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
     np.save(tmp_path / "states.npy", states)
     command_line(
-        "build", "custom", "--source", tmp_path / "states.npy", "--categories", 7, "--reference",
-        "uniform", "--gamma", 0.05, "--components", 3, "--sigma", 0.8, "--seed", 4,
-        "-o", tmp_path / "pair",
+        "build",
+        "custom",
+        "--source",
+        tmp_path / "states.npy",
+        "--categories",
+        7,
+        "--reference",
+        "uniform",
+        "--gamma",
+        0.05,
+        "--components",
+        3,
+        "--sigma",
+        0.8,
+        "--seed",
+        4,
+        "-o",
+        tmp_path / "pair",
     )
     pair = bm.build_pair(
-        source=states, num_categories=7, reference="uniform", gamma=0.05, num_components=3,
-        sigma=0.8, seed=4,
+        source=states,
+        num_categories=7,
+        reference="uniform",
+        gamma=0.05,
+        num_components=3,
+        sigma=0.8,
+        seed=4,
     )
     loaded = bm.load(tmp_path / "pair")
     assert np.array_equal(loaded.log_cores, pair.log_cores)
@@ -139,12 +168,24 @@ def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
         ({"source": [[0, 1]]}, "num_categories must be given with a source of states"),
         ({"source": [[0, 5]], "num_categories": 5}, "source must hold categories 0..4, got 5"),
         ({"source": [[0, 1]], "num_categories": 5, "dim": 3}, r"dim must be the same .* \[2, 3\]"),
-        ({"source": np.zeros((0, 2), int), "num_categories": 5}, "states must hold at least one row, got 0"),
+        (
+            {"source": np.zeros((0, 2), int), "num_categories": 5},
+            "states must hold at least one row, got 0",
+        ),
         ({"source": np.zeros((2, 2), bool), "num_categories": 5}, "integer dtype, got bool"),
         ({"log_beta": [0.0]}, "log_beta and log_cores must be given together"),
-        ({"log_beta": [0.0], "log_cores": np.zeros((2, 3))}, r"log_cores must be an array \[D,S,K\]"),
-        ({"log_beta": [0.0, 1.0], "log_cores": np.zeros((2, 3, 1))}, "log_beta must have 1 entries, .* got 2"),
-        ({"log_beta": [np.nan], "log_cores": np.zeros((2, 3, 1))}, "log_beta must be finite or -inf, got nan"),
+        (
+            {"log_beta": [0.0], "log_cores": np.zeros((2, 3))},
+            r"log_cores must be an array \[D,S,K\]",
+        ),
+        (
+            {"log_beta": [0.0, 1.0], "log_cores": np.zeros((2, 3, 1))},
+            "log_beta must have 1 entries, .* got 2",
+        ),
+        (
+            {"log_beta": [np.nan], "log_cores": np.zeros((2, 3, 1))},
+            "log_beta must be finite or -inf, got nan",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):

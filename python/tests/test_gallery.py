@@ -39,5 +39,7 @@ def test_script_runs(script, tmp_path):
         pytest.skip(skipped[0])
     figures = {path.name for path in tmp_path.glob("*.png")}
     assert figures == (
-        {"d2-gaussian-0.02.png", "d16-gaussian-0.02.png"} if script.stem == "trajectories" else set()
+        {"d2-gaussian-0.02.png", "d16-gaussian-0.02.png"}
+        if script.stem == "trajectories"
+        else set()
     )

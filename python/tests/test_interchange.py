@@ -37,7 +37,9 @@ CONFIG_KEYS = {
 }
 
 
-@pytest.mark.parametrize("name", ["d2-gaussian-0.02", "d16-uniform-0.01", "d2-uniform-0.005-reverse"])
+@pytest.mark.parametrize(
+    "name", ["d2-gaussian-0.02", "d16-uniform-0.01", "d2-uniform-0.005-reverse"]
+)
 def test_folder_has_the_documented_layout(tmp_path, name):
     pair = bm.load(name)
     pair.save(tmp_path / "pair")
@@ -64,11 +66,24 @@ def test_folder_has_the_documented_layout(tmp_path, name):
 def test_folder_of_the_documented_layout_loads(tmp_path):
     rng = np.random.default_rng(5)
     config = {
-        "dim": 2, "input_shape": [2], "num_potentials": 3, "num_categories": 6, "radius": 5.0,
-        "alpha": 0.1, "num_timesteps": 3, "num_skip_steps": 4, "prior_type": "uniform",
-        "benchmark_type": "gaussian", "num_val_samples": 300, "init_batch_size": 100,
-        "reverse": False, "tau": 1.0, "params_dtype": "float64", "eps": 1e-20,
-        "input_distribution": "gaussian", "sample_quantize_range": [-3, 3],
+        "dim": 2,
+        "input_shape": [2],
+        "num_potentials": 3,
+        "num_categories": 6,
+        "radius": 5.0,
+        "alpha": 0.1,
+        "num_timesteps": 3,
+        "num_skip_steps": 4,
+        "prior_type": "uniform",
+        "benchmark_type": "gaussian",
+        "num_val_samples": 300,
+        "init_batch_size": 100,
+        "reverse": False,
+        "tau": 1.0,
+        "params_dtype": "float64",
+        "eps": 1e-20,
+        "input_distribution": "gaussian",
+        "sample_quantize_range": [-3, 3],
     }
     tensors = {
         "log_alpha": np.log([0.2, 0.3, 0.5]),

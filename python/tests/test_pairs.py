@@ -375,4 +375,8 @@ def test_presets_equal_the_command_line(command_line):
     assert [entry["name"] for entry in listed] == bm.presets()
     for entry in listed:
         pair = bm.load(entry["name"])
-        assert (pair.seed, pair.version, pair.dim) == (entry["seed"], entry["version"], entry["dim"])
+        assert (pair.seed, pair.version, pair.dim) == (
+            entry["seed"],
+            entry["version"],
+            entry["dim"],
+        )

@@ -24,7 +24,9 @@ def public_members():
                     yield f"{name}.{member}", content
 
 
-@pytest.mark.parametrize(("name", "value"), list(public_members()), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("name", "value"), list(public_members()), ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_everything_public_is_explained(name, value):
     explained = inspect.getdoc(value.__func__ if isinstance(value, classmethod) else value)
     assert explained and len(explained) > 10, name
@@ -48,6 +50,36 @@ def test_stub_types_every_native_function():
     assert (PACKAGE / "py.typed").exists()
 
 
+def test_types_hold(tmp_path):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    user = tmp_path / "user.py"
+    user.write_text(
+        "import numpy as np\n"
+        "import numpy.typing as npt\n"
+        "import bridgemark as bm\n"
+        "pair = bm.load('d2-gaussian-0.02')\n"
+        "x1: npt.NDArray[np.int32] = pair.sample_conditional(pair.sample_x0(3))\n"
+        "solver: bm.DLightSB = bm.DLightSB(components=3).fit(pair)\n"
+        "score: float | None = bm.evaluate(pair, solver).scores['joint_kl']\n"
+    )
+    for what in (["-p", "bridgemark"], [user]):
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "mypy",
+                "--strict",
+                "--disable-error-code=import-untyped",
+                *what,
+            ],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
 def test_import_needs_numpy_alone():
     script = (
         "import sys\n"
@@ -57,7 +89,9 @@ def test_import_needs_numpy_alone():
         "pair = bm.load('d2-gaussian-0.02')\n"
         "print(bm.evaluate(pair, bm.Oracle().fit(pair))['joint_kl'])\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "0.0\n"
 
 
@@ -70,6 +104,8 @@ def test_results_do_not_depend_on_threads(threads, pair, monkeypatch):
         "print(solver.sample(pair.sample_x0(3000)).sum())\n"
     )
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     solver = bm.DLightSB(updates=5, components=6, batch_size=16).fit(pair)
     assert int(done.stdout) == solver.sample(pair.sample_x0(3000)).sum()

@@ -135,9 +135,10 @@ def test_paper_results_select():
         assert table.to_dicts() == [{**row, "pair": "d2-gaussian-0.02", "value": 0.948}]
     table = bm.paper_results(pair=bm.load("d64-uniform-0.01"), loss="KL", steps=64)
     assert {row["method"] for row in table} == {"CSBM", "alpha-CSBM", "DLightSB-M"}
-    assert bm.paper_results("reverse_trajectory_kl", "alpha-csbm", steps=64, loss="mse")[0][
-        "value"
-    ] == 0.5
+    assert (
+        bm.paper_results("reverse_trajectory_kl", "alpha-csbm", steps=64, loss="mse")[0]["value"]
+        == 0.5
+    )
     assert bm.paper_results(method="feature-wise")[0]["method"] == "Feature-wise SB"
     assert not set(r["table"] for r in bm.paper_results(method="independent")) - {
         "shape_score",
