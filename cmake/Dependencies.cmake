@@ -1,16 +1,37 @@
-# Every dependency is a Debian package; scripts/install-packages.sh lists them.
+# Every dependency is a Debian package; scripts/install-packages.sh lists them. A machine that lacks
+# some and cannot install any builds with their headers alone, found along CMAKE_PREFIX_PATH
+# (bench/gpu.sh brings them along).
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(Eigen3 3.4 REQUIRED NO_MODULE)
-find_package(fmt REQUIRED)
-find_package(nlohmann_json 3.10 REQUIRED)
-find_package(CLI11 2.1 REQUIRED)
+find_package(PkgConfig)
 
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+# bridgemark_find(PACKAGE TARGET HEADER [DEFINITION...]): the package, else an interface target of
+# its headers with these definitions.
+function(bridgemark_find package target header)
+  find_package(${package} QUIET)
+  if(TARGET ${target})
+    return()
+  endif()
+  find_path(${package}_HEADERS ${header} PATH_SUFFIXES eigen3 REQUIRED)
+  message(STATUS "${package}: headers in ${${package}_HEADERS}")
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} SYSTEM INTERFACE ${${package}_HEADERS})
+  target_compile_definitions(${target} INTERFACE ${ARGN})
+endfunction()
 
-find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)
-add_library(Random123::Random123 INTERFACE IMPORTED)
-target_include_directories(Random123::Random123 SYSTEM INTERFACE ${RANDOM123_INCLUDE_DIR})
+bridgemark_find(Eigen3 Eigen3::Eigen Eigen/Dense)
+bridgemark_find(fmt fmt::fmt fmt/format.h FMT_HEADER_ONLY)
+bridgemark_find(nlohmann_json nlohmann_json::nlohmann_json nlohmann/json.hpp)
+bridgemark_find(CLI11 CLI11::CLI11 CLI/CLI.hpp)
+bridgemark_find(Random123 Random123::Random123 Random123/philox.h)
 
-# OpenBLAS where it is installed; without it the dense products go through Eigen.
-pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas)
+# Highway picks the instruction set at run time with help of its library. With its headers alone
+# the build is for the instruction set of this machine.
+if(PkgConfig_FOUND)
+  pkg_check_modules(HWY IMPORTED_TARGET libhwy)
+  # OpenBLAS where it is installed; without it the dense products go through Eigen.
+  pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas)
+endif()
+if(NOT HWY_FOUND)
+  bridgemark_find(HWY PkgConfig::HWY hwy/highway.h HWY_COMPILE_ONLY_STATIC)
+  target_compile_options(PkgConfig::HWY INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+endif()

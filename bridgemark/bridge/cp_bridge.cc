@@ -71,6 +71,11 @@ std::shared_ptr<const backend::BridgeStep> CpBridge::step(const Context& context
   return slot.step;
 }
 
+std::shared_ptr<const backend::BridgeStep> CpBridge::conditional_step(
+    const Context& context, std::size_t num_samples) const {
+  return step(context, 1, 0, num_samples);
+}
+
 void CpBridge::log_normalizer(const Context& context, StatesView x0, std::span<double> out) const {
   check_states("x0", x0, dim(), num_categories());
   const auto conditional = step(context, 1, 0, 0);

@@ -56,6 +56,10 @@ class CpBridge : public Coupling {
   void log_transition(const Context& context, int num_steps, int n, StatesView from, StatesView to,
                       std::span<double> out) const;
 
+  // The conditional as kernels take it, ready for num_samples draws.
+  std::shared_ptr<const backend::BridgeStep> conditional_step(const Context& context,
+                                                              std::size_t num_samples) const;
+
   // Trajectories [rows, num_steps+1, D] whose end is drawn first and whose inside comes from the
   // pinned reference: the same law as sample_markov_trajectory.
   Array3<std::int32_t> sample_pinned_trajectory(const Context& context, int num_steps,

@@ -28,6 +28,10 @@ class PinnedReference {
   void sample(const Context& context, StatesView from, StatesView end, const DrawKey& key,
               std::uint64_t first_index, MutableStatesView out) const;
 
+  // The two factors of the probabilities, rows `from` and `end`.
+  const backend::ScaledRows& before() const { return before_; }
+  const backend::ScaledRows& after() const { return after_; }
+
  private:
   PinnedReference(const Matrix<double>& log_before, const Matrix<double>& log_after);
 

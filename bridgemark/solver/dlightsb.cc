@@ -6,27 +6,26 @@
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
-#include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
+#include "bridgemark/solver/cp_model.h"
 #include "bridgemark/solver/cp_model_file.h"
 #include "bridgemark/solver/cp_recipe.h"
+#include "bridgemark/solver/device_cp_model.h"
 
 namespace bridgemark {
 
 namespace {
 
-// Parameters, moments and the optimiser's step, whatever the loss.
-class CpModel : public Trainable {
+// Parameters, moments and the optimiser's step in host memory, whatever the loss.
+class HostCpModel : public CpModel {
  public:
-  CpModel(const CpRecipe& recipe, TrainingData data, backend::CpTensors<float> parameters)
+  HostCpModel(const CpRecipe& recipe, TrainingData data, backend::CpTensors<float> parameters)
       : recipe_(recipe),
         data_(std::move(data)),
-        parameters_(std::move(parameters)),
-        gradient_(parameters_.dim, parameters_.num_categories, parameters_.num_components),
-        first_(gradient_),
-        second_(gradient_) {}
+        gradient_(parameters.dim, parameters.num_categories, parameters.num_components),
+        state_{std::move(parameters), gradient_, gradient_} {}
 
   double update(const Context& context, std::int64_t step) override {
     double loss = loss_and_gradient(context, static_cast<std::uint64_t>(step - 1));
@@ -34,59 +33,32 @@ class CpModel : public Trainable {
     backend::AdamWSettings settings;
     settings.learning_rate = recipe_.rate_at(step);
     settings.weight_decay = recipe_.weight_decay;
-    backend::adamw_update(context, settings, step, gradient_.log_beta, parameters_.log_beta,
-                          first_.log_beta, second_.log_beta);
-    backend::adamw_update(context, settings, step, gradient_.log_cores, parameters_.log_cores,
-                          first_.log_cores, second_.log_cores);
+    backend::adamw_update(context, settings, step, gradient_.log_beta, state_.parameters.log_beta,
+                          state_.first_moment.log_beta, state_.second_moment.log_beta);
+    backend::adamw_update(context, settings, step, gradient_.log_cores, state_.parameters.log_cores,
+                          state_.first_moment.log_cores, state_.second_moment.log_cores);
     return loss;
   }
 
-  void save_state(SafetensorsWriter& writer) const override {
-    each_tensor(*this, [&](const char* name, const std::vector<float>& values) {
-      writer.add(name, {values.size()}, std::span<const float>(values));
-    });
-  }
-
-  void load_state(const SafetensorsFile& file) override {
-    each_tensor(*this, [&](const char* name, std::vector<float>& values) {
-      file.expect_shape(name, std::vector{values.size()});
-      values = file.read_floats(name);
-    });
-  }
-
-  CpPotential potential() const {
-    const auto widen = [](const std::vector<float>& values) {
-      return std::vector<double>(values.begin(), values.end());
-    };
-    return {widen(parameters_.log_beta),
-            Array3<double>(parameters_.dim, parameters_.num_categories, parameters_.num_components,
-                           widen(parameters_.log_cores))};
-  }
+  void save_state(SafetensorsWriter& writer) const override { save_cp_state(state_, writer); }
+  void load_state(const SafetensorsFile& file) override { load_cp_state(file, state_); }
+  CpPotential potential() const override { return to_potential(state_.parameters); }
 
  protected:
   // Fills gradient_ from the rows of update `index`, counted from 0.
   virtual double loss_and_gradient(const Context& context, std::uint64_t index) = 0;
 
+  const backend::CpTensors<float>& parameters() const { return state_.parameters; }
+
   CpRecipe recipe_;
   TrainingData data_;
-  backend::CpTensors<float> parameters_;
   backend::CpTensors<float> gradient_;
   backend::CpWorkspace<float> workspace_;
 
  private:
-  template <typename Self, typename Visit>
-  static void each_tensor(Self& self, Visit&& visit) {
-    visit("log_beta", self.parameters_.log_beta);
-    visit("log_cores", self.parameters_.log_cores);
-    visit("first_log_beta", self.first_.log_beta);
-    visit("first_log_cores", self.first_.log_cores);
-    visit("second_log_beta", self.second_.log_beta);
-    visit("second_log_cores", self.second_.log_cores);
-  }
-
   // Adds -entropy * H(softmax(log_beta)) to the loss.
   double add_entropy() {
-    const std::vector<float>& log_beta = parameters_.log_beta;
+    const std::vector<float>& log_beta = state_.parameters.log_beta;
     std::vector<double> log_p(log_beta.begin(), log_beta.end());
     log_normalize(log_p.data(), log_p.size());
     double negative_entropy = 0.0;
@@ -98,23 +70,22 @@ class CpModel : public Trainable {
     return recipe_.entropy * negative_entropy;
   }
 
-  backend::CpTensors<float> first_;
-  backend::CpTensors<float> second_;
+  backend::CpTrainingState state_;
 };
 
-class StaticModel : public CpModel {
+class StaticModel : public HostCpModel {
  public:
-  StaticModel(const Context& context, const ReferenceProcess& process, const CpRecipe& recipe,
+  StaticModel(const Context& context, const ReferenceChain& chain, const CpRecipe& recipe,
               TrainingData data, backend::CpTensors<float> parameters)
-      : CpModel(recipe, std::move(data), std::move(parameters)),
-        tables_(make_chain_tables<float>(context, ReferenceChain(process, 1))) {}
+      : HostCpModel(recipe, std::move(data), std::move(parameters)),
+        tables_(make_chain_tables<float>(context, chain)) {}
 
  protected:
   double loss_and_gradient(const Context& context, std::uint64_t index) override {
     const std::uint64_t first = index * recipe_.batch_size;
     const States x0 = data_.x0(context, recipe_.batch_size, first);
     const States x1 = data_.x1(context, recipe_.batch_size, first);
-    return backend::static_loss<float>(context, parameters_, tables_, x0, x1, gradient_,
+    return backend::static_loss<float>(context, parameters(), tables_, x0, x1, gradient_,
                                        workspace_);
   }
 
@@ -122,12 +93,12 @@ class StaticModel : public CpModel {
   backend::ChainTables<float> tables_;
 };
 
-class MatchingModel : public CpModel {
+class MatchingModel : public HostCpModel {
  public:
   MatchingModel(const Context& context, const ReferenceChain& chain, backend::MatchingLoss loss,
                 std::uint64_t seed, const CpRecipe& recipe, TrainingData data,
                 backend::CpTensors<float> parameters)
-      : CpModel(recipe, std::move(data), std::move(parameters)),
+      : HostCpModel(recipe, std::move(data), std::move(parameters)),
         loss_(loss),
         seed_(seed),
         tables_(make_chain_tables<float>(context, chain)) {
@@ -153,7 +124,7 @@ class MatchingModel : public CpModel {
           one_thread, x0.view().slice(b, 1), x1.view().slice(b, 1), {seed_, DrawPurpose::kPinned},
           first + b, x_n.view().slice(b, 1));
     }
-    return backend::matching_loss<float>(context, parameters_, tables_, loss_, x_n, x1, n,
+    return backend::matching_loss<float>(context, parameters(), tables_, loss_, x_n, x1, n,
                                          gradient_, workspace_);
   }
 
@@ -172,17 +143,20 @@ class CpSolver : public CpBridgeSolver {
 
   Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& given,
              std::uint64_t seed, const TrainingFiles& files) const override {
-    if (context.device != Device::kCpu) {
-      throw DeviceError(fmt::format("[device] {} trains on the cpu, got {}", name(),
-                                    device_name(context.device)));
-    }
     SolverOptions options = given;
     resolve(options);
     const CpRecipe recipe = read_cp_recipe(options);
     const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
-    const std::unique_ptr<CpModel> model = make_model(
-        context, pair, options, recipe, data, seed,
-        initial_cp_parameters(context, recipe, data, pair.dim(), pair.num_categories(), seed));
+    // Starts and tables are made on the CPU whatever the device: the same on every machine.
+    Context host = context;
+    host.device = Device::kCpu;
+    backend::CpTensors<float> start =
+        initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), seed);
+    const std::unique_ptr<CpModel> model =
+        context.device == Device::kCpu
+            ? make_model(host, pair, options, recipe, data, seed, std::move(start))
+            : make_device_cp_model(host, {chain(pair, options), loss(options), seed}, recipe, data,
+                                   std::move(start));
     const TrainingPlan plan{name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every};
     const TrainingSummary summary = run_training(context, plan, files, *model);
     Fitted fitted;
@@ -195,6 +169,8 @@ class CpSolver : public CpBridgeSolver {
   }
 
  protected:
+  virtual ReferenceChain chain(const BenchmarkPair& pair, const SolverOptions& options) const = 0;
+  virtual backend::CpLoss loss(const SolverOptions& options) const = 0;
   virtual std::unique_ptr<CpModel> make_model(const Context& context, const BenchmarkPair& pair,
                                               const SolverOptions& options, const CpRecipe& recipe,
                                               const TrainingData& data, std::uint64_t seed,
@@ -209,11 +185,15 @@ class DLightSb : public CpSolver {
   }
 
  protected:
+  ReferenceChain chain(const BenchmarkPair& pair, const SolverOptions&) const override {
+    return ReferenceChain(pair.reference(), 1);
+  }
+  backend::CpLoss loss(const SolverOptions&) const override { return backend::CpLoss::kStatic; }
   std::unique_ptr<CpModel> make_model(const Context& context, const BenchmarkPair& pair,
-                                      const SolverOptions&, const CpRecipe& recipe,
+                                      const SolverOptions& options, const CpRecipe& recipe,
                                       const TrainingData& data, std::uint64_t,
                                       backend::CpTensors<float> parameters) const override {
-    return std::make_unique<StaticModel>(context, pair.reference(), recipe, data,
+    return std::make_unique<StaticModel>(context, chain(pair, options), recipe, data,
                                          std::move(parameters));
   }
 };
@@ -232,16 +212,22 @@ class DLightSbM : public CpSolver {
   }
 
  protected:
+  ReferenceChain chain(const BenchmarkPair& pair, const SolverOptions& options) const override {
+    return ReferenceChain(pair.reference(), options.integer("num_steps", 1, 1 << 20));
+  }
+  backend::CpLoss loss(const SolverOptions& options) const override {
+    constexpr std::string_view kLosses[] = {"kl", "mse"};
+    return options.choice("loss", kLosses) == 0 ? backend::CpLoss::kMatchingKl
+                                                : backend::CpLoss::kMatchingMse;
+  }
   std::unique_ptr<CpModel> make_model(const Context& context, const BenchmarkPair& pair,
                                       const SolverOptions& options, const CpRecipe& recipe,
                                       const TrainingData& data, std::uint64_t seed,
                                       backend::CpTensors<float> parameters) const override {
-    constexpr std::string_view kLosses[] = {"kl", "mse"};
-    const backend::MatchingLoss loss = options.choice("loss", kLosses) == 0
+    const backend::MatchingLoss kind = loss(options) == backend::CpLoss::kMatchingKl
                                            ? backend::MatchingLoss::kKl
                                            : backend::MatchingLoss::kMse;
-    const ReferenceChain chain(pair.reference(), options.integer("num_steps", 1, 1 << 20));
-    return std::make_unique<MatchingModel>(context, chain, loss, seed, recipe, data,
+    return std::make_unique<MatchingModel>(context, chain(pair, options), kind, seed, recipe, data,
                                            std::move(parameters));
   }
 };

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/pair/benchmark_pair.h"
 
 namespace bridgemark {
@@ -18,6 +19,10 @@ class TrainingData {
 
   States x0(const Context& context, std::size_t count, std::uint64_t first_index) const;
   States x1(const Context& context, std::size_t count, std::uint64_t first_index) const;
+
+  // The same rows, described for a device that draws them itself.
+  backend::RowSource x0_source(const Context& context) const;
+  backend::RowSource x1_source(const Context& context) const;
 
  private:
   BenchmarkPair pair_;

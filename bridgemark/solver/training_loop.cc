@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/atomic_file.h"
@@ -45,17 +47,17 @@ class Loop {
     Clock::time_point saved = started;
     double interval_loss = 0.0;
     std::int64_t interval = 0;
-    for (std::int64_t step = summary_.updates + 1; step <= plan_.updates; ++step) {
-      const double loss = model_.update(context_, step);
-      if (!std::isfinite(loss)) {
-        throw Error(
-            fmt::format("[training] {} diverged at update {}: the loss is {}; the last checkpoint "
-                        "is kept, lower "
-                        "learning_rate",
-                        plan_.name, step, loss));
-      }
-      interval_loss += loss;
-      ++interval;
+    std::vector<double> losses;
+    while (summary_.updates < plan_.updates) {
+      const std::int64_t first = summary_.updates + 1;
+      const std::int64_t to_log = plan_.log_every - summary_.updates % plan_.log_every;
+      losses.resize(static_cast<std::size_t>(
+          std::min({model_.updates_at_once(), to_log, plan_.updates - summary_.updates})));
+      model_.updates(context_, first, losses);
+      check_finite(first, losses);
+      for (const double loss : losses) interval_loss += loss;
+      interval += static_cast<std::int64_t>(losses.size());
+      const std::int64_t step = first + static_cast<std::int64_t>(losses.size()) - 1;
       summary_.updates = step;
       const bool last = step == plan_.updates;
       if (last || step % plan_.log_every == 0) {
@@ -80,6 +82,16 @@ class Loop {
   }
 
  private:
+  void check_finite(std::int64_t first, std::span<const double> losses) const {
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      if (std::isfinite(losses[i])) continue;
+      throw Error(fmt::format(
+          "[training] {} diverged at update {}: the loss is {}; the last checkpoint is kept, lower "
+          "learning_rate",
+          plan_.name, first + static_cast<std::int64_t>(i), losses[i]));
+    }
+  }
+
   void resume() {
     if (files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
     const SafetensorsFile file = SafetensorsFile::load(files_.checkpoint);
@@ -121,7 +133,7 @@ class Loop {
   }
 
   void report(std::int64_t step, double seconds) const {
-    if (!context_.progress || step % 16 != 0) return;
+    if (!context_.progress || (step % 16 != 0 && model_.updates_at_once() == 1)) return;
     const double rate = static_cast<double>(step - summary_.resumed_from) / seconds;
     context_.report(plan_.name, static_cast<std::uint64_t>(step),
                     static_cast<std::uint64_t>(plan_.updates),

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "bridgemark/core/context.h"
@@ -18,6 +19,13 @@ class Trainable {
 
   // Update number `step`, counted from 1; returns the loss before it.
   virtual double update(const Context& context, std::int64_t step) = 0;
+
+  // Updates first.. with one loss each. A model that lives on a device makes many in one go: the
+  // loop asks for at most updates_at_once().
+  virtual void updates(const Context& context, std::int64_t first, std::span<double> losses) {
+    for (double& loss : losses) loss = update(context, first++);
+  }
+  virtual std::int64_t updates_at_once() const { return 1; }
 
   // The state as tensors; what is added must stay alive until the file is written.
   virtual void save_state(SafetensorsWriter& writer) const = 0;

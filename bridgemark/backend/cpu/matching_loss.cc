@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/exact_column.h"
-#include "bridgemark/backend/cpu/gemm.h"
+#include "bridgemark/backend/cpu/tile_product.h"
 #include "bridgemark/backend/cpu/training_math.h"
 #include "bridgemark/core/parallel.h"
 
@@ -14,7 +15,8 @@
 //   V[b,t]  = sum_k exp(W - log R_d)[b,k] r[t,k]                    product [B,K] x [K,S]
 //   y[b,s]  = sum_t Q_{rest-1}[s,t] V[b,t]
 //   model   = Q_1[x,s] y[b,s], normalised over s
-// Each r column is scaled to a maximum of 1 (`high`), each row of exp(W - log R_d) as well. The
+// Each r column is scaled to a maximum of 1 (`high`), each row of exp(W - log R_d) as well. For a
+// reference whose powers are identity I + uniform 11^T, R and its way back need no product. The
 // dimensions are the tasks of the threads; sums over dimensions run in a fixed order.
 namespace bridgemark::backend {
 
@@ -41,7 +43,8 @@ class MatchingStep {
         S_(parameters.num_categories),
         K_(parameters.num_components),
         B_(x_n.rows),
-        exact_(D_) {
+        exact_(D_),
+        exact_gradient_(D_) {
     work_.scaled.resize(D_ * S_ * K_);
     work_.high.resize(D_ * K_);
     work_.log_rows.resize(D_ * B_ * K_);
@@ -52,8 +55,12 @@ class MatchingStep {
 
   double run(const Context& context) {
     parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { propagate(d); });
+    std::vector<T> base = parameters_.log_beta;
+    for (std::size_t d = 0; d < D_; ++d) {
+      cpu::add_into(work_.high.data() + d * K_, K_, base.data());
+    }
     parallel_blocks(context, B_, 8, [&](std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; ++b) add_dimensions(b);
+      for (std::size_t b = first; b < last; ++b) add_dimensions(b, base);
     });
     std::vector<double> losses(D_);
     parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { losses[d] = match(d); });
@@ -79,13 +86,70 @@ class MatchingStep {
     return static_cast<std::size_t>(x_(b, d));
   }
 
-  // source[b,:] = Q_rest[x,:] of dimension d.
-  std::vector<T> source_rows(std::size_t d) const {
-    std::vector<T> rows(B_ * S_);
+  // Small arrays of one task, made once.
+  struct Scratch {
+    explicit Scratch(std::size_t S)
+        : y(S), target(S), model(S), log_weights(S), flow(S), ratio(S) {}
+    std::vector<T> y;
+    std::vector<double> target, model, log_weights, flow;
+    std::vector<T> ratio;
+  };
+
+  bool rank_one() const { return chain_.identity >= T(0); }
+  // Q_n = identity_part I + uniform_part 11^T.
+  T uniform_part(int n) const { return S_ > 1 ? chain_.linear_power(n)[1] : T(0); }
+  T identity_part(int n) const { return chain_.linear_power(n)[0] - uniform_part(n); }
+
+  // Q_rest[x,:] of dimension d for each row: [B,S], and [S,B] with `transposed`.
+  std::vector<T> source_rows(std::size_t d, bool transposed) const {
+    std::vector<T> rows(B_ * S_ + cpu::kReadAhead<T>);
     for (std::size_t b = 0; b < B_; ++b) {
-      std::copy_n(chain_.linear_power(rest(b)) + state(b, d) * S_, S_, rows.data() + b * S_);
+      const T* row = chain_.linear_power(rest(b)) + state(b, d) * S_;
+      if (transposed) {
+        for (std::size_t t = 0; t < S_; ++t) rows[t * B_ + b] = row[t];
+      } else {
+        std::copy_n(row, S_, rows.data() + b * S_);
+      }
     }
     return rows;
+  }
+
+  // R[b,:] of dimension d in log_row(d, .).
+  void multiply_source(std::size_t d) {
+    const T* scaled = work_.scaled.data() + core(d);
+    if (!rank_one()) {
+      const std::vector<T> source = source_rows(d, true);
+      cpu::multiply_transposed(source.data(), scaled, B_, S_, K_, cpu::Into::kStore, log_row(d, 0));
+      return;
+    }
+    std::vector<T> sum(K_, T(0));
+    for (std::size_t t = 0; t < S_; ++t) cpu::add_into(scaled + t * K_, K_, sum.data());
+    for (std::size_t b = 0; b < B_; ++b) {
+      T* row = log_row(d, b);
+      std::fill_n(row, K_, T(0));
+      cpu::add_scaled_into(sum.data(), uniform_part(rest(b)), K_, row);
+      cpu::add_scaled_into(scaled + state(b, d) * K_, identity_part(rest(b)), K_, row);
+    }
+  }
+
+  // gradient[t,:] = (gradient + sum_b Q_rest[x,t] term(d,b))[t,:] * scaled[t,:]
+  void multiply_source_back(std::size_t d, T* gradient) {
+    const T* scaled = work_.scaled.data() + core(d);
+    if (!rank_one()) {
+      const std::vector<T> source = source_rows(d, false);
+      cpu::multiply_transposed(source.data(), term(d, 0), S_, B_, K_, cpu::Into::kAddAndMultiply,
+                               gradient, scaled);
+      return;
+    }
+    std::vector<T> shared(K_, T(0));
+    for (std::size_t b = 0; b < B_; ++b) {
+      cpu::add_scaled_into(term(d, b), uniform_part(rest(b)), K_, shared.data());
+      cpu::add_scaled_into(term(d, b), identity_part(rest(b)), K_, gradient + state(b, d) * K_);
+    }
+    for (std::size_t t = 0; t < S_; ++t) {
+      cpu::add_into(shared.data(), K_, gradient + t * K_);
+      cpu::multiply_into(scaled + t * K_, K_, gradient + t * K_);
+    }
   }
 
   void propagate(std::size_t d) {
@@ -97,14 +161,13 @@ class MatchingStep {
     for (std::size_t t = 0; t < S_; ++t) {
       cpu::exp_difference(cores + t * K_, high, K_, scaled + t * K_);
     }
-    const std::vector<T> source = source_rows(d);
-    cpu::gemm(B_, K_, S_, source.data(), scaled, log_row(d, 0));
+    multiply_source(d);
     exact_[d].clear();
+    std::vector<T> products(K_);
     for (std::size_t b = 0; b < B_; ++b) {
       T* row = log_row(d, b);
-      T* products = term(d, b);  // not in use yet
-      std::copy_n(row, K_, products);
-      if (cpu::log_each(products, K_, row) >= cpu::linear_floor<T>()) continue;
+      std::copy_n(row, K_, products.data());
+      if (cpu::log_each(products.data(), K_, row) >= cpu::linear_floor<T>()) continue;
       for (std::size_t k = 0; k < K_; ++k) {
         if (products[k] >= cpu::linear_floor<T>()) continue;
         const double value =
@@ -115,73 +178,72 @@ class MatchingStep {
     }
   }
 
-  // W[b,:] in weights0.
-  void add_dimensions(std::size_t b) {
+  // W[b,:] in weights0, which starts from `base` = log_beta + sum_d high_d.
+  void add_dimensions(std::size_t b, const std::vector<T>& base) {
     T* total = work_.weights0.data() + b * K_;
-    std::copy_n(parameters_.log_beta.data(), K_, total);
-    for (std::size_t d = 0; d < D_; ++d) {
-      cpu::add_into(log_row(d, b), K_, total);
-      cpu::add_into(work_.high.data() + d * K_, K_, total);
-    }
+    std::copy_n(base.data(), K_, total);
+    for (std::size_t d = 0; d < D_; ++d) cpu::add_into(log_row(d, b), K_, total);
   }
 
   // Model, loss and what flows back to V for all rows of a dimension; leaves in term(d) the
-  // gradient with respect to W - log R_d, and in the gradient that of the scaled cores through V.
+  // gradient with respect to W - log R_d, and in the gradient that of the scaled cores through V,
+  // before it is multiplied with them.
   double match(std::size_t d) {
     const T* scaled = work_.scaled.data() + core(d);
     T* gradient = gradient_.log_cores.data() + core(d);
-    std::vector<T> mixed(B_ * S_), back(B_ * S_);
+    std::vector<T> mixed(B_ * S_), back(B_ * S_ + cpu::kReadAhead<T>), back_transposed(back.size());
     for (std::size_t b = 0; b < B_; ++b) {
       T* others = term(d, b);
-      const T* total = work_.weights0.data() + b * K_;
-      const T* own = log_row(d, b);
-      for (std::size_t k = 0; k < K_; ++k) others[k] = total[k] - own[k];
-      cpu::exp_shifted(others, cpu::max_of(others, K_), K_, others);
+      const T high = cpu::subtract_rows(work_.weights0.data() + b * K_, log_row(d, b), K_, others);
+      cpu::exp_shifted(others, high, K_, others);
     }
-    cpu::gemm(cpu::Transpose::kNo, cpu::Transpose::kYes, B_, S_, K_, T(1), term(d, 0), K_, scaled,
-              K_, T(0), mixed.data(), S_);
+    cpu::multiply_rows(term(d, 0), scaled, B_, S_, K_, mixed.data());
     double loss = 0.0;
+    Scratch scratch(S_);
     std::vector<std::size_t> exact_rows;
     for (std::size_t b = 0; b < B_; ++b) {
-      loss += match_row(b, d, mixed.data() + b * S_, back.data() + b * S_, exact_rows);
+      T* row = back.data() + b * S_;
+      if (const auto value = match_row(b, d, mixed.data() + b * S_, row, scratch)) {
+        loss += *value;
+      } else {
+        std::fill_n(row, S_, T(0));
+        exact_rows.push_back(b);
+      }
+      for (std::size_t t = 0; t < S_; ++t) back_transposed[t * B_ + b] = row[t];
     }
     // d loss / d scaled cores through V, then d loss / d (W - log R_d).
-    cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, S_, K_, B_, T(1), back.data(), S_,
-              term(d, 0), K_, T(0), gradient, K_);
-    std::vector<T> pulled(K_ * kRows);
-    for (std::size_t first = 0; first < B_; first += kRows) {
-      const std::size_t rows = std::min(kRows, B_ - first);
-      cpu::gemm(rows, K_, S_, back.data() + first * S_, scaled, pulled.data());
-      for (std::size_t i = 0; i < rows; ++i) {
-        cpu::multiply_into(pulled.data() + i * K_, K_, term(d, first + i));
-      }
-    }
-    for (std::size_t t = 0; t < S_; ++t) {
-      cpu::multiply_into(scaled + t * K_, K_, gradient + t * K_);
-    }
-    for (const std::size_t b : exact_rows) loss += match_exactly(b, d);
+    cpu::multiply_transposed(back.data(), term(d, 0), S_, B_, K_, cpu::Into::kStore, gradient);
+    cpu::multiply_transposed(back_transposed.data(), scaled, B_, S_, K_, cpu::Into::kMultiply,
+                             term(d, 0));
+    for (const std::size_t b : exact_rows) loss += match_exactly(b, d, scratch);
     return loss;
   }
 
-  // The target, and from unnormalised log weights of the model its loss and d loss / d log weight.
-  double row_loss(std::size_t b, std::size_t d, const std::vector<double>& log_weights,
-                  std::vector<double>& flow) {
-    const int after = rest(b) - 1;
+  // The target, and from scratch.log_weights, unnormalised, the loss and scratch.flow =
+  // d loss / d log_weights.
+  double row_loss(std::size_t b, std::size_t d, Scratch& scratch) {
     const double* log_one = chain_.log_power(1) + state(b, d) * S_;
-    const double* log_after = chain_.log_power(after);
-    const auto end = static_cast<std::size_t>(x1_(b, d));
-    std::vector<double> target(S_), model(log_weights);
-    for (std::size_t s = 0; s < S_; ++s) target[s] = log_one[s] + log_after[s * S_ + end];
-    log_normalize(target.data(), S_);
-    log_normalize(model.data(), S_);
+    const double* log_after = chain_.log_power(rest(b) - 1) + static_cast<std::size_t>(x1_(b, d));
+    std::vector<double>&target = scratch.target, &model = scratch.model, &flow = scratch.flow;
+    // flow holds the target's logarithms until they are used.
+    for (std::size_t s = 0; s < S_; ++s) flow[s] = log_one[s] + log_after[s * S_];
+    const double high_target = cpu::max_of(flow.data(), S_);
+    const double high_model = cpu::max_of(scratch.log_weights.data(), S_);
+    const double sum_target = cpu::exp_shifted(flow.data(), high_target, S_, target.data());
+    const double sum_model =
+        cpu::exp_shifted(scratch.log_weights.data(), high_model, S_, model.data());
+    const double log_target = high_target + std::log(sum_target);
+    const double log_model = high_model + std::log(sum_model);
     double loss = 0.0, inner = 0.0;
     const double scale = 1.0 / static_cast<double>(B_);
     for (std::size_t s = 0; s < S_; ++s) {
-      const double p = std::exp(target[s]), m = std::exp(model[s]);
-      if (!log_model_.empty()) log_model_[(b * D_ + d) * S_ + s] = model[s];
+      const double p = target[s] / sum_target, m = model[s] / sum_model;
+      if (!log_model_.empty()) {
+        log_model_[(b * D_ + d) * S_ + s] = scratch.log_weights[s] - log_model;
+      }
       if (!target_out_.empty()) target_out_[(b * D_ + d) * S_ + s] = p;
       if (kind_ == MatchingLoss::kKl) {
-        if (p > 0.0) loss += p * (target[s] - model[s]);
+        if (p > 0.0) loss += p * ((flow[s] - log_target) - (scratch.log_weights[s] - log_model));
         flow[s] = scale * (m - p);
       } else {
         loss += (p - m) * (p - m);
@@ -190,53 +252,51 @@ class MatchingStep {
       }
     }
     if (kind_ == MatchingLoss::kMse) {
-      for (std::size_t s = 0; s < S_; ++s) flow[s] = std::exp(model[s]) * (flow[s] - inner);
+      for (std::size_t s = 0; s < S_; ++s) flow[s] = model[s] / sum_model * (flow[s] - inner);
     }
     return loss;
   }
 
-  // From V[b,:] to the loss and back to d loss / d V[b,:]. A row whose y left the range of T where
-  // it matters is put off to the exact path.
-  double match_row(std::size_t b, std::size_t d, const T* mixed, T* back,
-                   std::vector<std::size_t>& exact_rows) {
-    const int after = rest(b) - 1;
-    const T* q_after = chain_.linear_power(after);
-    const double* log_one = chain_.log_power(1) + state(b, d) * S_;
-    std::vector<T> y(S_);
-    for (std::size_t s = 0; s < S_; ++s) {
+  // out = Q_n in, or Q_n^T in: the reference's powers on one vector over categories.
+  void multiply_power(int n, bool transposed, const T* in, T* out) const {
+    if (n == 0) {
+      std::copy_n(in, S_, out);
+    } else if (rank_one()) {
       T sum = T(0);
-      if (after == 0) {
-        sum = mixed[s];
-      } else {
-        for (std::size_t t = 0; t < S_; ++t) sum += q_after[s * S_ + t] * mixed[t];
-      }
-      y[s] = sum;
+      for (std::size_t s = 0; s < S_; ++s) sum += in[s];
+      const T shared = uniform_part(n) * sum, own = identity_part(n);
+      for (std::size_t s = 0; s < S_; ++s) out[s] = shared + own * in[s];
+    } else if (transposed) {
+      std::fill_n(out, S_, T(0));
+      const T* q = chain_.linear_power(n);
+      for (std::size_t s = 0; s < S_; ++s) cpu::add_scaled_into(q + s * S_, in[s], S_, out);
+    } else {
+      cpu::multiply_rows(in, chain_.linear_power(n), 1, S_, S_, out);
     }
-    std::vector<double> log_weights(S_), flow(S_);
-    bool in_range = true;
+  }
+
+  // From V[b,:] to the loss and back to d loss / d V[b,:]. Nothing where y left the range of T: the
+  // row is for the exact path.
+  std::optional<double> match_row(std::size_t b, std::size_t d, const T* mixed, T* back,
+                                  Scratch& scratch) {
+    const int after = rest(b) - 1;
+    const double* log_one = chain_.log_power(1) + state(b, d) * S_;
+    multiply_power(after, false, mixed, scratch.y.data());
     for (std::size_t s = 0; s < S_; ++s) {
-      in_range = in_range && y[s] >= cpu::linear_floor<T>();
-      log_weights[s] = log_one[s] + std::log(static_cast<double>(y[s]));
+      if (!(scratch.y[s] >= cpu::linear_floor<T>())) return std::nullopt;
+      scratch.model[s] = static_cast<double>(scratch.y[s]);
     }
-    std::fill_n(back, S_, T(0));
-    if (!in_range) {
-      exact_rows.push_back(b);
-      return 0.0;
-    }
-    const double loss = row_loss(b, d, log_weights, flow);
+    cpu::log_sum_with(scratch.model.data(), log_one, S_, scratch.log_weights.data());
+    const double loss = row_loss(b, d, scratch);
     for (std::size_t s = 0; s < S_; ++s) {
-      const T ratio = static_cast<T>(flow[s] / static_cast<double>(y[s]));
-      if (after == 0) {
-        back[s] = ratio;
-      } else {
-        for (std::size_t t = 0; t < S_; ++t) back[t] += ratio * q_after[s * S_ + t];
-      }
+      scratch.ratio[s] = static_cast<T>(scratch.flow[s] / static_cast<double>(scratch.y[s]));
     }
+    multiply_power(after, true, scratch.ratio.data(), back);
     return loss;
   }
 
-  // The same in the log domain, straight to the gradients; for rows that left the range of T.
-  double match_exactly(std::size_t b, std::size_t d) {
+  // The same in the log domain for a row that left the range of T, straight to the gradients.
+  double match_exactly(std::size_t b, std::size_t d, Scratch& scratch) {
     const int after = rest(b) - 1;
     const double* log_one = chain_.log_power(1) + state(b, d) * S_;
     const double* log_after = chain_.log_power(after);
@@ -244,7 +304,7 @@ class MatchingStep {
     const T* total = work_.weights0.data() + b * K_;
     const T* own = log_row(d, b);
     const T* high = work_.high.data() + d * K_;
-    std::vector<double> others(K_), log_v(S_), log_y(S_), log_weights(S_), flow(S_), terms(K_);
+    std::vector<double> others(K_), log_v(S_), log_y(S_), terms(K_);
     for (std::size_t k = 0; k < K_; ++k) {
       others[k] = static_cast<double>(total[k]) - static_cast<double>(own[k]) -
                   static_cast<double>(high[k]);
@@ -259,17 +319,18 @@ class MatchingStep {
     for (std::size_t s = 0; s < S_; ++s) {
       for (std::size_t t = 0; t < S_; ++t) sums[t] = log_after[s * S_ + t] + log_v[t];
       log_y[s] = log_sum(sums.data(), S_);
-      log_weights[s] = log_one[s] + log_y[s];
+      scratch.log_weights[s] = log_one[s] + log_y[s];
     }
-    const double loss = row_loss(b, d, log_weights, flow);
-    T* gradient = gradient_.log_cores.data() + core(d);
+    const double loss = row_loss(b, d, scratch);
+    std::vector<T>& gradient = exact_gradient_[d];
+    gradient.resize(S_ * K_);
     T* out = term(d, b);
     std::vector<double> pulled(K_, 0.0);
     for (std::size_t t = 0; t < S_; ++t) {
       double to_v = 0.0;  // d loss / d log V[t]
       for (std::size_t s = 0; s < S_; ++s) {
         const double log_share = log_after[s * S_ + t] + log_v[t] - log_y[s];
-        if (log_share > -745.0) to_v += flow[s] * std::exp(log_share);
+        if (log_share > -745.0) to_v += scratch.flow[s] * std::exp(log_share);
       }
       for (std::size_t k = 0; k < K_; ++k) {
         const double share =
@@ -291,7 +352,6 @@ class MatchingStep {
 
   // Through log R_d: every other dimension's term, divided by R, times the source rows.
   void pull_back(std::size_t d) {
-    const T* scaled = work_.scaled.data() + core(d);
     T* gradient = gradient_.log_cores.data() + core(d);
     std::vector<double> exact_weights;
     for (const cpu::ExactEntry& entry : exact_[d]) {
@@ -303,14 +363,8 @@ class MatchingStep {
       cpu::pull_through_log(work_.weights1.data() + b * K_, row, log_row(d, b), K_, row);
     }
     for (const cpu::ExactEntry& entry : exact_[d]) term(d, entry.row)[entry.component] = T(0);
-    const std::vector<T> source = source_rows(d);
-    std::vector<T> through(S_ * K_);
-    cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, S_, K_, B_, T(1), source.data(), S_,
-              term(d, 0), K_, T(0), through.data(), K_);
-    for (std::size_t t = 0; t < S_; ++t) {
-      cpu::multiply_into(scaled + t * K_, K_, through.data() + t * K_);
-      cpu::add_into(through.data() + t * K_, K_, gradient + t * K_);
-    }
+    multiply_source_back(d, gradient);
+    if (!exact_gradient_[d].empty()) cpu::add_into(exact_gradient_[d].data(), S_ * K_, gradient);
     for (std::size_t i = 0; i < exact_weights.size(); ++i) {
       const cpu::ExactEntry& entry = exact_[d][i];
       if (exact_weights[i] == 0.0) continue;
@@ -319,8 +373,6 @@ class MatchingStep {
                             entry.log_value, exact_weights[i], gradient + entry.component);
     }
   }
-
-  static constexpr std::size_t kRows = 16;  // rows of a product that stays in the cache
 
   const CpTensors<T>& parameters_;
   const ChainTables<T>& chain_;
@@ -333,7 +385,9 @@ class MatchingStep {
   std::span<double> log_model_;
   std::span<double> target_out_;
   std::size_t D_, S_, K_, B_;
-  std::vector<std::vector<cpu::ExactEntry>> exact_;  // by dimension; row is the row of the batch
+  // By dimension; row is the row of the batch.
+  std::vector<std::vector<cpu::ExactEntry>> exact_;
+  std::vector<std::vector<T>> exact_gradient_;  // [S,K], empty where no row needed it
 };
 
 }  // namespace

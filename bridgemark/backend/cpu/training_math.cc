@@ -8,8 +8,9 @@
 #define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/training_math.cc"
 #include <hwy/foreach_target.h>
 // highway.h must follow foreach_target.h
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
+
+#include "bridgemark/backend/cpu/fast_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
@@ -25,7 +26,7 @@ HWY_INLINE T lowest_exponent() {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_or_zero(D d, V x) {
   using T = hn::TFromD<D>;
-  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, lowest_exponent<T>())), hn::Exp(d, x));
+  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, lowest_exponent<T>())), FastExp(d, x));
 }
 
 template <typename T>
@@ -71,44 +72,49 @@ template <typename T>
 void ExpDifference(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::size_t count,
                    T* HWY_RESTRICT out) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(exp_or_zero(d, hn::Sub(hn::LoadU(d, in + i), hn::LoadU(d, shift + i))), d, out + i);
-  }
+  using V = hn::Vec<decltype(d)>;
+  std::size_t i = ForEachVector(
+      d, count,
+      [&](std::size_t at)
+          HWY_ATTR { return hn::Sub(hn::LoadU(d, in + at), hn::LoadU(d, shift + at)); },
+      [&](V x) HWY_ATTR { return exp_or_zero(d, x); },
+      [&](std::size_t at, V y) HWY_ATTR { hn::StoreU(y, d, out + at); });
   for (; i < count; ++i) out[i] = scalar_exp_or_zero<T>(in[i] - shift[i]);
 }
 
 template <typename T>
-T ExpShifted(const T* HWY_RESTRICT in, T shift, std::size_t count, T* HWY_RESTRICT out) {
+T ExpShifted(const T* in, T shift, std::size_t count, T* out) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto shifts = hn::Set(d, shift);
-  auto sums = hn::Zero(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto e = exp_or_zero(d, hn::Sub(hn::LoadU(d, in + i), shifts));
-    hn::StoreU(e, d, out + i);
-    sums = hn::Add(sums, e);
-  }
+  using V = hn::Vec<decltype(d)>;
+  const V shifts = hn::Set(d, shift);
+  V sums = hn::Zero(d);
+  std::size_t i = ForEachVector(
+      d, count, [&](std::size_t at) HWY_ATTR { return hn::Sub(hn::LoadU(d, in + at), shifts); },
+      [&](V x) HWY_ATTR { return exp_or_zero(d, x); },
+      [&](std::size_t at, V y) HWY_ATTR {
+        sums = hn::Add(sums, y);
+        hn::StoreU(y, d, out + at);
+      });
   T sum = hn::GetLane(hn::SumOfLanes(d, sums));
   for (; i < count; ++i) sum += out[i] = scalar_exp_or_zero<T>(in[i] - shift);
   return sum;
 }
 
 template <typename T>
-T LogSumWith(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::size_t count,
-             T* HWY_RESTRICT out) {
+T LogSumWith(const T* in, const T* HWY_RESTRICT shift, std::size_t count, T* out) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  auto lows = hn::Set(d, std::numeric_limits<T>::infinity());
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto x = hn::LoadU(d, in + i);
-    lows = hn::Min(lows, x);
-    const auto y = hn::Log(d, x);
-    hn::StoreU(shift ? hn::Add(y, hn::LoadU(d, shift + i)) : y, d, out + i);
-  }
+  using V = hn::Vec<decltype(d)>;
+  V lows = hn::Set(d, std::numeric_limits<T>::infinity());
+  std::size_t i = ForEachVector(
+      d, count,
+      [&](std::size_t at) HWY_ATTR {
+        const V x = hn::LoadU(d, in + at);
+        lows = hn::Min(lows, x);
+        return x;
+      },
+      [&](V x) HWY_ATTR { return FastLog(d, x); },
+      [&](std::size_t at, V y)
+          HWY_ATTR { hn::StoreU(shift ? hn::Add(y, hn::LoadU(d, shift + at)) : y, d, out + at); });
   T low = hn::GetLane(hn::MinOfLanes(d, lows));
   for (; i < count; ++i) {
     low = std::min(low, in[i]);
@@ -126,6 +132,23 @@ T MaxOf(const T* HWY_RESTRICT in, std::size_t count) {
   for (; i + lanes <= count; i += lanes) highs = hn::Max(highs, hn::LoadU(d, in + i));
   T high = hn::GetLane(hn::MaxOfLanes(d, highs));
   for (; i < count; ++i) high = std::max(high, in[i]);
+  return high;
+}
+
+template <typename T>
+T SubtractRows(const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t count,
+               T* HWY_RESTRICT out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto highs = hn::Set(d, -std::numeric_limits<T>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto y = hn::Sub(hn::LoadU(d, left + i), hn::LoadU(d, right + i));
+    highs = hn::Max(highs, y);
+    hn::StoreU(y, d, out + i);
+  }
+  T high = hn::GetLane(hn::MaxOfLanes(d, highs));
+  for (; i < count; ++i) high = std::max(high, out[i] = left[i] - right[i]);
   return high;
 }
 
@@ -154,15 +177,17 @@ void MultiplyInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT o
 }
 
 template <typename T>
-void PullThroughLog(const T* HWY_RESTRICT total, const T* HWY_RESTRICT own,
-                    const T* HWY_RESTRICT log_row, std::size_t count, T* HWY_RESTRICT out) {
+void PullThroughLog(const T* HWY_RESTRICT total, const T* own, const T* HWY_RESTRICT log_row,
+                    std::size_t count, T* out) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto gradient = hn::Sub(hn::LoadU(d, total + i), hn::LoadU(d, own + i));
-    hn::StoreU(hn::Mul(gradient, hn::Exp(d, hn::Neg(hn::LoadU(d, log_row + i)))), d, out + i);
-  }
+  using V = hn::Vec<decltype(d)>;
+  std::size_t i = ForEachVector(
+      d, count, [&](std::size_t at) HWY_ATTR { return hn::Neg(hn::LoadU(d, log_row + at)); },
+      [&](V x) HWY_ATTR { return FastExp(d, x); },
+      [&](std::size_t at, V y) HWY_ATTR {
+        const V gradient = hn::Sub(hn::LoadU(d, total + at), hn::LoadU(d, own + at));
+        hn::StoreU(hn::Mul(gradient, y), d, out + at);
+      });
   for (; i < count; ++i) out[i] = (total[i] - own[i]) * std::exp(-log_row[i]);
 }
 
@@ -221,6 +246,10 @@ BM_EXPORT_BOTH(LogSumWith, auto,
                (in, shift, count, out))
 BM_EXPORT_BOTH(MaxOf, auto, (const float* in, std::size_t count),
                (const double* in, std::size_t count), (in, count))
+BM_EXPORT_BOTH(SubtractRows, auto,
+               (const float* left, const float* right, std::size_t count, float* out),
+               (const double* left, const double* right, std::size_t count, double* out),
+               (left, right, count, out))
 BM_EXPORT_BOTH(DivideInto, void, (const float* in, std::size_t count, float* out),
                (const double* in, std::size_t count, double* out), (in, count, out))
 BM_EXPORT_BOTH(MultiplyInto, void, (const float* in, std::size_t count, float* out),
@@ -240,61 +269,66 @@ HWY_AFTER_NAMESPACE();
 namespace bridgemark::backend::cpu {
 
 // The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                              \
-  HWY_EXPORT(MaxInto##SUFFIX);                                                                 \
-  HWY_EXPORT(AddInto##SUFFIX);                                                                 \
-  HWY_EXPORT(AddScaledInto##SUFFIX);                                                           \
-  HWY_EXPORT(ExpDifference##SUFFIX);                                                           \
-  HWY_EXPORT(ExpShifted##SUFFIX);                                                              \
-  HWY_EXPORT(LogSumWith##SUFFIX);                                                              \
-  HWY_EXPORT(MaxOf##SUFFIX);                                                                   \
-  HWY_EXPORT(DivideInto##SUFFIX);                                                              \
-  HWY_EXPORT(MultiplyInto##SUFFIX);                                                            \
-  HWY_EXPORT(PullThroughLog##SUFFIX);                                                          \
-  template <>                                                                                  \
-  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
-    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                     \
-  }                                                                                            \
-  template <>                                                                                  \
-  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
-    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                     \
-  }                                                                                            \
-  template <>                                                                                  \
-  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {       \
-    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                        \
-  }                                                                                            \
-  template <>                                                                                  \
-  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) { \
-    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                        \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {           \
-    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                    \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {   \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                    \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                  \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                       \
-    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                     \
-  }                                                                                            \
-  template <>                                                                                  \
-  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                       \
-    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                  \
-  }                                                                                            \
-  template <>                                                                                  \
-  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                     \
-    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                \
-  }                                                                                            \
-  template <>                                                                                  \
-  void pull_through_log<TYPE>(const TYPE* total, const TYPE* own, const TYPE* log_row,         \
-                              std::size_t count, TYPE* out) {                                  \
-    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, own, log_row, count, out);             \
+#define BM_DISPATCH(TYPE, SUFFIX)                                                               \
+  HWY_EXPORT(MaxInto##SUFFIX);                                                                  \
+  HWY_EXPORT(AddInto##SUFFIX);                                                                  \
+  HWY_EXPORT(AddScaledInto##SUFFIX);                                                            \
+  HWY_EXPORT(ExpDifference##SUFFIX);                                                            \
+  HWY_EXPORT(ExpShifted##SUFFIX);                                                               \
+  HWY_EXPORT(LogSumWith##SUFFIX);                                                               \
+  HWY_EXPORT(MaxOf##SUFFIX);                                                                    \
+  HWY_EXPORT(SubtractRows##SUFFIX);                                                             \
+  HWY_EXPORT(DivideInto##SUFFIX);                                                               \
+  HWY_EXPORT(MultiplyInto##SUFFIX);                                                             \
+  HWY_EXPORT(PullThroughLog##SUFFIX);                                                           \
+  template <>                                                                                   \
+  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
+    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                      \
+  }                                                                                             \
+  template <>                                                                                   \
+  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
+    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                      \
+  }                                                                                             \
+  template <>                                                                                   \
+  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {        \
+    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                         \
+  }                                                                                             \
+  template <>                                                                                   \
+  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {  \
+    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                         \
+  }                                                                                             \
+  template <>                                                                                   \
+  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {            \
+    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                     \
+  }                                                                                             \
+  template <>                                                                                   \
+  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {    \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                     \
+  }                                                                                             \
+  template <>                                                                                   \
+  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                   \
+  }                                                                                             \
+  template <>                                                                                   \
+  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                        \
+    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                      \
+  }                                                                                             \
+  template <>                                                                                   \
+  TYPE subtract_rows<TYPE>(const TYPE* left, const TYPE* right, std::size_t count, TYPE* out) { \
+    return HWY_DYNAMIC_DISPATCH(SubtractRows##SUFFIX)(left, right, count, out);                 \
+  }                                                                                             \
+  template <>                                                                                   \
+  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                        \
+    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                   \
+  }                                                                                             \
+  template <>                                                                                   \
+  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                      \
+    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                 \
+  }                                                                                             \
+  template <>                                                                                   \
+  void pull_through_log<TYPE>(const TYPE* total, const TYPE* own, const TYPE* log_row,          \
+                              std::size_t count, TYPE* out) {                                   \
+    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, own, log_row, count, out);              \
   }
 
 BM_DISPATCH(float, F)

@@ -32,6 +32,10 @@ T log_each(const T* in, std::size_t count, T* out);
 template <typename T>
 T max_of(const T* in, std::size_t count);
 
+// out = left - right; returns the largest.
+template <typename T>
+T subtract_rows(const T* left, const T* right, std::size_t count, T* out);
+
 // out = in / out, and 0 where out is 0.
 template <typename T>
 void divide_into(const T* in, std::size_t count, T* out);

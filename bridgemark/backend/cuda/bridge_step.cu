@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "bridgemark/backend/cuda/buffer.h"
+#include "bridgemark/backend/cuda/draw.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
@@ -40,28 +41,6 @@ __global__ void draw_components(double* weights, DrawKey key, std::uint64_t firs
   cumulate_log(row, K, row);
   components[b] =
       static_cast<std::int32_t>(draw_category(row, K, draw_uniform(key, first_index + b, 0)));
-}
-
-// The category of weight a[s] * b[s], by the same sums as cumulate_product but without storing
-// them.
-__device__ std::size_t draw_product(const double* a, const double* b, const double* log_a,
-                                    const double* log_b, std::size_t count, double uniform) {
-  double total = 0.0;
-  for (std::size_t s = 0; s < count; ++s) total += a[s] * b[s];
-  const bool linear = total >= kLinearFloor;
-  double high = kLogZero;
-  if (!linear) {
-    for (std::size_t s = 0; s < count; ++s) high = fmax(high, log_a[s] + log_b[s]);
-    total = 0.0;
-    for (std::size_t s = 0; s < count; ++s) total += exp(log_a[s] + log_b[s] - high);
-  }
-  const double threshold = uniform * total;
-  double sum = 0.0;
-  for (std::size_t s = 0; s + 1 < count; ++s) {
-    sum += linear ? a[s] * b[s] : exp(log_a[s] + log_b[s] - high);
-    if (sum > threshold) return s;
-  }
-  return count - 1;
 }
 
 struct StepView {

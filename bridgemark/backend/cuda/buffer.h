@@ -14,7 +14,9 @@ template <typename T>
 class Buffer {
  public:
   explicit Buffer(std::size_t count) : count_(count) {
-    if (count > 0) BM_CUDA_CHECK(cudaMalloc(&data_, count * sizeof(T)));
+    if (count > 0) {
+      BM_CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)));
+    }
   }
   Buffer(const T* host, std::size_t count) : Buffer(count) {
     if (count > 0) {

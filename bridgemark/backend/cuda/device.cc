@@ -1,6 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include "bridgemark/backend/cuda/check.h"
+#include "bridgemark/backend/cuda/cp_view.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -26,6 +27,23 @@ void require_device() {
         fmt::format("[device] device must be cpu on this machine, got cuda: {}",
                     status == cudaSuccess ? "no device" : cudaGetErrorString(status)));
   }
+}
+
+void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories,
+                         int batch_size) {
+  int device = 0, limit = 0;
+  BM_CUDA_CHECK(cudaGetDevice(&device));
+  BM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  constexpr std::size_t kStatic = 4096;  // what kernels declare beside it
+  if (bytes + kStatic > static_cast<std::size_t>(limit)) {
+    throw DeviceError(
+        fmt::format("[device] {} categories and batches of {} need {} KiB of shared memory, this "
+                    "device has {}; "
+                    "lower them or take device cpu",
+                    num_categories, batch_size, (bytes + kStatic) >> 10, limit >> 10));
+  }
+  BM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(bytes)));
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -1,3 +1,4 @@
+#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -35,5 +36,7 @@ void sample_product_rows(const ScaledRows&, const ScaledRows&, StatesView, State
                          const DrawKey&, std::uint64_t, MutableStatesView) {
   throw_no_cuda();
 }
+
+std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan, CpTensors<float>) { throw_no_cuda(); }
 
 }  // namespace bridgemark::backend::cuda

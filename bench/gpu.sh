@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds the CUDA backend, checks it against the CPU, times it beside PyTorch where that is
+# installed, and writes one JSON of results. For machines that cannot install packages:
+#   bench/gpu.sh pack HEADERS     where the packages are: copies the headers such a machine lacks
+#   bench/gpu.sh run OUT [HEADERS]   there: OUT/gpu.json, OUT/gpu_bench.json, OUT/torch.json
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1:-}" in
+  pack)
+    mkdir -p "$2/include"
+    for folder in hwy Random123 fmt nlohmann CLI eigen3 toml++; do
+      cp -r "/usr/include/$folder" "$2/include/"
+    done
+    ;;
+  run)
+    out=$2
+    mkdir -p "$out"
+    cmake -S . -B build-gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DBRIDGEMARK_CUDA=ON \
+      -DCMAKE_CUDA_ARCHITECTURES=native -DBRIDGEMARK_TEST_FLOORS=backend -DBRIDGEMARK_WERROR=OFF \
+      ${3:+-DCMAKE_PREFIX_PATH="$(realpath "$3")"} >"$out/configure.log" 2>&1 ||
+      { tail -n 30 "$out/configure.log"; exit 1; }
+    cmake --build build-gpu --target bridgemark_tests gpu_bench training_bench bridgemark_cli \
+      >"$out/build.log" 2>&1 || { grep -E -A5 "error|FAILED" "$out/build.log" | head -n 60; exit 1; }
+    build-gpu/bridgemark_tests --gtest_filter='Cuda*' --gtest_output="json:$out/tests.json"
+    build-gpu/gpu_bench --json "$out/gpu_bench.json" || true
+    if python3 -c 'import torch' 2>/dev/null; then
+      build-gpu/training_bench --dim 64 --dump build-gpu/problem >/dev/null
+      python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$out/torch.json"
+    fi
+    ;;
+  *)
+    sed -n '2,6p' "$0"
+    exit 2
+    ;;
+esac

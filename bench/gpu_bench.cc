@@ -1,0 +1,104 @@
+// What a training step and a draw cost on the GPU, the batches drawn there as well; one JSON of
+// results. bench/gpu.sh builds, checks and runs it.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "bench/support.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/device_cp_model.h"
+
+namespace bridgemark::bench {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* pair;
+  backend::CpLoss loss;
+  int num_steps;
+  double goal_us;  // 0: no goal
+};
+
+constexpr Case kCases[] = {
+    {"DLightSB, D = 2", "d2-gaussian-0.02", backend::CpLoss::kStatic, 1, 25.0},
+    {"DLightSB, D = 16", "d16-gaussian-0.02", backend::CpLoss::kStatic, 1, 0.0},
+    {"DLightSB, D = 64", "d64-gaussian-0.02", backend::CpLoss::kStatic, 1, 100.0},
+    {"DLightSB, D = 64, uniform", "d64-uniform-0.01", backend::CpLoss::kStatic, 1, 100.0},
+    {"DLightSB-M, D = 2, 64 steps", "d2-gaussian-0.02", backend::CpLoss::kMatchingKl, 64, 0.0},
+    {"DLightSB-M, D = 16, 64 steps", "d16-gaussian-0.02", backend::CpLoss::kMatchingKl, 64, 0.0},
+    {"DLightSB-M, D = 64, 64 steps", "d64-gaussian-0.02", backend::CpLoss::kMatchingKl, 64, 200.0},
+};
+
+CpRecipe recipe_of(int batch_size) {
+  SolverOptions options(cp_options());
+  options.set_assignment(fmt::format("batch_size={}", batch_size));
+  resolve_cp_recipe(options);
+  return read_cp_recipe(options);
+}
+
+// Median microseconds of an update over `repeats` runs of 500.
+double time_updates(const Case& test, int batch_size, int repeats) {
+  const Context host;
+  const BenchmarkPair pair = load_pair(test.pair);
+  const CpRecipe recipe = recipe_of(batch_size);
+  const TrainingData data(pair, "", "", 0);
+  const auto model = make_device_cp_model(
+      host, {ReferenceChain(pair.reference(), test.num_steps), test.loss, 0}, recipe, data,
+      initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), 0));
+  std::vector<double> losses(500), times;
+  std::int64_t step = 1;
+  for (int i = 0; i < repeats + 1; ++i) {
+    const double time = seconds([&] { model->updates(host, step, losses); });
+    step += static_cast<std::int64_t>(losses.size());
+    if (i > 0) times.push_back(time);
+  }
+  check(std::isfinite(losses.back()), "the loss is {}", losses.back());
+  return 1e6 * median(times) / static_cast<double>(losses.size());
+}
+
+double time_joint_draws(int repeats) {
+  const Context context{.device = Device::kCuda};
+  const BenchmarkPair pair = load_pair("d64-gaussian-0.02");
+  std::vector<double> times;
+  for (int i = 0; i < repeats + 1; ++i) {
+    times.push_back(seconds(
+        [&] { pair.sample_joint(context, 20000, 1, static_cast<std::uint64_t>(i) * 20000); }));
+  }
+  return 1e6 * median({times.begin() + 1, times.end()});
+}
+
+bool run(const Options& options) {
+  nlohmann::json rows = nlohmann::json::array();
+  bool hold = true;
+  for (const int batch_size : {128, 256}) {
+    for (const Case& test : kCases) {
+      const double time = time_updates(test, batch_size, options.repeats);
+      const bool judged = batch_size == 128 && test.goal_us > 0.0;
+      fmt::print("{:<32} batch {:>3} {:>10.1f} us{}\n", test.name, batch_size, time,
+                 judged ? fmt::format("  (goal {:g})", test.goal_us) : "");
+      hold = hold && (!judged || time <= test.goal_us);
+      rows.push_back({{"step", test.name},
+                      {"batch", batch_size},
+                      {"us", time},
+                      {"goal_us", judged ? nlohmann::json(test.goal_us) : nlohmann::json()}});
+    }
+  }
+  const double draws = time_joint_draws(options.repeats);
+  fmt::print("{:<32}           {:>10.1f} us  (goal 500)\n", "20,000 joint pairs, D = 64", draws);
+  rows.push_back({{"step", "20,000 joint pairs, D = 64"}, {"us", draws}, {"goal_us", 500.0}});
+  write_json(options, {{"rows", rows}});
+  return hold && draws <= 500.0;
+}
+
+}  // namespace
+}  // namespace bridgemark::bench
+
+int main(int argc, char** argv) {
+  using namespace bridgemark::bench;
+  CLI::App app{"Times training steps and draws on a CUDA device"};
+  Options options;
+  add_options(app, options);
+  return run_main(app, argc, argv, [&] { return run(options); });
+}

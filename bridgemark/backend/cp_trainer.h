@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/math/philox.h"
+
+// A CP solver's training kept on a device as a whole: parameters, moments and batches stay there,
+// and an update needs nothing of the host but its learning rate.
+namespace bridgemark::backend {
+
+enum class CpLoss { kStatic, kMatchingKl, kMatchingMse };
+
+// Endless rows of one end. Row i is a function of the keys and i: it starts as independent
+// coordinates or as one of the observed rows; with a step, what counts is a draw of it from there.
+struct RowSource {
+  Matrix<double> cumulative;  // [D,S], sums of each coordinate's probabilities; or
+  States observed;            // [n,D]
+  DrawKey key;
+  std::shared_ptr<const BridgeStep> step;
+  DrawKey step_key;
+};
+
+// q_ref(x_n | x_0, x_1) as products of rows, by n = 0..num_steps-1.
+struct PinnedRows {
+  std::vector<ScaledRows> before;  // [x_0, s]
+  std::vector<ScaledRows> after;   // [x_1, s]
+  DrawKey time_key;                // of n
+  DrawKey state_key;               // of x_n
+};
+
+struct CpTrainerPlan {
+  CpLoss loss = CpLoss::kStatic;
+  std::size_t batch_size = 0;
+  ChainTables<float> chain;
+  RowSource x0, x1;
+  PinnedRows pinned;  // for a matching loss
+  double entropy = 0.0;
+  AdamWSettings adamw;  // its learning rate is not used
+};
+
+struct CpTrainingState {
+  CpTensors<float> parameters, first_moment, second_moment;
+};
+
+class CpTrainer {
+ public:
+  virtual ~CpTrainer() = default;
+
+  // Updates first_step.., counted from 1, one for each rate; losses[i] is the loss before update i.
+  virtual void run(std::int64_t first_step, std::span<const double> learning_rates,
+                   std::span<double> losses) = 0;
+
+  // Loss and gradient at the present parameters for rows of the caller: (x0, x1) of the static
+  // loss, (x_n, x1, n) of a matching one. batch_size rows.
+  virtual double evaluate(StatesView x, StatesView x1, std::span<const std::int32_t> n,
+                          CpTensors<float>& gradient) = 0;
+
+  virtual CpTrainingState state() const = 0;
+  virtual void set_state(const CpTrainingState& state) = 0;
+};
+
+namespace cuda {
+std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan, CpTensors<float> parameters);
+}
+
+}  // namespace bridgemark::backend

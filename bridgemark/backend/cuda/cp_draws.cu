@@ -1,0 +1,100 @@
+#include "bridgemark/backend/cuda/check.h"
+#include "bridgemark/backend/cuda/cp_view.h"
+#include "bridgemark/backend/cuda/draw.h"
+#include "bridgemark/math/categorical.h"
+
+// The batches of a training, drawn where they are used: one block a row, with the draws that the
+// CPU makes for the same index.
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+constexpr int kDrawThreads = 128;
+
+__device__ void draw_source(const RowSourceView& source, std::uint64_t index, int D, int S,
+                            std::int32_t* row) {
+  if (source.cumulative != nullptr) {
+    for (int d = threadIdx.x; d < D; d += blockDim.x) {
+      row[d] = static_cast<std::int32_t>(
+          draw_category(source.cumulative + static_cast<std::size_t>(d) * S, S,
+                        draw_uniform(source.key, index, d)));
+    }
+  } else {
+    const double position =
+        draw_uniform(source.key, index, 0) * static_cast<double>(source.num_observed);
+    auto chosen = static_cast<unsigned long long>(position);
+    if (chosen >= source.num_observed) chosen = source.num_observed - 1;
+    for (int d = threadIdx.x; d < D; d += blockDim.x) row[d] = source.observed[chosen * D + d];
+  }
+  __syncthreads();
+}
+
+// row becomes a draw of the source's step from row.
+__device__ void draw_step(const RowSourceView& source, std::uint64_t index, int b, int D, int S,
+                          std::int32_t* row) {
+  __shared__ int component;
+  const int K = source.num_components;
+  double* weights = source.weights + static_cast<std::size_t>(b) * K;
+  for (int k = threadIdx.x; k < K; k += blockDim.x) {
+    double sum = source.log_beta[k];
+    for (int d = 0; d < D; ++d) {
+      sum += source.log_from[(static_cast<std::size_t>(d) * S + row[d]) * K + k];
+    }
+    weights[k] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cumulate_log(weights, K, weights);
+    component =
+        static_cast<int>(draw_category(weights, K, draw_uniform(source.step_key, index, 0)));
+  }
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += blockDim.x) {
+    const std::size_t s = row[d], r = static_cast<std::size_t>(d) * K + component;
+    const double uniform = draw_uniform(source.step_key, index, d + 1);
+    row[d] = static_cast<std::int32_t>(
+        source.step_cumulative != nullptr
+            ? draw_category(source.step_cumulative + (r * S + s) * S, S, uniform)
+            : draw_product(source.q + s * S, source.to + r * S, source.log_q + s * S,
+                           source.log_to + r * S, S, uniform));
+  }
+  __syncthreads();
+}
+
+__global__ void draw_batch(CpView view, RowSourceView source0, RowSourceView source1,
+                           PinnedView pinned, int ahead, Batch out) {
+  extern __shared__ std::int32_t rows[];
+  const int D = view.D, S = view.S, b = blockIdx.x;
+  std::int32_t *x0 = rows, *x1 = rows + D;
+  const std::uint64_t index = (view.progress->index + ahead) * view.B + b;
+  draw_source(source0, index, D, S, x0);
+  if (source0.has_step) draw_step(source0, index, b, D, S, x0);
+  draw_source(source1, index, D, S, x1);
+  if (source1.has_step) draw_step(source1, index, b, D, S, x1);
+  for (int d = threadIdx.x; d < D; d += blockDim.x) {
+    out.x0[static_cast<std::size_t>(b) * D + d] = x0[d];
+    out.x1[static_cast<std::size_t>(b) * D + d] = x1[d];
+  }
+  if (pinned.before == nullptr) return;
+  const int n = static_cast<int>(draw_uniform(pinned.time_key, index, 0) * view.num_steps);
+  if (threadIdx.x == 0) out.n[b] = n;
+  const std::size_t table = static_cast<std::size_t>(n) * S * S;
+  for (int d = threadIdx.x; d < D; d += blockDim.x) {
+    const std::size_t i = table + static_cast<std::size_t>(x0[d]) * S;
+    const std::size_t j = table + static_cast<std::size_t>(x1[d]) * S;
+    out.x_n[static_cast<std::size_t>(b) * D + d] = static_cast<std::int32_t>(
+        draw_product(pinned.before + i, pinned.after + j, pinned.log_before + i,
+                     pinned.log_after + j, S, draw_uniform(pinned.state_key, index, d)));
+  }
+}
+
+}  // namespace
+
+void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
+                  const PinnedView& pinned, int ahead, const Batch& out, cudaStream_t stream) {
+  draw_batch<<<view.B, kDrawThreads, 2 * view.D * sizeof(std::int32_t), stream>>>(
+      view, x0, x1, pinned, ahead, out);
+  BM_CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace bridgemark::backend::cuda

@@ -1,0 +1,356 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/cuda/buffer.h"
+#include "bridgemark/backend/cuda/cp_view.h"
+#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/core/error.h"
+
+// Owns the device's memory of a training and replays its updates as CUDA graphs. While an update
+// runs, the batch of the next one is drawn beside it into the other of two buffers.
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+constexpr std::size_t kMaxUpdatesOfRun = 4096;
+
+// One end's rows on the device.
+class DeviceSource {
+ public:
+  DeviceSource(const RowSource& source, std::size_t batch_size)
+      : cumulative_(source.cumulative.data(), source.cumulative.size()),
+        observed_(source.observed.data(), source.observed.size()) {
+    view_.cumulative = cumulative_.get();
+    view_.observed = observed_.get();
+    view_.num_observed = source.observed.rows();
+    view_.key = source.key;
+    view_.step_key = source.step_key;
+    view_.has_step = source.step != nullptr;
+    if (!view_.has_step) return;
+    const BridgeStep& step = *source.step;
+    const auto upload = [&](const double* data, std::size_t count) -> const double* {
+      tables_.push_back(std::make_unique<Buffer<double>>(data, count));
+      return tables_.back()->get();
+    };
+    view_.num_components = static_cast<int>(step.num_components);
+    view_.log_beta = upload(step.log_beta.data(), step.log_beta.size());
+    view_.log_from = upload(step.log_from.data(), step.log_from.size());
+    view_.q = upload(step.q.linear.data(), step.q.linear.size());
+    view_.log_q = upload(step.q.log.data(), step.q.log.size());
+    view_.to = upload(step.to.linear.data(), step.to.linear.size());
+    view_.log_to = upload(step.to.log.data(), step.to.log.size());
+    view_.step_cumulative = upload(step.cumulative.data(), step.cumulative.size());
+    tables_.push_back(std::make_unique<Buffer<double>>(batch_size * step.num_components));
+    view_.weights = tables_.back()->get();
+  }
+
+  const RowSourceView& view() const { return view_; }
+
+ private:
+  Buffer<double> cumulative_;
+  Buffer<std::int32_t> observed_;
+  std::vector<std::unique_ptr<Buffer<double>>> tables_;
+  RowSourceView view_{};
+};
+
+class CudaCpTrainer : public CpTrainer {
+ public:
+  CudaCpTrainer(CpTrainerPlan plan, const CpTensors<float>& parameters)
+      : plan_(std::move(plan)),
+        source0_(plan_.x0, plan_.batch_size),
+        source1_(plan_.x1, plan_.batch_size),
+        settings_(kMaxUpdatesOfRun),
+        progress_(1),
+        losses_(kMaxUpdatesOfRun) {
+    view_.D = static_cast<int>(parameters.dim);
+    view_.S = static_cast<int>(parameters.num_categories);
+    view_.Sp = (view_.S + 3) / 4 * 4;
+    view_.K = static_cast<int>(parameters.num_components);
+    view_.Kp = (view_.K + kTile - 1) / kTile * kTile;
+    view_.B = static_cast<int>(plan_.batch_size);
+    view_.num_steps = plan_.chain.num_steps;
+    view_.loss = plan_.loss;
+    view_.beta1 = static_cast<float>(plan_.adamw.beta1);
+    view_.beta2 = static_cast<float>(plan_.adamw.beta2);
+    view_.epsilon = static_cast<float>(plan_.adamw.epsilon);
+    view_.entropy = static_cast<float>(plan_.entropy);
+    view_.settings = settings_.get();
+    view_.progress = progress_.get();
+    view_.losses = losses_.get();
+    allocate_state();
+    allocate_tables();
+    if (matching()) {
+      prepare_matching(view_.S);
+      allocate_matching();
+    } else {
+      prepare_static(view_.S, view_.B);
+      allocate_static();
+    }
+    for (Batch& batch : batches_) {
+      batch.x0 = states(plan_.batch_size * parameters.dim);
+      batch.x1 = states(plan_.batch_size * parameters.dim);
+      batch.x_n = states(plan_.batch_size * parameters.dim);
+      batch.n = states(plan_.batch_size);
+    }
+    BM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    BM_CUDA_CHECK(cudaStreamCreateWithFlags(&side_stream_, cudaStreamNonBlocking));
+    BM_CUDA_CHECK(cudaEventCreateWithFlags(&fork_, cudaEventDisableTiming));
+    BM_CUDA_CHECK(cudaEventCreateWithFlags(&join_, cudaEventDisableTiming));
+    CpTrainingState start{
+        parameters,
+        CpTensors<float>(parameters.dim, parameters.num_categories, parameters.num_components),
+        {}};
+    start.second_moment = start.first_moment;
+    set_state(start);
+    capture_updates();
+  }
+
+  ~CudaCpTrainer() override {
+    for (cudaGraphExec_t graph : graphs_) {
+      if (graph != nullptr) cudaGraphExecDestroy(graph);
+    }
+    if (fork_ != nullptr) cudaEventDestroy(fork_);
+    if (join_ != nullptr) cudaEventDestroy(join_);
+    if (side_stream_ != nullptr) cudaStreamDestroy(side_stream_);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+
+  void run(std::int64_t first_step, std::span<const double> learning_rates,
+           std::span<double> losses) override {
+    for (std::size_t done = 0; done < learning_rates.size();) {
+      const std::size_t count = std::min(kMaxUpdatesOfRun, learning_rates.size() - done);
+      run_part(first_step + static_cast<std::int64_t>(done), learning_rates.subspan(done, count),
+               losses.subspan(done, count));
+      done += count;
+    }
+  }
+
+  double evaluate(StatesView x, StatesView x1, std::span<const std::int32_t> n,
+                  CpTensors<float>& gradient) override {
+    if (x.rows != plan_.batch_size || x1.rows != plan_.batch_size) {
+      throw_invalid("training", "a batch must have {} rows, got {} and {}", plan_.batch_size,
+                    x.rows, x1.rows);
+    }
+    const Batch& batch = batches_[0];
+    const auto upload = [](std::int32_t* to, const std::int32_t* from, std::size_t count) {
+      BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(std::int32_t), cudaMemcpyHostToDevice));
+    };
+    upload(matching() ? batch.x_n : batch.x0, x.data, x.size());
+    upload(batch.x1, x1.data, x1.size());
+    if (matching()) upload(batch.n, n.data(), n.size());
+    const Buffer<float> beta(static_cast<std::size_t>(view_.Kp)), cores(padded_size());
+    CpView view = view_;
+    view.gradient_beta = const_cast<float*>(beta.get());
+    view.gradient_cores = const_cast<float*>(cores.get());
+    const Progress start{0, 0};
+    BM_CUDA_CHECK(cudaMemcpy(view_.progress, &start, sizeof start, cudaMemcpyHostToDevice));
+    launch(view, batch);
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    gradient = read(view.gradient_beta, view.gradient_cores);
+    double loss = 0.0;
+    BM_CUDA_CHECK(cudaMemcpy(&loss, losses_.get(), sizeof loss, cudaMemcpyDeviceToHost));
+    return loss;
+  }
+
+  CpTrainingState state() const override {
+    return {read(view_.log_beta, view_.log_cores), read(view_.first_beta, view_.first_cores),
+            read(view_.second_beta, view_.second_cores)};
+  }
+
+  void set_state(const CpTrainingState& state) override {
+    // Components behind the last one weigh nothing.
+    write(state.parameters, -INFINITY, view_.log_beta, view_.log_cores);
+    write(state.first_moment, 0.0f, view_.first_beta, view_.first_cores);
+    write(state.second_moment, 0.0f, view_.second_beta, view_.second_cores);
+  }
+
+ private:
+  bool matching() const { return plan_.loss != CpLoss::kStatic; }
+  std::size_t padded_size() const { return static_cast<std::size_t>(view_.D) * view_.S * view_.Kp; }
+
+  template <typename T>
+  T* allocate(std::size_t count) {
+    auto buffer = std::make_shared<Buffer<T>>(count);
+    T* data = buffer->get();
+    memory_.push_back(std::move(buffer));
+    return data;
+  }
+  float* floats(std::size_t count) { return allocate<float>(count); }
+  std::int32_t* states(std::size_t count) { return allocate<std::int32_t>(count); }
+
+  void allocate_state() {
+    for (float** beta : {&view_.log_beta, &view_.first_beta, &view_.second_beta}) {
+      *beta = floats(static_cast<std::size_t>(view_.Kp));
+    }
+    for (float** cores : {&view_.log_cores, &view_.first_cores, &view_.second_cores}) {
+      *cores = floats(padded_size());
+    }
+    view_.high = floats(static_cast<std::size_t>(view_.D) * view_.Kp);
+    view_.entropy_of_beta = floats(2);
+  }
+
+  void allocate_tables() {
+    const std::size_t S = view_.S, Sp = view_.Sp, powers = view_.num_steps + 1;
+    std::vector<float> q(powers * S * Sp, 0.0f), transposed(q);
+    for (std::size_t n = 0; n < powers; ++n) {
+      const float* power = plan_.chain.linear_power(static_cast<int>(n));
+      for (std::size_t i = 0; i < S; ++i) {
+        for (std::size_t j = 0; j < S; ++j) {
+          q[(n * S + i) * Sp + j] = power[i * S + j];
+          transposed[(n * S + j) * Sp + i] = power[i * S + j];
+        }
+      }
+    }
+    const auto upload = [&]<typename T>(const std::vector<T>& values) -> const T* {
+      auto buffer = std::make_shared<Buffer<T>>(values.data(), values.size());
+      const T* data = buffer->get();
+      memory_.push_back(std::move(buffer));
+      return data;
+    };
+    view_.q = upload(q);
+    view_.q_transposed = upload(transposed);
+    view_.log_q = upload(plan_.chain.log);
+    if (!matching()) return;
+    const auto join = [&](const std::vector<ScaledRows>& rows, bool log) {
+      std::vector<double> all;
+      for (const ScaledRows& row : rows) {
+        const Matrix<double>& part = log ? row.log : row.linear;
+        all.insert(all.end(), part.data(), part.data() + part.size());
+      }
+      return all;
+    };
+    pinned_.before = upload(join(plan_.pinned.before, false));
+    pinned_.log_before = upload(join(plan_.pinned.before, true));
+    pinned_.after = upload(join(plan_.pinned.after, false));
+    pinned_.log_after = upload(join(plan_.pinned.after, true));
+    pinned_.time_key = plan_.pinned.time_key;
+    pinned_.state_key = plan_.pinned.state_key;
+  }
+
+  void allocate_static() {
+    const std::size_t B = view_.B;
+    view_.log_u = floats(padded_size());
+    for (int side = 0; side < 2; ++side) {
+      view_.weights[side] = floats(B * view_.Kp);
+      view_.factors[side] = floats(B);
+    }
+    view_.row_loss = allocate<double>(2 * B);
+  }
+
+  void allocate_matching() {
+    const std::size_t D = view_.D, B = view_.B, Kp = view_.Kp, Sp = view_.Sp, S = view_.S;
+    view_.log_r = floats(D * B * Kp);
+    view_.terms = floats(D * B * Kp);
+    view_.total = floats(B * Kp);
+    view_.total_terms = floats(B * Kp);
+    view_.row_high = floats(B);
+    view_.shift = floats(D * B);
+    view_.partial = floats(static_cast<std::size_t>(matching_parts(view_.Kp)) * D * B * Sp);
+    view_.back = floats(D * B * Sp);
+    view_.mixed_gradient = floats(padded_size());
+    view_.exact_rows = allocate<int>(D * B);
+    view_.any_exact = allocate<int>(D);
+    view_.exact_back = allocate<double>(D * B * S);
+    view_.exact_log_v = allocate<double>(D * B * S);
+    view_.exact_gradient = floats(padded_size());
+    view_.row_loss = allocate<double>(D * B);
+  }
+
+  void launch(const CpView& view, const Batch& batch) {
+    if (view.entropy > 0.0f) launch_entropy(view, stream_);
+    matching() ? launch_matching(view, batch, stream_) : launch_static(view, batch, stream_);
+  }
+
+  // graphs_[i]: an update from batches_[i] while batches_[1 - i] is drawn for the next.
+  void capture_updates() {
+    for (int i = 0; i < 2; ++i) {
+      cudaGraph_t graph = nullptr;
+      BM_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+      BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
+      BM_CUDA_CHECK(cudaStreamWaitEvent(side_stream_, fork_));
+      launch_draws(view_, source0_.view(), source1_.view(), pinned_, 1, batches_[1 - i],
+                   side_stream_);
+      BM_CUDA_CHECK(cudaEventRecord(join_, side_stream_));
+      launch(view_, batches_[i]);
+      BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, join_));
+      launch_count(view_, stream_);
+      BM_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
+      const cudaError_t status = cudaGraphInstantiate(&graphs_[i], graph, 0);
+      cudaGraphDestroy(graph);
+      BM_CUDA_CHECK(status);
+    }
+  }
+
+  void run_part(std::int64_t first_step, std::span<const double> learning_rates,
+                std::span<double> losses) {
+    std::vector<UpdateSettings> settings;
+    for (std::size_t i = 0; i < learning_rates.size(); ++i) {
+      const double step = static_cast<double>(first_step) + static_cast<double>(i);
+      const double rate = learning_rates[i];
+      settings.push_back({static_cast<float>(rate / (1.0 - std::pow(plan_.adamw.beta1, step))),
+                          static_cast<float>(1.0 / (1.0 - std::pow(plan_.adamw.beta2, step))),
+                          static_cast<float>(1.0 - rate * plan_.adamw.weight_decay)});
+    }
+    const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
+    BM_CUDA_CHECK(cudaMemcpyAsync(settings_.get(), settings.data(),
+                                  settings.size() * sizeof(UpdateSettings), cudaMemcpyHostToDevice,
+                                  stream_));
+    BM_CUDA_CHECK(
+        cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
+    launch_draws(view_, source0_.view(), source1_.view(), pinned_, 0, batches_[0], stream_);
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[i % 2], stream_));
+    }
+    BM_CUDA_CHECK(cudaMemcpyAsync(losses.data(), losses_.get(), losses.size() * sizeof(double),
+                                  cudaMemcpyDeviceToHost, stream_));
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  }
+
+  CpTensors<float> read(const float* beta, const float* cores) const {
+    CpTensors<float> tensors(view_.D, view_.S, view_.K);
+    BM_CUDA_CHECK(
+        cudaMemcpy(tensors.log_beta.data(), beta, view_.K * sizeof(float), cudaMemcpyDeviceToHost));
+    BM_CUDA_CHECK(cudaMemcpy2D(tensors.log_cores.data(), view_.K * sizeof(float), cores,
+                               view_.Kp * sizeof(float), view_.K * sizeof(float),
+                               static_cast<std::size_t>(view_.D) * view_.S,
+                               cudaMemcpyDeviceToHost));
+    return tensors;
+  }
+
+  void write(const CpTensors<float>& tensors, float beta_padding, float* beta, float* cores) {
+    std::vector<float> padded(static_cast<std::size_t>(view_.Kp), beta_padding);
+    std::copy(tensors.log_beta.begin(), tensors.log_beta.end(), padded.begin());
+    BM_CUDA_CHECK(
+        cudaMemcpy(beta, padded.data(), padded.size() * sizeof(float), cudaMemcpyHostToDevice));
+    BM_CUDA_CHECK(cudaMemset(cores, 0, padded_size() * sizeof(float)));
+    BM_CUDA_CHECK(cudaMemcpy2D(cores, view_.Kp * sizeof(float), tensors.log_cores.data(),
+                               view_.K * sizeof(float), view_.K * sizeof(float),
+                               static_cast<std::size_t>(view_.D) * view_.S,
+                               cudaMemcpyHostToDevice));
+  }
+
+  CpTrainerPlan plan_;
+  DeviceSource source0_, source1_;
+  Buffer<UpdateSettings> settings_;
+  Buffer<Progress> progress_;
+  Buffer<double> losses_;
+  std::vector<std::shared_ptr<void>> memory_;
+  CpView view_{};
+  PinnedView pinned_{};
+  std::array<Batch, 2> batches_{};
+  std::array<cudaGraphExec_t, 2> graphs_{};
+  cudaStream_t stream_ = nullptr, side_stream_ = nullptr;
+  cudaEvent_t fork_ = nullptr, join_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan, CpTensors<float> parameters) {
+  require_device();
+  return std::make_unique<CudaCpTrainer>(std::move(plan), parameters);
+}
+
+}  // namespace bridgemark::backend::cuda

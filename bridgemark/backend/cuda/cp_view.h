@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "bridgemark/backend/cp_trainer.h"
+
+// What the kernels of CP training share: where everything lies on the device, and their launches.
+// Components are padded to whole tiles with weight 0, so no kernel looks at the end of a row.
+namespace bridgemark::backend::cuda {
+
+inline constexpr int kTile = 64;       // components of a tile
+inline constexpr int kPassRows = 128;  // rows of the batch that a block handles at a time
+inline constexpr int kTileThreads = 256;
+
+// A scaled product below this is computed again in the log domain (cpu/exact_column.h).
+inline constexpr float kProductFloor = 1e-30f;
+inline constexpr float kLogProductFloor = -69.07755f;
+
+// AdamW's numbers of one update, made on the host.
+struct UpdateSettings {
+  float rate;         // learning rate times the correction of the first moment
+  float correction2;  // of the second moment
+  float decay;
+};
+
+// Counts updates on the device, so that a captured graph can be replayed.
+struct Progress {
+  unsigned long long index;  // of the update, from 0
+  unsigned local;            // of the update within this run()
+};
+
+struct RowSourceView {
+  const double* cumulative;  // [D,S] or null
+  const std::int32_t* observed;
+  unsigned long long num_observed;
+  DrawKey key;
+  bool has_step;
+  DrawKey step_key;
+  int num_components;
+  const double *log_beta, *log_from, *q, *log_q, *to, *log_to, *step_cumulative;
+  double* weights;  // [B,K] scratch
+};
+
+struct PinnedView {
+  const double *before, *log_before, *after, *log_after;  // [num_steps,S,S]
+  DrawKey time_key, state_key;
+};
+
+struct Batch {
+  std::int32_t *x0, *x1, *x_n, *n;  // [B,D], and n [B]
+};
+
+struct CpView {
+  int D, S, Sp, K, Kp, B, num_steps;  // Sp, Kp: padded strides
+  CpLoss loss;
+
+  float *log_beta, *log_cores;  // [Kp], [D,S,Kp]
+  float *first_beta, *first_cores, *second_beta, *second_cores;
+  float *gradient_beta, *gradient_cores;  // where a gradient is asked for, else null
+  float beta1, beta2, epsilon, entropy;
+
+  // Powers n = 0..num_steps of the chain: [n][S][Sp] with row x_from, transposed, and logarithms
+  // [n][S][S].
+  const float *q, *q_transposed;
+  const double* log_q;
+
+  float* high;             // [D,Kp], largest core of each column
+  float* log_u;            // [D,S,Kp], static: propagated cores
+  float* weights[2];       // [B,Kp], static: of each side, not yet divided by their sum
+  float* factors[2];       // [B], what divides them, and by the batch
+  double* row_loss;        // [2,B] of the sides, or [D,B]
+  float* entropy_of_beta;  // [2]: log-sum of log_beta and the entropy's negative
+
+  float* log_r;  // [D,B,Kp], matching: log R without high
+  float* terms;  // [D,B,Kp]
+  float* total;  // [B,Kp]: W, then the sum of terms
+  float* total_terms;
+  float* row_high;        // [B], largest W
+  float* shift;           // [D,B]
+  float* partial;         // [parts,D,B,Sp] of V
+  float* back;            // [D,B,Sp]
+  float* mixed_gradient;  // [D,S,Kp]
+  int* exact_rows;        // [D,B], rows on the exact path
+  int* any_exact;         // [D]
+  double* exact_back;     // [D,B,S], d loss / d log V
+  double* exact_log_v;    // [D,B,S]
+  float* exact_gradient;  // [D,S,Kp], touched where any_exact
+
+  const UpdateSettings* settings;
+  Progress* progress;
+  double* losses;
+};
+
+// Draws the batch of update progress->index + ahead.
+void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
+                  const PinnedView& pinned, int ahead, const Batch& out, cudaStream_t stream);
+
+// Loss, gradient and, unless gradient_cores is set, the update.
+void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream);
+void launch_matching(const CpView& view, const Batch& batch, cudaStream_t stream);
+
+// Moves on to the next update; measures log_beta for the entropy's part of the loss.
+void launch_count(const CpView& view, cudaStream_t stream);
+void launch_entropy(const CpView& view, cudaStream_t stream);
+
+// Makes room for the shared memory of the kernels; throws DeviceError where it is not enough for
+// so many categories and rows.
+void prepare_static(int num_categories, int batch_size);
+void prepare_matching(int num_categories);
+void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories, int batch_size);
+
+// Slices of the components whose sums over k are made apart.
+int matching_parts(int padded_components);
+
+}  // namespace bridgemark::backend::cuda

@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/process/chain_tables.h"
+#include "bridgemark/process/pinned_reference.h"
+#include "bridgemark/solver/solver.h"
+#include "tests/support/cp_problem.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/temp_dir.h"
+
+// Training on a CUDA device against the CPU. Skipped aloud where there is no device.
+namespace bridgemark {
+namespace {
+
+using backend::CpLoss;
+using backend::CpTensors;
+using testing::CpProblem;
+
+constexpr double kFloatError = 1e-4;  // of the largest entry, as for the CPU's float32
+constexpr CpLoss kLosses[] = {CpLoss::kStatic, CpLoss::kMatchingKl, CpLoss::kMatchingMse};
+
+class CudaTraining : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      backend::cuda::require_device();
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+ReferenceChain chain_of(CpLoss loss, const CpProblem& problem) {
+  return loss == CpLoss::kStatic ? ReferenceChain(problem.chain.process(), 1) : problem.chain;
+}
+
+// Float64 on the CPU.
+double exact_loss(CpLoss loss, const CpProblem& problem, CpTensors<double>& gradient) {
+  const Context context{.num_threads = 1};
+  const auto tables = make_chain_tables<double>(context, chain_of(loss, problem));
+  backend::CpWorkspace<double> workspace;
+  gradient = problem.parameters;
+  if (loss == CpLoss::kStatic) {
+    return backend::static_loss<double>(context, problem.parameters, tables, problem.x0, problem.x1,
+                                        gradient, workspace);
+  }
+  return backend::matching_loss<double>(
+      context, problem.parameters, tables,
+      loss == CpLoss::kMatchingKl ? backend::MatchingLoss::kKl : backend::MatchingLoss::kMse,
+      problem.x_n, problem.x1, problem.n, gradient, workspace);
+}
+
+double device_loss(CpLoss loss, const CpProblem& problem, CpTensors<float>& gradient) {
+  const Context context{.num_threads = 1};
+  backend::CpTrainerPlan plan;
+  plan.loss = loss;
+  plan.batch_size = problem.x1.rows();
+  plan.chain = make_chain_tables<float>(context, chain_of(loss, problem));
+  const Matrix<double> sums(problem.x1.cols(), problem.parameters.num_categories, 1.0);
+  plan.x0.cumulative = plan.x1.cumulative = sums;
+  if (loss != CpLoss::kStatic) {
+    for (int n = 0; n < problem.chain.num_steps(); ++n) {
+      const PinnedReference pinned = PinnedReference::marginal(context, problem.chain, n);
+      plan.pinned.before.push_back(pinned.before());
+      plan.pinned.after.push_back(pinned.after());
+    }
+  }
+  const auto trainer =
+      backend::cuda::make_cp_trainer(plan, testing::convert<float>(problem.parameters));
+  return trainer->evaluate(loss == CpLoss::kStatic ? problem.x0 : problem.x_n, problem.x1,
+                           problem.n, gradient);
+}
+
+void expect_close(const std::vector<float>& values, const std::vector<double>& exact) {
+  ASSERT_EQ(values.size(), exact.size());
+  double largest = 1e-3, error = 0.0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    ASSERT_TRUE(std::isfinite(values[i])) << i;
+    largest = std::max(largest, std::abs(exact[i]));
+    error = std::max(error, std::abs(static_cast<double>(values[i]) - exact[i]));
+  }
+  EXPECT_LE(error, kFloatError * largest);
+}
+
+void check(const CpProblem& problem) {
+  for (const CpLoss loss : kLosses) {
+    SCOPED_TRACE(static_cast<int>(loss));
+    CpTensors<double> exact;
+    CpTensors<float> gradient;
+    const double expected = exact_loss(loss, problem, exact);
+    EXPECT_NEAR(device_loss(loss, problem, gradient), expected,
+                kFloatError * std::max(1.0, std::abs(expected)));
+    expect_close(gradient.log_beta, exact.log_beta);
+    expect_close(gradient.log_cores, exact.log_cores);
+  }
+}
+
+TEST_F(CudaTraining, GradientsMatchTheCpu) {
+  for (const CpProblem& problem : testing::problems()) check(problem);
+}
+
+// Several tiles of components, passes of rows and blocks of categories.
+TEST_F(CudaTraining, GradientsMatchTheCpuAtSize) {
+  check(testing::make_problem({ReferenceProcess::gaussian(50, 0.02), 64}, 5, 300, 128, 2.0, 5));
+  check(testing::make_problem({ReferenceProcess::uniform(70, 0.01), 16}, 18, 70, 200, 2.0, 6));
+}
+
+TEST_F(CudaTraining, ExtremeParametersStayExact) {
+  for (const double gamma : {0.08, 0.02}) check(testing::extreme_problem(gamma));
+}
+
+std::vector<double> trained_beta(const std::string& solver, Device device,
+                                 const std::string& updates, const TrainingFiles& files = {}) {
+  const Solver& chosen = find_solver(solver);
+  SolverOptions options(chosen.options());
+  for (const char* set : {"components=20", "batch_size=32", "entropy=0.01", "log_every=7"}) {
+    options.set_assignment(set);
+  }
+  options.set_assignment("schedule=constant");
+  options.set_assignment("updates=" + updates);
+  if (solver == "dlightsb-m") options.set_assignment("num_steps=8");
+  const Fitted fitted =
+      chosen.fit({.device = device}, build_pair(testing::small_spec()), options, 3, files);
+  return dynamic_cast<const CpBridge&>(*fitted.coupling).potential().log_beta();
+}
+
+// The same draws on both devices, so the same parameters up to rounding.
+TEST_F(CudaTraining, TrainsAsTheCpuDoes) {
+  for (const char* solver : {"dlightsb", "dlightsb-m"}) {
+    SCOPED_TRACE(solver);
+    const std::vector<double> cpu = trained_beta(solver, Device::kCpu, "40"),
+                              cuda = trained_beta(solver, Device::kCuda, "40");
+    for (std::size_t k = 0; k < cpu.size(); ++k) EXPECT_NEAR(cuda[k], cpu[k], 2e-3) << k;
+  }
+}
+
+// A constant rate, so that a shorter run is the beginning of a longer one.
+TEST_F(CudaTraining, ResumesBitForBit) {
+  for (const char* solver : {"dlightsb", "dlightsb-m"}) {
+    SCOPED_TRACE(solver);
+    const testing::TempDir folder;
+    const TrainingFiles files{folder.path() / "checkpoint.safetensors",
+                              folder.path() / "log.jsonl"};
+    trained_beta(solver, Device::kCuda, "30", files);
+    EXPECT_EQ(trained_beta(solver, Device::kCuda, "60", files),
+              trained_beta(solver, Device::kCuda, "60"));
+  }
+}
+
+}  // namespace
+}  // namespace bridgemark

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/process/reference_process.h"
+#include "tests/support/random_bridge.h"
+
+// Parameters and batches for the losses of the CP solvers.
+namespace bridgemark::testing {
+
+// A batch and parameters on a small chain; components straddle the block of 128.
+struct CpProblem {
+  ReferenceChain chain;
+  backend::CpTensors<double> parameters;
+  States x0, x1, x_n;
+  std::vector<std::int32_t> n;
+};
+
+inline CpProblem make_problem(const ReferenceChain& chain, std::size_t D, std::size_t K,
+                              std::size_t B, double spread, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  const auto S = static_cast<std::size_t>(chain.num_categories());
+  CpProblem problem{
+      chain, backend::CpTensors<double>(D, S, K), States(B, D), States(B, D), States(B, D), {}};
+  const auto draw = [&] { return spread * (2.0 * unit(generator) - 1.0); };
+  for (double& value : problem.parameters.log_beta) value = draw();
+  for (double& value : problem.parameters.log_cores) value = draw();
+  for (States* states : {&problem.x0, &problem.x1, &problem.x_n}) {
+    for (std::size_t i = 0; i < states->size(); ++i) {
+      states->data()[i] = static_cast<std::int32_t>(unit(generator) * static_cast<double>(S));
+    }
+  }
+  for (std::size_t b = 0; b < B; ++b) {
+    problem.n.push_back(static_cast<std::int32_t>(unit(generator) * chain.num_steps()));
+  }
+  return problem;
+}
+
+inline std::vector<CpProblem> problems() {
+  std::vector<CpProblem> list;
+  list.push_back(make_problem({ReferenceProcess::gaussian(7, 0.4, 8), 4}, 3, 5, 6, 2.0, 1));
+  list.push_back(make_problem({ReferenceProcess::uniform(5, 0.1, 8), 8}, 2, 131, 9, 1.0, 2));
+  list.push_back(make_problem({ReferenceProcess::from_matrix(random_stochastic(4, 0.5, 3), 6), 3},
+                              4, 3, 5, 3.0, 3));
+  list.push_back(make_problem({ReferenceProcess::uniform(2, 0.9, 1), 1}, 1, 1, 1, 1.0, 4));
+  return list;
+}
+
+template <typename T>
+backend::CpTensors<T> convert(const backend::CpTensors<double>& from) {
+  backend::CpTensors<T> to(from.dim, from.num_categories, from.num_components);
+  std::copy(from.log_beta.begin(), from.log_beta.end(), to.log_beta.begin());
+  std::copy(from.log_cores.begin(), from.log_cores.end(), to.log_cores.begin());
+  return to;
+}
+
+// Cores at -80 and +80, and columns with all their weight on one category far from the data, over a
+// narrow Gaussian reference: products leave the range of float32, and of float64 for the narrowest.
+inline CpProblem extreme_problem(double gamma) {
+  CpProblem problem =
+      make_problem({ReferenceProcess::gaussian(30, gamma, 16), 8}, 3, 6, 8, 1.0, 11);
+  std::mt19937_64 generator(12);
+  const std::size_t S = 30, K = 6;
+  for (std::size_t d = 0; d < 3; ++d) {
+    for (std::size_t k = 0; k < K; ++k) {
+      for (std::size_t s = 0; s < S; ++s) {
+        double& value = problem.parameters.log_cores[(d * S + s) * K + k];
+        if (k % 3 == 0) value = unit(generator) < 0.5 ? -80.0 : 80.0;
+        if (k % 3 == 1) value = s == S - 1 ? 0.0 : -80.0;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < problem.x0.size(); ++i) problem.x0.data()[i] %= 3;
+  return problem;
+}
+
+}  // namespace bridgemark::testing
