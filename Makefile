@@ -3,10 +3,10 @@
 # neither again.
 
 PYTHON ?= python3
-# Objects of the program and of the wheel are compiled once where ccache is installed; it tells
-# compilers apart by their names.
+# Objects of the program and of the wheel are compiled once where ccache is installed. It tells
+# compilers apart by their names, so all builds are given the same (make's own default is g++).
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
-export CXX ?= c++
+export CXX
 
 .PHONY: packages build test test-asan demo bench clean
 .PHONY: python-packages wheel python test-python test-torch

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "bridgemark/backend/ops.h"
+
 namespace nb = nanobind;
 
 namespace bridgemark::python {
@@ -40,7 +42,9 @@ struct SignalWatch::State {
   }
 };
 
-SignalWatch::SignalWatch(nb::handle progress) : state_(std::make_shared<State>()) {
+SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_shared<State>()) {
+  context_.device = device;
+  backend::require_device(context_);
   state_->progress = progress;
   context_.progress = [state = state_](std::string_view what, std::uint64_t done,
                                        std::uint64_t total, std::string_view detail) {

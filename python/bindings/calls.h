@@ -16,8 +16,9 @@ namespace bridgemark::python {
 // Python's main thread is told of signals.
 class SignalWatch {
  public:
-  // `progress`, called now and then with (what, done, total, detail), may be None.
-  explicit SignalWatch(nanobind::handle progress);
+  // `progress`, called now and then with (what, done, total, detail), may be None. Throws where the
+  // device is not available in this build or on this machine.
+  SignalWatch(nanobind::handle progress, Device device);
 
   const Context& context() const { return context_; }
 
@@ -32,8 +33,9 @@ class SignalWatch {
 
 // Runs `work(context)` while other Python threads go on. It must not touch Python objects.
 template <typename Work>
-auto interruptible(Work&& work, nanobind::handle progress = nanobind::none()) {
-  const SignalWatch watch(progress);
+auto interruptible(Work&& work, nanobind::handle progress = nanobind::none(),
+                   Device device = Device::kCpu) {
+  const SignalWatch watch(progress, device);
   const nanobind::gil_scoped_release release;
   try {
     auto result = std::forward<Work>(work)(watch.context());

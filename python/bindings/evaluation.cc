@@ -100,7 +100,8 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
 nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const WholeNumber& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, bool c2st, nb::handle like,
-                       nb::handle progress) {
+                       nb::handle progress, const std::string& device_text) {
+  const Device device = parse_device(device_text);
   EvaluationOptions options;
   options.seed = seed.seed();
   options.num_seeds = num_seeds.positive_int("num_seeds");
@@ -114,7 +115,8 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   const std::shared_ptr<const Coupling> scored = coupling_of(pair, coupling, like);
   const auto started = std::chrono::steady_clock::now();
   const Evaluation evaluation = interruptible(
-      [&](const Context& context) { return evaluate(context, pair, *scored, options); }, progress);
+      [&](const Context& context) { return evaluate(context, pair, *scored, options); }, progress,
+      device);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   const nlohmann::json json = evaluation_json(evaluation);
@@ -129,7 +131,7 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   result["num_seeds"] = options.num_seeds;
   result["num_steps"] = options.num_steps;
   result["version"] = kVersion;
-  result["device"] = std::string(device_name(Device::kCpu));
+  result["device"] = std::string(device_name(device));
   result["machine"] = machine_description();
   result["wall_seconds"] = seconds;
   result["peak_memory_bytes"] = peak_memory_bytes();
@@ -143,10 +145,12 @@ void init_evaluation(nb::module_& module) {
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a = 0,
       "num_seeds"_a = 1, "num_steps"_a.none() = nb::none(), "num_trajectories"_a = 1000,
       "c2st"_a = false, "like"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+      "device"_a = "cpu",
       nb::sig("def evaluate(pair: Pair, coupling: typing.Any, *, seed: int = 0, num_seeds: "
               "int = 1, num_steps: int | None = None, num_trajectories: int = 1000, "
               "c2st: bool = False, like: typing.Any = None, progress: "
-              "collections.abc.Callable[[str, int, int, str], object] | None = None) -> "
+              "collections.abc.Callable[[str, int, int, str], object] | None = None, device: str = "
+              "'cpu') -> "
               "dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
 }

@@ -79,7 +79,7 @@ std::map<std::string, std::string, std::less<>> resolve_options(const std::strin
 
 FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const WholeNumber& seed,
                    const std::optional<std::filesystem::path>& folder, bool resume,
-                   nb::handle progress, const nb::kwargs& keywords) {
+                   nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
   const Solver& solver = find_solver(name);
   const RunConfig config{name, pair.identity().name, seed.seed(), resolve(solver, keywords)};
   const auto started = std::chrono::steady_clock::now();
@@ -90,7 +90,7 @@ FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const Who
         for (const auto& [key, value] : config.options) options.set(key, value);
         return solver.fit(context, pair, options, config.seed, TrainingFiles{});
       },
-      progress);
+      progress, parse_device(device));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   return {config, pair, std::move(fitted), seconds};
@@ -228,17 +228,19 @@ void init_solvers(nb::module_& module) {
                            self.pair.identity().name);
       });
 
-  module.def("fit", fit, "solver"_a, "pair"_a, "seed"_a = 0, "folder"_a.none() = nb::none(),
-             "resume"_a = false, "progress"_a.none() = nb::none(), "options"_a,
-             nb::sig("def fit(solver: str, pair: Pair, seed: int = 0, folder: str | "
-                     "os.PathLike[str] | None = None, resume: bool = False, progress: "
-                     "collections.abc.Callable[[str, int, int, str], object] | None = None, "
-                     "**options: typing.Any) -> Coupling"),
-             "Fit a solver to unpaired samples of a pair.\n\n"
-             "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
-             "the nearest known. `folder` keeps the run there, with checkpoints: after Ctrl-C, or\n"
-             "a kill, the same call with resume=True ends in the same parameters. `progress` is\n"
-             "called now and then with (what, done, total, detail).");
+  module.def(
+      "fit", fit, "solver"_a, "pair"_a, "seed"_a = 0, "folder"_a.none() = nb::none(),
+      "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu", "options"_a,
+      nb::sig("def fit(solver: str, pair: Pair, seed: int = 0, folder: str | "
+              "os.PathLike[str] | None = None, resume: bool = False, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] | None = None, "
+              "device: str = 'cpu', **options: typing.Any) -> Coupling"),
+      "Fit a solver to unpaired samples of a pair.\n\n"
+      "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
+      "the nearest known. `folder` keeps the run there, with checkpoints: after Ctrl-C, or\n"
+      "a kill, the same call with resume=True ends in the same parameters. `progress` is\n"
+      "called now and then with (what, done, total, detail). `device` is 'cpu', or 'cuda' in a\n"
+      "build that has it.");
   module.def(
       "load_coupling", load_coupling, "folder"_a, "pair"_a.none() = nb::none(),
       nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | None = None) "

@@ -93,6 +93,7 @@ def evaluate(
     like: Any = None,
     label: str | None = None,
     progress: bool | Callable[[str, int, int, str], object] = False,
+    device: str = "cpu",
 ) -> Result:
     """Score a solver against the truth of a pair.
 
@@ -109,6 +110,7 @@ def evaluate(
     `num_seeds` repetitions with seeds seed, seed + 1, ... `num_steps` is the grid of the trajectory
     KL: 16, or the one that the solver trained on where it has no other. `c2st` also trains a
     classifier to tell (x0, x1) apart; a reversed pair always has it. `label` names the result.
+    `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
     scored = coupling.coupling if isinstance(coupling, Solver) else coupling
     values = _core.evaluate(
@@ -121,6 +123,7 @@ def evaluate(
         c2st=c2st,
         like=like,
         progress=reporter(progress),
+        device=device,
     )
     return Result(values, label if label is not None else _label(coupling))
 

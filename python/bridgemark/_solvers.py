@@ -58,6 +58,7 @@ class Solver:
         folder: str | os.PathLike[str] | None = None,
         resume: bool = False,
         progress: bool | Callable[[str, int, int, str], object] = False,
+        device: str = "cpu",
         **options: Any,
     ) -> SolverT:
         """Fit to unpaired samples of a pair, and return the solver itself.
@@ -65,7 +66,8 @@ class Solver:
         `options` go over those of the constructor, for this fit. `folder` keeps the run there, with
         checkpoints: Ctrl-C raises KeyboardInterrupt, and the same call with resume=True goes on
         and ends in the parameters that an undisturbed fit has. `progress` is True for a line on
-        standard error, or a callable (what, done, total, detail).
+        standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
+        build that has it.
         """
         self._coupling = _core.fit(
             self.name,
@@ -74,6 +76,7 @@ class Solver:
             folder=folder,
             resume=resume,
             progress=reporter(progress),
+            device=device,
             **{**self.options, **options},
         )
         return self

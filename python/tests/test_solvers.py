@@ -13,26 +13,30 @@ import pytest
 import bridgemark as bm
 
 SMALL = {"updates": 40, "components": 6, "batch_size": 16}
-TRAINED = {"dlightsb", "dlightsb-m"}
+SMALL_NETWORK = {
+    "num_steps": 4,
+    "hidden": [16],
+    "batch_size": 8,
+    "imf_iterations": 2,
+    "updates_first": 4,
+    "updates_later": 2,
+}
+
+# Options with which each solver fits in no time.
+QUICK = {
+    "oracle": {},
+    "independent": {},
+    "reference": {},
+    "feature-wise": {},
+    "dlightsb": SMALL,
+    "dlightsb-m": {**SMALL, "num_steps": 16},
+    "csbm": SMALL_NETWORK,
+    "alpha-csbm": SMALL_NETWORK,
+}
 
 
 def small(name):
-    """A solver that fits in no time."""
-    options = {**SMALL, "num_steps": 16} if name == "dlightsb-m" else SMALL
-    return bm.make_solver(name, **(options if name in TRAINED else {}))
-
-
-def quick_names():
-    """The solvers of this build that fit a small pair in moments with the options above."""
-    return [name for name in bm.solvers() if name in TRAINED or not has_option(name, "updates")]
-
-
-def has_option(name, key):
-    try:
-        bm.make_solver(name, **{key: 1})
-    except ValueError:
-        return False
-    return True
+    return bm.make_solver(name, **QUICK[name])
 
 
 # --- classes
@@ -59,7 +63,7 @@ def test_bad_options_are_refused_at_once():
         bm.Solver()
 
 
-@pytest.mark.parametrize("name", quick_names())
+@pytest.mark.parametrize("name", bm.solvers())
 def test_solvers_fit_and_draw(pair, name):
     solver = small(name)
     assert solver.fit(pair, seed=1) is solver
@@ -79,6 +83,21 @@ def test_options_of_fit_go_over_those_of_the_constructor(pair):
     assert solver.coupling.options["components"] == "6"
     assert solver.coupling.options["init"] == "p1"  # of the recipe
     assert solver.fit(pair).coupling.diagnostics["updates"] == SMALL["updates"]
+
+
+def test_devices(pair):
+    with pytest.raises(ValueError, match="cpu.*cuda.*'tpu'"):
+        bm.Reference().fit(pair, device="tpu")
+    with pytest.raises(ValueError, match="cpu.*cuda.*'tpu'"):
+        bm.evaluate(pair, lambda x0: x0, device="tpu")
+    try:
+        solver = small("dlightsb").fit(pair, device="cuda")
+    except RuntimeError as error:  # no CUDA in this build, or no card in this machine
+        assert "[device]" in str(error) and "\n" not in str(error)
+        with pytest.raises(RuntimeError, match="device"):
+            bm.evaluate(pair, bm.Reference().fit(pair), device="cuda")
+    else:
+        assert bm.evaluate(pair, solver, device="cuda")["device"] == "cuda"
 
 
 def test_unfitted_solver_says_so(pair):
@@ -148,7 +167,7 @@ def test_bad_answers_are_refused(pair, shapes, message):
 # --- folders
 
 
-@pytest.mark.parametrize("name", quick_names())
+@pytest.mark.parametrize("name", bm.solvers())
 def test_saved_solvers_load(pair, tmp_path, name):
     solver = small(name).fit(pair, seed=1)
     solver.save(tmp_path / "run")
