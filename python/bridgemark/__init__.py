@@ -42,5 +42,5 @@ __all__ = [
     "paper_results",
     "presets",
     "solvers",
-    *_solvers.__all__,
 ]
+__all__ += _solvers.__all__

@@ -13,6 +13,9 @@ from typing import Any, ClassVar, TypeVar
 from . import _core
 from ._progress import reporter
 
+# The classes of solvers, which the package offers under the same names.
+__all__ = ["DLightSB", "DLightSBM", "FeatureWise", "Independent", "Oracle", "Reference"]
+
 _SPECS = {name: (description, options) for name, description, options in _core.solver_specs()}
 _CLASSES: dict[str, type[Solver]] = {}
 
@@ -153,11 +156,15 @@ if "csbm" in _SPECS:
     class CSBM(Solver):
         name = "csbm"
 
+    __all__ += ["CSBM"]
+
 
 if "alpha-csbm" in _SPECS:
 
     class AlphaCSBM(Solver):
         name = "alpha-csbm"
+
+    __all__ += ["AlphaCSBM"]
 
 
 def _class_of(name: str) -> type[Solver]:
@@ -178,6 +185,3 @@ def load_solver(folder: str | os.PathLike[str], pair: _core.Pair | None = None) 
     solver = _class_of(coupling.solver)(**coupling.options)
     solver._coupling = coupling
     return solver
-
-
-__all__ = [cls.__name__ for cls in _CLASSES.values()]
