@@ -20,7 +20,7 @@ from ._core import version as __version__
 from ._pairs import build_pair
 from ._paper import paper_results
 from ._results import Result, compare, evaluate
-from ._solvers import *  # noqa: F403  the solvers that this build has
+from ._solvers import *  # the solvers that this build has
 from ._solvers import Solver, load_solver, make_solver
 from ._tables import Table
 

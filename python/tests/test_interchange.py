@@ -59,8 +59,8 @@ def test_folder_has_the_documented_layout(tmp_path, name):
     assert set(tensors) == {"log_alpha", "log_cp_cores", "input_dataset", "target_dataset"}
     assert np.array_equal(tensors["log_alpha"], pair.log_beta)
     assert np.array_equal(tensors["log_cp_cores"], pair.log_cores)
-    for name, states in zip(("input_dataset", "target_dataset"), pair.test_set()):
-        assert tensors[name].dtype == np.int64 and np.array_equal(tensors[name], states)
+    for key, states in zip(("input_dataset", "target_dataset"), pair.test_set()):
+        assert tensors[key].dtype == np.int64 and np.array_equal(tensors[key], states)
 
 
 def test_folder_of_the_documented_layout_loads(tmp_path):
