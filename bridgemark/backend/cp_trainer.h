@@ -7,6 +7,7 @@
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/philox.h"
 
@@ -15,16 +16,6 @@
 namespace bridgemark::backend {
 
 enum class CpLoss { kStatic, kMatchingKl, kMatchingMse };
-
-// Endless rows of one end. Row i is a function of the keys and i: it starts as independent
-// coordinates or as one of the observed rows; with a step, what counts is a draw of it from there.
-struct RowSource {
-  Matrix<double> cumulative;  // [D,S], sums of each coordinate's probabilities; or
-  States observed;            // [n,D]
-  DrawKey key;
-  std::shared_ptr<const BridgeStep> step;
-  DrawKey step_key;
-};
 
 // q_ref(x_n | x_0, x_1) as products of rows, by n = 0..num_steps-1.
 struct PinnedRows {

@@ -11,9 +11,11 @@
 
 namespace bridgemark {
 
-struct BenchmarkPair::OnceTruth {
-  std::once_flag made;
-  std::shared_ptr<const Coupling> coupling;
+struct BenchmarkPair::Made {
+  std::once_flag truth_once, sampler_once;
+  std::shared_ptr<const Coupling> truth;
+  std::unique_ptr<backend::PairSampler> sampler;
+  std::mutex sampling;  // a sampler holds one draw at a time
 };
 
 BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
@@ -22,7 +24,7 @@ BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, C
       source_(std::move(source)),
       bridge_(std::move(bridge)),
       reverse_(reverse),
-      truth_(std::make_shared<OnceTruth>()) {
+      made_(std::make_shared<Made>()) {
   if (source_.dim() != bridge_.dim() || source_.num_categories() != bridge_.num_categories()) {
     throw_invalid("pair", "p0 must live on {{0..{}}}^{} like the bridge, got {{0..{}}}^{}",
                   bridge_.num_categories() - 1, bridge_.dim(), source_.num_categories() - 1,
@@ -39,16 +41,41 @@ PairedStates BenchmarkPair::draw_forward(const Context& context, std::size_t cou
                                          std::uint64_t first_index) const {
   PairedStates drawn{States(count, dim()), States(count, dim())};
   constexpr std::size_t kChunk = 1 << 16;
+  const bool on_device = context.device != Device::kCpu;
   for (std::size_t done = 0; done < count;) {
     const std::size_t rows = std::min(kChunk, count - done);
     const MutableStatesView x0 = drawn.x0.view().slice(done, rows);
-    source_.sample(context, source_key, first_index + done, x0);
-    bridge_.sample(context, x0, conditional_key, first_index + done,
-                   drawn.x1.view().slice(done, rows));
+    const MutableStatesView x1 = drawn.x1.view().slice(done, rows);
+    if (on_device) {
+      backend::PairSampler& sampler = device_sampler(context);
+      const std::lock_guard lock(made_->sampling);
+      sampler.draw(source_key, conditional_key, first_index + done, rows);
+      sampler.fetch(x0, x1);
+    } else {
+      source_.sample(context, source_key, first_index + done, x0);
+      bridge_.sample(context, x0, conditional_key, first_index + done, x1);
+    }
     done += rows;
     context.report("samples", done, count);
   }
   return drawn;
+}
+
+backend::RowSource BenchmarkPair::target_rows(const Context& context, std::uint64_t seed) const {
+  constexpr std::size_t kManyDraws = std::size_t{1} << 40;
+  backend::RowSource rows = source_.rows({seed, DrawPurpose::kTargetSource});
+  rows.step = bridge_.conditional_step(context, kManyDraws);
+  rows.step_key = {seed, DrawPurpose::kTargetConditional};
+  return rows;
+}
+
+backend::PairSampler& BenchmarkPair::device_sampler(const Context& context) const {
+  std::call_once(made_->sampler_once, [&] {
+    Context host = context;  // the tables are those of the CPU, bit for bit
+    host.device = Device::kCpu;
+    made_->sampler = backend::cuda::make_pair_sampler(target_rows(host, 0));
+  });
+  return *made_->sampler;
 }
 
 States BenchmarkPair::draw_source(const Context& context, std::size_t count, std::uint64_t seed,
@@ -99,14 +126,14 @@ States BenchmarkPair::sample_conditional(const Context& context, StatesView x0, 
 }
 
 std::shared_ptr<const Coupling> BenchmarkPair::truth(const Context& context) const {
-  std::call_once(truth_->made, [&] {
+  std::call_once(made_->truth_once, [&] {
     if (!reverse_) {
-      truth_->coupling = std::make_shared<CpBridge>(bridge_);
+      made_->truth = std::make_shared<CpBridge>(bridge_);
     } else if (EnumeratedCoupling::can_enumerate(dim(), num_categories())) {
-      truth_->coupling = enumerate_reverse(context);
+      made_->truth = enumerate_reverse(context);
     }
   });
-  return truth_->coupling;
+  return made_->truth;
 }
 
 // q*(x0|x1) is proportional to p0(x0) q*(x1|x0): read the joint by its columns.

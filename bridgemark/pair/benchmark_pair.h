@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "bridgemark/backend/row_source.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -59,6 +60,12 @@ class BenchmarkPair {
   PairedStates sample_joint(const Context& context, std::size_t count, std::uint64_t seed,
                             std::uint64_t first_index = 0) const;
 
+  // The rows of the bridge's end p1, described for a device.
+  backend::RowSource target_rows(const Context& context, std::uint64_t seed) const;
+
+  // The bridge's joint draws on the context's device, kept there for the next call.
+  backend::PairSampler& device_sampler(const Context& context) const;
+
   // The truth as a coupling: the bridge; for a reversed pair its enumeration where the space is
   // small enough to list, else null: it has no closed form.
   std::shared_ptr<const Coupling> truth(const Context& context) const;
@@ -82,14 +89,14 @@ class BenchmarkPair {
   States draw_target(const Context& context, std::size_t count, std::uint64_t seed,
                      std::uint64_t first_index) const;
 
-  struct OnceTruth;  // shared by copies, made on first use
+  struct Made;  // shared by copies, made on first use
 
   PairIdentity identity_;
   SourceDistribution source_;
   CpBridge bridge_;
   bool reverse_;
   std::shared_ptr<const PairedStates> stored_test_set_;
-  std::shared_ptr<OnceTruth> truth_;
+  std::shared_ptr<Made> made_;
 };
 
 // Rows 0, 128, 256, ... of a test set's x0: the inputs of the conditional scores.

@@ -160,6 +160,17 @@ void SourceDistribution::sample(const Context& context, const DrawKey& key,
   });
 }
 
+backend::RowSource SourceDistribution::rows(const DrawKey& key) const {
+  backend::RowSource source;
+  source.key = key;
+  if (kind_ == SourceKind::kEmpirical) {
+    source.observed = tables_->states;
+  } else {
+    source.cumulative = tables_->cumulative;
+  }
+  return source;
+}
+
 void SourceDistribution::log_probability(StatesView x, std::span<double> out) const {
   check_states("x", x, dim_, num_categories_);
   const States& observed = tables_->states;

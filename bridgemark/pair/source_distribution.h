@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
@@ -46,6 +47,9 @@ class SourceDistribution {
 
   // log of the marginal pmf of each coordinate, [D,S].
   Matrix<double> log_marginals() const;
+
+  // The same rows, described for a device.
+  backend::RowSource rows(const DrawKey& key) const;
 
   // The pmf rows of independent coordinates; throws InvalidArgument for an empirical source.
   const Matrix<double>& log_pmf() const;

@@ -206,9 +206,25 @@ class DLightSbM : public CpSolver {
   }
   std::vector<OptionSpec> options() const override {
     std::vector<OptionSpec> specs = cp_options();
+    for (OptionSpec& spec : specs) {
+      if (spec.key == "batch_size") {
+        spec.help = "rows of x_n and x_1 in an update (tuned 1024, paper 128)";
+      } else if (spec.key == "init_noise") {
+        spec.help = "standard deviation of noise on the log-cores (tuned 0.3, paper 0)";
+      }
+    }
     specs.push_back({"num_steps", "64", "steps of the chain"});
     specs.push_back({"loss", "kl", "kl or mse"});
     return specs;
+  }
+  // A step tells little of its end, so the noise of a batch is larger than for DLightSB, and equal
+  // components part only when something sets them apart.
+  void resolve(SolverOptions& options) const override {
+    if (options.text("recipe") == "tuned") {
+      options.set_default("batch_size", "1024");
+      options.set_default("init_noise", "0.3");
+    }
+    resolve_cp_recipe(options);
   }
 
  protected:

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/row_source.h"
 #include "bridgemark/pair/benchmark_pair.h"
 
 namespace bridgemark {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kRows = kPassRows / kRowGroups;  // rows of the batch of one thread
 constexpr int kMixStride = kTile + 4;          // rows of a tile read side by side
-constexpr int kTilesOfPart = 4;
+constexpr int kTilesOfPart = 2;
 constexpr int kMixCategories = 4 * kColumnGroups;  // categories that one block of mix handles
 constexpr int kMatchDims = 16;                     // dimensions that one block of match handles
 constexpr int kMatchLanes = kTileThreads / kMatchDims;
@@ -94,13 +94,15 @@ __global__ void __launch_bounds__(kTileThreads) propagate_rows(CpView view, Batc
     __syncthreads();
     float sum[kRows][4] = {};
     add_rows(view, rows, tile, sum);
+#pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const int b = b0 + row_group() + i * kRowGroups;
-      if (b >= view.B) break;
+      if (b >= view.B) continue;
+#pragma unroll
       for (int j = 0; j < 4; ++j) {
         float& value = sum[i][j];
         if (value >= kProductFloor) {
-          value = logf(value);
+          value = __logf(value);  // an absolute error of 1e-7 is enough
         } else {
           const std::size_t power = view.num_steps - batch.n[b];
           const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
@@ -116,26 +118,36 @@ __global__ void __launch_bounds__(kTileThreads) propagate_rows(CpView view, Batc
   }
 }
 
-__device__ float4 add4(float4 a, float4 b) {
-  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-}
+// Rows of the batch in slices of the components, four components a thread.
+constexpr int kSliceThreads = kTilesOfPart * kTile / 4;
+static_assert(kSliceThreads == 32, "a slice is one warp: its largest needs no shared memory");
 
-__global__ void __launch_bounds__(kTileThreads) add_dimensions(CpView view) {
-  __shared__ float scratch[kTileThreads / 32];
-  const int b = blockIdx.x, Kp = view.Kp;
+__global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
+  const int b = blockIdx.x, part = blockIdx.y, Kp = view.Kp;
+  const int k = (part * kSliceThreads + threadIdx.x) * 4;
   float largest = -INFINITY;
-  for (int k = 4 * threadIdx.x; k < Kp; k += 4 * kTileThreads) {
+  if (k < Kp) {
     float4 sum = load4(view.log_beta + k);
-#pragma unroll 8
+#pragma unroll 16
     for (int d = 0; d < view.D; ++d) {
       sum = add4(sum, add4(load4(view.log_r + row_at(view, d, b) * Kp + k),
                            load4(view.high + static_cast<std::size_t>(d) * Kp + k)));
     }
     *reinterpret_cast<float4*>(view.total + static_cast<std::size_t>(b) * Kp + k) = sum;
-    largest = fmaxf(largest, fmaxf(fmaxf(sum.x, sum.y), fmaxf(sum.z, sum.w)));
+    largest = fmaxf(fmaxf(sum.x, sum.y), fmaxf(sum.z, sum.w));
   }
-  largest = reduce_block<true>(largest, scratch);
-  if (threadIdx.x == 0) view.row_high[b] = largest;
+  for (int offset = 16; offset > 0; offset /= 2) {
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+  }
+  if (threadIdx.x == 0) view.row_high[static_cast<std::size_t>(b) * gridDim.y + part] = largest;
+}
+
+__device__ float row_high(const CpView& view, int b, int parts) {
+  float largest = -INFINITY;
+  for (int part = 0; part < parts; ++part) {
+    largest = fmaxf(largest, view.row_high[static_cast<std::size_t>(b) * parts + part]);
+  }
+  return largest;
 }
 
 // exp(W - log R_d - shift) for four components of a row.
@@ -154,6 +166,10 @@ __global__ void __launch_bounds__(kTileThreads) mix(CpView view) {
   float* weights = shared;                          // [kPassRows][kMixStride]
   float* cores = weights + kPassRows * kMixStride;  // [kMixCategories][kMixStride]
   const int lane = threadIdx.x % kColumnGroups;
+  __shared__ float highs[kPassRows];
+  if (threadIdx.x < kPassRows && b0 + threadIdx.x < view.B) {
+    highs[threadIdx.x] = row_high(view, b0 + threadIdx.x, gridDim.x);
+  }
   float sum[kRows][4] = {};
   const int first = part * kTilesOfPart * kTile;
   const int end = min(view.Kp, first + kTilesOfPart * kTile);
@@ -162,8 +178,7 @@ __global__ void __launch_bounds__(kTileThreads) mix(CpView view) {
     for (int i = threadIdx.x; i < kPassRows * kTile / 4; i += kTileThreads) {
       const int r = i / (kTile / 4), c = 4 * (i % (kTile / 4)), b = b0 + r;
       *reinterpret_cast<float4*>(weights + r * kMixStride + c) =
-          b < view.B ? others(view, d, b, k0 + c, view.row_high[b])
-                     : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+          b < view.B ? others(view, d, b, k0 + c, highs[r]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
     for (int i = threadIdx.x; i < kMixCategories * kTile / 4; i += kTileThreads) {
       const int t = t0 + i / (kTile / 4), c = 4 * (i % (kTile / 4));
@@ -192,11 +207,13 @@ __global__ void __launch_bounds__(kTileThreads) mix(CpView view) {
       }
     }
   }
+#pragma unroll
   for (int i = 0; i < kRows; ++i) {
     const int b = b0 + row_group() + i * kRowGroups;
-    if (b >= view.B) break;
+    if (b >= view.B) continue;
     float* out = view.partial +
                  (static_cast<std::size_t>(part) * view.D * view.B + row_at(view, d, b)) * view.Sp;
+#pragma unroll
     for (int j = 0; j < 4; ++j) {
       const int t = t0 + lane + j * kColumnGroups;
       if (t < view.Sp) out[t] = sum[i][j];
@@ -261,8 +278,8 @@ __device__ double row_loss(const CpView& view, const RowPlace& at, const float* 
 }
 
 // One row on the exact path, by a whole warp: log V in double, and d loss / d log V.
-__device__ void match_exactly(const CpView& view, const RowPlace& at, float* log_weights,
-                              float* flow) {
+__device__ void match_exactly(const CpView& view, const RowPlace& at, float high_of_row,
+                              float* log_weights, float* flow) {
   const int S = view.S, lane = threadIdx.x % 32, rest = view.num_steps - at.n;
   const float* w = view.total + static_cast<std::size_t>(at.b) * view.Kp;
   const float* r = view.log_r + row_at(view, at.d, at.b) * view.Kp;
@@ -298,7 +315,7 @@ __device__ void match_exactly(const CpView& view, const RowPlace& at, float* log
     for (int t = 0; t < S; ++t) sum += exp(log_after[s * S + t] + log_v[t] - largest);
     back[s] = largest + log(sum);  // log y until the flow is known
     log_weights[s] = static_cast<float>(view.log_q[(static_cast<std::size_t>(S) + at.x) * S + s] +
-                                        back[s] - view.row_high[at.b]);
+                                        back[s] - high_of_row);
   }
   __syncwarp();
   const double loss = row_loss<32>(view, at, log_weights, flow, lane);
@@ -317,6 +334,20 @@ __device__ void match_exactly(const CpView& view, const RowPlace& at, float* log
     view.row_loss[row_at(view, at.d, at.b)] = loss;
     view.exact_rows[row_at(view, at.d, at.b)] = 1;
     view.any_exact[at.d] = 1;
+  }
+}
+
+// sum[j] = sum_i table[i, j * kMatchLanes] x[i], for the columns j * kMatchLanes < left.
+__device__ void multiply_four(const float* table, int stride, const float* x, int inner, int left,
+                              float (&sum)[4]) {
+  for (int i = 0; i < inner; ++i) {
+    const float value = x[i];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (j * kMatchLanes < left) {
+        sum[j] = fmaf(table[i * stride + j * kMatchLanes], value, sum[j]);
+      }
+    }
   }
 }
 
@@ -354,12 +385,16 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
   __syncthreads();
   float total = 0.0f, low = INFINITY;
   if (active) {
-    for (int s = lane; s < S; s += kMatchLanes) {
-      float sum = 0.0f;
-      for (int t = 0; t < S; ++t) sum = fmaf(q_transposed[t * Sp + s], mixed[t], sum);
-      y[s] = sum;
-      total += sum;
-      low = fminf(low, sum);
+    for (int s0 = lane; s0 < S; s0 += 4 * kMatchLanes) {
+      float sum[4] = {};
+      multiply_four(q_transposed + s0, Sp, mixed, S, S - s0, sum);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (s0 + j * kMatchLanes >= S) continue;
+        y[s0 + j * kMatchLanes] = sum[j];
+        total += sum[j];
+        low = fminf(low, sum[j]);
+      }
     }
   }
   total = reduce_lanes<false>(total);
@@ -382,15 +417,16 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
   __syncwarp();
   if (active) {
     float* back = view.back + row_at(view, d, b) * Sp;
-    for (int t = lane; t < Sp; t += kMatchLanes) {
-      float sum = 0.0f;
-      if (t < S && in_range) {
-        for (int s = 0; s < S; ++s) sum = fmaf(mixed[s], q[s * Sp + t], sum);
+    for (int t0 = lane; t0 < Sp; t0 += 4 * kMatchLanes) {
+      float sum[4] = {};
+      if (in_range) multiply_four(q + t0, Sp, mixed, S, S - t0, sum);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (t0 + j * kMatchLanes < Sp) back[t0 + j * kMatchLanes] = sum[j];
       }
-      back[t] = sum;
     }
     if (lane == 0) {
-      view.shift[row_at(view, d, b)] = in_range ? view.row_high[b] + logf(total) : INFINITY;
+      view.shift[row_at(view, d, b)] = in_range ? row_high(view, b, parts) + logf(total) : INFINITY;
       if (in_range) {
         view.row_loss[row_at(view, d, b)] = loss;
         view.exact_rows[row_at(view, d, b)] = 0;
@@ -405,7 +441,7 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
     place.x = batch.x_n[static_cast<std::size_t>(b) * view.D + place.d];
     place.end = batch.x1[static_cast<std::size_t>(b) * view.D + place.d];
     float* own = shared + 2 * S * Sp + r * 3 * Sp;
-    match_exactly(view, place, own, own + 2 * Sp);
+    match_exactly(view, place, row_high(view, b, parts), own, own + 2 * Sp);
   }
 }
 
@@ -455,9 +491,10 @@ __global__ void __launch_bounds__(kTileThreads) push_back(CpView view) {
     __syncthreads();
     float sum[kRows][4] = {};
     add_rows(view, rows, tile, sum);
+#pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const int r = row_group() + i * kRowGroups, b = b0 + r;
-      if (b >= view.B) break;
+      if (b >= view.B) continue;
       const float4 weight = load4(weights + r * kTile + c);
       const float term[4] = {sum[i][0] * weight.x, sum[i][1] * weight.y, sum[i][2] * weight.z,
                              sum[i][3] * weight.w};
@@ -466,9 +503,12 @@ __global__ void __launch_bounds__(kTileThreads) push_back(CpView view) {
     for (int t0 = 4 * row_group(); t0 < S; t0 += 4 * kRowGroups) {
       float own[4][4] = {};
       add_product(rows + t0, Sp, weights + c, kPassRows, own);
-      for (int i = 0; i < 4 && t0 + i < S; ++i) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (t0 + i >= S) continue;
         float* out = view.mixed_gradient + core_at(view, d, t0 + i, k0 + c);
         if (b0 > 0) {
+#pragma unroll
           for (int j = 0; j < 4; ++j) own[i][j] += out[j];
         }
         store4(out, own[i]);
@@ -481,15 +521,14 @@ __global__ void __launch_bounds__(kTileThreads) push_back(CpView view) {
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads) add_terms(CpView view) {
+__global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
   const int b = blockIdx.x, Kp = view.Kp;
-  for (int k = 4 * threadIdx.x; k < Kp; k += 4 * kTileThreads) {
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 8
-    for (int d = 0; d < view.D; ++d)
-      sum = add4(sum, load4(view.terms + row_at(view, d, b) * Kp + k));
-    *reinterpret_cast<float4*>(view.total_terms + static_cast<std::size_t>(b) * Kp + k) = sum;
-  }
+  const int k = static_cast<int>(blockIdx.y * kSliceThreads + threadIdx.x) * 4;
+  if (k >= Kp) return;
+  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 16
+  for (int d = 0; d < view.D; ++d) sum = add4(sum, load4(view.terms + row_at(view, d, b) * Kp + k));
+  *reinterpret_cast<float4*>(view.total_terms + static_cast<std::size_t>(b) * Kp + k) = sum;
 }
 
 __device__ float through_log(float total, float term, float log_r, int& any_exact) {
@@ -498,93 +537,100 @@ __device__ float through_log(float total, float term, float log_r, int& any_exac
   return 0.0f;
 }
 
+// Entries of R on the exact path: their shares, added to what push_back_exactly left.
+__device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d, int k) {
+  float* out = view.exact_gradient + core_at(view, d, 0, k);
+  if (view.any_exact[d] == 0) {
+    for (int t = 0; t < view.S; ++t) out[static_cast<std::size_t>(t) * view.Kp] = 0.0f;
+  }
+  const double high = view.high[static_cast<std::size_t>(d) * view.Kp + k];
+  for (int b = 0; b < view.B; ++b) {
+    const std::size_t at = row_at(view, d, b) * view.Kp + k;
+    if (view.log_r[at] >= kLogProductFloor) continue;
+    const float weight =
+        view.total_terms[static_cast<std::size_t>(b) * view.Kp + k] - view.terms[at];
+    if (weight == 0.0f) continue;
+    const std::size_t power = view.num_steps - batch.n[b];
+    const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
+    add_exact_shares(view.log_q + (power * view.S + x) * view.S,
+                     view.log_cores + core_at(view, d, 0, k), view.Kp, view.S,
+                     static_cast<double>(view.log_r[at]) + high, weight, out);
+  }
+}
+
+// Blocks of categories that one thread's sums cover: 4 rows in each of kRowGroups groups.
+constexpr int kGradientRows = 4 * kRowGroups;
+
 __global__ void __launch_bounds__(kTileThreads) pull_back(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile, c = tile_column();
-  float* tile = shared;                    // [Sp][kTile]
-  float* rows = tile + Sp * kTile;         // [kPassRows][Sp]
+  float* rows = shared;                    // [kPassRows][Sp]
   float* weights = rows + kPassRows * Sp;  // [kPassRows][kTile]
-  float* gradient = weights + kPassRows * kTile;
-  __shared__ float high[kTile], scratch[kTileThreads];
   __shared__ int any_exact;
   if (threadIdx.x == 0) any_exact = 0;
-  load_scaled(view, d, k0, tile, high, scratch);
-  for (int i = threadIdx.x; i < S * kTile; i += kTileThreads) {
-    gradient[i] = view.mixed_gradient[core_at(view, d, i / kTile, k0 + i % kTile)];
-  }
-  for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
-    __syncthreads();
-    load_sources(view, batch, d, b0, rows);
-    for (int i = 0; i < kRows; ++i) {
-      const int r = row_group() + i * kRowGroups, b = b0 + r;
-      float out[4] = {};
-      if (b < view.B) {
-        const std::size_t at = row_at(view, d, b) * view.Kp + k0 + c;
-        const float4 total =
-            load4(view.total_terms + static_cast<std::size_t>(b) * view.Kp + k0 + c);
-        const float4 term = load4(view.terms + at), log_r = load4(view.log_r + at);
-        out[0] = through_log(total.x, term.x, log_r.x, any_exact);
-        out[1] = through_log(total.y, term.y, log_r.y, any_exact);
-        out[2] = through_log(total.z, term.z, log_r.z, any_exact);
-        out[3] = through_log(total.w, term.w, log_r.w, any_exact);
+  for (int block = 0; block < S; block += kGradientRows) {
+    const int t0 = block + 4 * row_group();
+    float sum[4][4] = {};
+    for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
+      __syncthreads();
+      load_sources(view, batch, d, b0, rows);
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        const int r = row_group() + i * kRowGroups, b = b0 + r;
+        float out[4] = {};
+        if (b < view.B) {
+          const std::size_t at = row_at(view, d, b) * view.Kp + k0 + c;
+          const float4 total =
+              load4(view.total_terms + static_cast<std::size_t>(b) * view.Kp + k0 + c);
+          const float4 term = load4(view.terms + at), log_r = load4(view.log_r + at);
+          out[0] = through_log(total.x, term.x, log_r.x, any_exact);
+          out[1] = through_log(total.y, term.y, log_r.y, any_exact);
+          out[2] = through_log(total.z, term.z, log_r.z, any_exact);
+          out[3] = through_log(total.w, term.w, log_r.w, any_exact);
+        }
+        store4(weights + r * kTile + c, out);
       }
-      store4(weights + r * kTile + c, out);
+      __syncthreads();
+      if (t0 < S) add_product(rows + t0, Sp, weights + c, kPassRows, sum);
     }
-    __syncthreads();
-    for (int t0 = 4 * row_group(); t0 < S; t0 += 4 * kRowGroups) {
-      float own[4][4] = {};
-      add_product(rows + t0, Sp, weights + c, kPassRows, own);
-      for (int i = 0; i < 4 && t0 + i < S; ++i) {
-        for (int j = 0; j < 4; ++j) gradient[(t0 + i) * kTile + c + j] += own[i][j];
+    if (block == 0 && any_exact != 0) {
+      if (threadIdx.x < kTile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
+      __syncthreads();
+    }
+    const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
+    const bool exact = any_exact != 0 || view.any_exact[d] != 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (t0 + i >= S) continue;
+      const std::size_t at = core_at(view, d, t0 + i, k0 + c);
+      const float4 core = load4(view.log_cores + at), mixed = load4(view.mixed_gradient + at);
+      float gradient[4] = {(sum[i][0] + mixed.x) * expf(core.x - high.x),
+                           (sum[i][1] + mixed.y) * expf(core.y - high.y),
+                           (sum[i][2] + mixed.z) * expf(core.z - high.z),
+                           (sum[i][3] + mixed.w) * expf(core.w - high.w)};
+      if (exact) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) gradient[j] += view.exact_gradient[at + j];
       }
+      finish_cores(view, at, core, gradient);
     }
   }
-  __syncthreads();
-  for (int i = threadIdx.x; i < S * kTile; i += kTileThreads) {
-    gradient[i] *= tile[i];
-    if (view.any_exact[d] != 0) {
-      gradient[i] += view.exact_gradient[core_at(view, d, i / kTile, k0 + i % kTile)];
-    }
-  }
-  __syncthreads();
-  if (any_exact != 0) {
-    if (threadIdx.x < kTile) {
-      const int k = k0 + threadIdx.x;
-      for (int b = 0; b < view.B; ++b) {
-        const std::size_t at = row_at(view, d, b) * view.Kp + k;
-        if (view.log_r[at] >= kLogProductFloor) continue;
-        const float weight =
-            view.total_terms[static_cast<std::size_t>(b) * view.Kp + k] - view.terms[at];
-        if (weight == 0.0f) continue;
-        const std::size_t power = view.num_steps - batch.n[b];
-        const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
-        add_exact_shares(
-            view.log_q + (power * S + x) * S, view.log_cores + core_at(view, d, 0, k), view.Kp, S,
-            static_cast<double>(view.log_r[at]) + static_cast<double>(high[threadIdx.x]), weight,
-            gradient + threadIdx.x);
-      }
-    }
-    __syncthreads();
-  }
-  if (d == 0 && threadIdx.x < kTile) {
+  if (d == 0) {
+    __shared__ float scratch[kTileThreads];
     float beta = 0.0f;
-    for (int b = 0; b < view.B; ++b) {
-      beta += view.total_terms[static_cast<std::size_t>(b) * view.Kp + k0 + threadIdx.x];
+#pragma unroll 8
+    for (int b = threadIdx.x / kTile; b < view.B; b += kTileThreads / kTile) {
+      beta += view.total_terms[static_cast<std::size_t>(b) * view.Kp + k0 + threadIdx.x % kTile];
     }
-    finish_beta(view, k0 + threadIdx.x, beta);
+    beta = add_quarters(beta, scratch);
+    if (threadIdx.x < kTile) finish_beta(view, k0 + threadIdx.x, beta);
   }
-  finish_tile(view, d, k0, gradient);
 }
 
 __global__ void __launch_bounds__(kTileThreads) sum_losses(CpView view) {
   __shared__ double sums[kTileThreads];
-  double sum = 0.0;
-  for (int i = threadIdx.x; i < view.D * view.B; i += kTileThreads) sum += view.row_loss[i];
-  sums[threadIdx.x] = sum;
-  __syncthreads();
+  double sum = add_all(view.row_loss, view.D * view.B, sums) / view.B;
   if (threadIdx.x != 0) return;
-  for (int i = 1; i < kTileThreads; ++i) sum += sums[i];
-  sum /= view.B;
   if (view.entropy > 0.0f) sum += static_cast<double>(view.entropy * view.entropy_of_beta[1]);
   view.losses[view.progress->local] = sum;
 }
@@ -595,7 +641,7 @@ constexpr std::size_t kWeightsBytes = sizeof(float) * kPassRows * kTile;
 constexpr std::size_t kMixBytes = sizeof(float) * (kPassRows + kMixCategories) * kMixStride;
 std::size_t propagate_bytes(int Sp) { return tile_bytes(Sp) + rows_bytes(Sp); }
 std::size_t push_back_bytes(int Sp) { return propagate_bytes(Sp) + kWeightsBytes; }
-std::size_t pull_back_bytes(int Sp) { return push_back_bytes(Sp) + tile_bytes(Sp); }
+std::size_t pull_back_bytes(int Sp) { return rows_bytes(Sp) + kWeightsBytes; }
 std::size_t match_bytes(int S, int Sp) {
   return sizeof(float) *
          (2 * static_cast<std::size_t>(S) * Sp + kMatchDims * 3 * static_cast<std::size_t>(Sp));
@@ -610,7 +656,7 @@ int matching_parts(int padded_components) {
 void prepare_matching(int num_categories) {
   const int S = num_categories, Sp = (S + 3) / 4 * 4;
   const auto allow = [&](auto kernel, std::size_t bytes) {
-    allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes, S, kPassRows);
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes, S);
   };
   allow(propagate_rows, propagate_bytes(Sp));
   allow(mix, kMixBytes);
@@ -625,13 +671,13 @@ void launch_matching(const CpView& view, const Batch& batch, cudaStream_t stream
   const int parts = matching_parts(view.Kp);
   const dim3 tiles(view.Kp / kTile, view.D);
   propagate_rows<<<tiles, kTileThreads, propagate_bytes(view.Sp), stream>>>(view, batch);
-  add_dimensions<<<view.B, kTileThreads, 0, stream>>>(view);
+  add_dimensions<<<dim3(view.B, parts), kSliceThreads, 0, stream>>>(view);
   mix<<<dim3(parts, view.D, passes * blocks_of_categories), kTileThreads, kMixBytes, stream>>>(
       view);
   match<<<dim3(view.B, (view.D + kMatchDims - 1) / kMatchDims), kTileThreads,
           match_bytes(view.S, view.Sp), stream>>>(view, batch, parts);
   push_back<<<tiles, kTileThreads, push_back_bytes(view.Sp), stream>>>(view);
-  add_terms<<<view.B, kTileThreads, 0, stream>>>(view);
+  add_terms<<<dim3(view.B, parts), kSliceThreads, 0, stream>>>(view);
   pull_back<<<tiles, kTileThreads, pull_back_bytes(view.Sp), stream>>>(view, batch);
   sum_losses<<<1, kTileThreads, 0, stream>>>(view);
   BM_CUDA_CHECK(cudaGetLastError());

@@ -2,7 +2,8 @@
 #include "bridgemark/backend/cuda/cp_tiles.h"
 
 // loss = mean log c(x0) - mean log v(x1) in three kernels: propagate the cores of a tile; gather
-// and add over dimensions for a row; scatter, pull back through the reference and update a tile.
+// and add over dimensions for a row; collect what the rows in each state weigh, pull it back
+// through the reference and update a tile.
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -23,11 +24,14 @@ __global__ void __launch_bounds__(kTileThreads) propagate(CpView view) {
   for (int s0 = 4 * row_group(); s0 < S; s0 += 4 * kRowGroups) {
     float sum[4][4] = {};
     add_product(table + s0, Sp, tile + c, S, sum);
-    for (int i = 0; i < 4 && s0 + i < S; ++i) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (s0 + i >= S) continue;
+#pragma unroll
       for (int j = 0; j < 4; ++j) {
         float& value = sum[i][j];
         if (value >= kProductFloor) {
-          value = logf(value) + high[c + j];
+          value = __logf(value) + high[c + j];  // an absolute error of 1e-7 is enough
         } else {
           value = static_cast<float>(exact_log_dot(view.log_q + (last + s0 + i) * S,
                                                    view.log_cores + core_at(view, d, 0, k0 + c + j),
@@ -82,125 +86,218 @@ __global__ void __launch_bounds__(kTileThreads) gather(CpView view, Batch batch)
   }
 }
 
-// Four threads share a column of the tile: two for each side, each with half of the batch and
-// sums of its own, so that additions have an order.
-constexpr int kQuarters = kTileThreads / kTile;
-static_assert(kQuarters == 4);
+// One block for each dimension, side and chunk of rows.
+__global__ void sort_states(CpView view, Batch batch) {
+  __shared__ int states[kChunkRows];
+  const int d = blockIdx.x, side = blockIdx.y, chunk = blockIdx.z, S = view.S;
+  const int first = chunk * kChunkRows, rows = min(kChunkRows, view.B - first);
+  const std::size_t row = static_cast<std::size_t>(side) * view.D + d;
+  const std::int32_t* x = side == 0 ? batch.x0 : batch.x1;
+  const int own = threadIdx.x;
+  if (own < rows) states[own] = x[static_cast<std::size_t>(first + own) * view.D + d];
+  __syncthreads();
+  for (int s = threadIdx.x; s <= S; s += kChunkRows) {
+    int below = 0;
+    for (int b = 0; b < rows; ++b) below += states[b] < s;
+    batch.begin[(row * gridDim.z + chunk) * (S + 1) + s] = below;
+  }
+  if (own >= rows) return;
+  int rank = 0;
+  for (int other = 0; other < rows; ++other) {
+    rank += states[other] < states[own] || (states[other] == states[own] && other < own);
+  }
+  batch.order[row * view.B + first + rank] = own;
+}
+
+// The weights of one side's chunk of rows for the tile's components, and who is in which state.
+struct Chunk {
+  float* weights;  // [kChunkRows][kTile], divided by their sums
+  int* order;      // [kChunkRows]
+  int* begin;      // [S+1]
+};
+
+__device__ void load_chunk(const CpView& view, const Batch& batch, int side, int d, int k0,
+                           int chunk, const Chunk& out) {
+  const int S = view.S, first = chunk * kChunkRows, rows = min(kChunkRows, view.B - first);
+  const int chunks = (view.B + kChunkRows - 1) / kChunkRows;
+  const std::size_t row = static_cast<std::size_t>(side) * view.D + d;
+  __syncthreads();  // the chunk before is done with
+#pragma unroll
+  for (int i = 0; i < kChunkRows / kRowGroups; ++i) {
+    const int r = row_group() + i * kRowGroups;
+    if (r >= rows) continue;
+    const float factor = view.factors[side][first + r];
+    const float4 weight = load4(view.weights[side] + static_cast<std::size_t>(first + r) * view.Kp +
+                                k0 + tile_column());
+    const float scaled[4] = {weight.x * factor, weight.y * factor, weight.z * factor,
+                             weight.w * factor};
+    store4(out.weights + r * kTile + tile_column(), scaled);
+  }
+  for (int i = threadIdx.x; i < rows; i += kTileThreads) {
+    out.order[i] = batch.order[row * view.B + first + i];
+  }
+  for (int i = threadIdx.x; i <= S; i += kTileThreads) {
+    out.begin[i] = batch.begin[(row * chunks + chunk) * (S + 1) + i];
+  }
+  __syncthreads();
+}
+
+// Adds what the chunk's rows in state s weigh together.
+__device__ void weigh_state(const Chunk& chunk, int s, float4& sum) {
+  for (int i = chunk.begin[s]; i < chunk.begin[s + 1]; ++i) {
+    sum = add4(sum, load4(chunk.weights + chunk.order[i] * kTile + tile_column()));
+  }
+}
+
+// The sum over the chunk of each component's weights, by quarters of the block.
+__device__ float weigh_column(const Chunk& chunk, int rows) {
+  float sum = 0.0f;
+  for (int r = threadIdx.x / kTile; r < rows; r += kTileThreads / kTile) {
+    sum += chunk.weights[r * kTile + threadIdx.x % kTile];
+  }
+  return sum;
+}
+
+// Shares of log u where u left its range, one column a thread.
+__device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d, int k) {
+  const std::size_t Kp = view.Kp, last = static_cast<std::size_t>(view.num_steps) * view.S;
+  float* out = view.exact_gradient + core_at(view, d, 0, k);
+  for (int t = 0; t < view.S; ++t) out[t * Kp] = 0.0f;
+  for (int b = 0; b < view.B; ++b) {
+    const int s = batch.x0[static_cast<std::size_t>(b) * view.D + d];
+    const float log_u = view.log_u[core_at(view, d, s, k)];
+    if (log_u - view.high[d * Kp + k] >= kLogProductFloor) continue;
+    const float weight = view.weights[0][b * Kp + k] * view.factors[0][b];
+    if (weight == 0.0f) continue;
+    add_exact_shares(view.log_q + (last + s) * view.S, view.log_cores + core_at(view, d, 0, k),
+                     view.Kp, view.S, log_u, weight, out);
+  }
+}
+
+// Categories a thread owns: up to kOwnRows in steps of kRowGroups.
+constexpr int kOwnRows = 4;
 
 __global__ void __launch_bounds__(kTileThreads) pull_back(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, B = view.B, d = blockIdx.y, k0 = blockIdx.x * kTile;
-  const int size = S * kTile;
-  float* sums = shared;             // [4][S][kTile]
-  float* tile = sums + 4 * size;    // scaled cores
-  float* table = tile + size;       // Q, [S][Sp]
-  float* factors = table + S * Sp;  // [2][B]
-  int* states = reinterpret_cast<int*>(factors + 2 * B);
-  __shared__ float high[kTile], scratch[kTileThreads];
-  __shared__ int any_exact;
+  const int chunks = (B + kChunkRows - 1) / kChunkRows, c = tile_column();
   const std::size_t last = static_cast<std::size_t>(view.num_steps) * S;
+  float* ratios = shared;             // [S][kTile]: d loss / d u
+  float* table = ratios + S * kTile;  // Q, [S][Sp]
+  Chunk chunk{table + S * Sp, nullptr, nullptr};
+  chunk.order = reinterpret_cast<int*>(chunk.weights + kChunkRows * kTile);
+  chunk.begin = chunk.order + kChunkRows;
+  __shared__ float scratch[kTileThreads];
+  __shared__ double sums[kTileThreads];
+  __shared__ int any_exact;
   if (threadIdx.x == 0) any_exact = 0;
-  for (int i = threadIdx.x; i < 4 * size; i += kTileThreads) sums[i] = 0.0f;
-  for (int i = threadIdx.x; i < 2 * B; i += kTileThreads) {
-    const int side = i / B, b = i % B;
-    factors[i] = view.factors[side][b];
-    states[i] = (side == 0 ? batch.x0 : batch.x1)[static_cast<std::size_t>(b) * view.D + d];
-  }
   load_table(view.q + last * Sp, S * Sp, table);
-  load_scaled(view, d, k0, tile, high, scratch);
+  const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
 
-  {
-    const int column = threadIdx.x % kTile, quarter = threadIdx.x / kTile, side = quarter / 2;
-    const int half = (B + 1) / 2, first = (quarter % 2) * half, end = min(B, first + half);
-    const float* weights = view.weights[side] + k0 + column;
-    float* own = sums + quarter * size + column;
-#pragma unroll 8
-    for (int b = first; b < end; ++b) {
-      const float weight = weights[static_cast<std::size_t>(b) * view.Kp] * factors[side * B + b];
-      own[states[side * B + b] * kTile] += weight;
-    }
-  }
-  __syncthreads();
-  // sums[0]: d loss / d log u, sums[1]: that over u, sums[2]: what x1 asks for.
-  for (int i = threadIdx.x; i < size; i += kTileThreads) {
-    const float pull = sums[i] + sums[size + i];
-    const float log_product =
-        view.log_u[core_at(view, d, i / kTile, k0 + i % kTile)] - high[i % kTile];
-    sums[i] = pull;
-    const bool exact = log_product < kLogProductFloor;
-    if (exact && pull != 0.0f) any_exact = 1;
-    sums[size + i] = exact ? 0.0f : pull * expf(-log_product);
-    sums[2 * size + i] += sums[3 * size + i];
-  }
-  __syncthreads();
-  const int c = tile_column();
-  for (int t0 = 4 * row_group(); t0 < S; t0 += 4 * kRowGroups) {
-    float sum[4][4] = {};
-    add_product(table + t0, Sp, sums + size + c, S, sum);
-    for (int i = 0; i < 4 && t0 + i < S; ++i) {
-      for (int j = 0; j < 4; ++j) {
-        const int at = (t0 + i) * kTile + c + j;
-        sums[3 * size + at] = fmaf(sum[i][j], tile[at], -sums[2 * size + at]);
+  float beta = 0.0f;
+  for (int block = 0; block < S; block += kOwnRows * kRowGroups) {
+    const int s0 = block + row_group();
+    float4 pull[kOwnRows] = {};
+    for (int i = 0; i < chunks; ++i) {
+      load_chunk(view, batch, 0, d, k0, i, chunk);
+      if (d == 0 && block == 0) beta += weigh_column(chunk, min(kChunkRows, B - i * kChunkRows));
+#pragma unroll
+      for (int j = 0; j < kOwnRows; ++j) {
+        if (s0 + j * kRowGroups < S) weigh_state(chunk, s0 + j * kRowGroups, pull[j]);
       }
     }
+#pragma unroll
+    for (int j = 0; j < kOwnRows; ++j) {
+      const int s = s0 + j * kRowGroups;
+      if (s >= S) continue;
+      const float4 log_u = load4(view.log_u + core_at(view, d, s, k0 + c));
+      // Where u left its range the share goes the exact way.
+      const auto over = [&](float weight, float log_product) {
+        if (log_product >= kLogProductFloor) return weight * expf(-log_product);
+        if (weight != 0.0f) any_exact = 1;
+        return 0.0f;
+      };
+      const float ratio[4] = {over(pull[j].x, log_u.x - high.x), over(pull[j].y, log_u.y - high.y),
+                              over(pull[j].z, log_u.z - high.z), over(pull[j].w, log_u.w - high.w)};
+      store4(ratios + s * kTile + c, ratio);
+    }
   }
   __syncthreads();
-  float* gradient = sums + 3 * size;
   if (any_exact != 0) {
-    if (threadIdx.x < kTile) {
-      const float* cores = view.log_cores + core_at(view, d, 0, k0 + threadIdx.x);
-      for (int s = 0; s < S; ++s) {
-        const float log_u = view.log_u[core_at(view, d, s, k0 + threadIdx.x)];
-        const float weight = sums[s * kTile + threadIdx.x];
-        if (log_u - high[threadIdx.x] >= kLogProductFloor || weight == 0.0f) continue;
-        add_exact_shares(view.log_q + (last + s) * S, cores, view.Kp, S, log_u, weight,
-                         gradient + threadIdx.x);
-      }
-    }
+    if (threadIdx.x < kTile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
     __syncthreads();
   }
-  if (d == 0 && threadIdx.x < kTile) {
-    float beta = 0.0f;
-    for (int s = 0; s < S; ++s) {
-      beta += sums[s * kTile + threadIdx.x] - sums[2 * size + s * kTile + threadIdx.x];
+  if (d == 0 && k0 == 0) {
+    const double loss = add_all(view.row_loss, 2 * B, sums) / B;
+    if (threadIdx.x == 0) {
+      view.losses[view.progress->local] =
+          view.entropy > 0.0f ? loss + static_cast<double>(view.entropy * view.entropy_of_beta[1])
+                              : loss;
     }
-    finish_beta(view, k0 + threadIdx.x, beta);
   }
-  if (d == 0 && k0 == 0 && threadIdx.x == kTile) {
-    double loss = 0.0;
-    for (int i = 0; i < 2 * B; ++i) loss += view.row_loss[i];
-    loss /= B;
-    if (view.entropy > 0.0f) loss += static_cast<double>(view.entropy * view.entropy_of_beta[1]);
-    view.losses[view.progress->local] = loss;
+  for (int block = 0; block < S; block += 4 * kRowGroups) {
+    const int t0 = block + 4 * row_group();
+    float4 asked[4] = {};
+    for (int i = 0; i < chunks; ++i) {
+      load_chunk(view, batch, 1, d, k0, i, chunk);
+      if (d == 0 && block == 0) beta -= weigh_column(chunk, min(kChunkRows, B - i * kChunkRows));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (t0 + j < S) weigh_state(chunk, t0 + j, asked[j]);
+      }
+    }
+    float sum[4][4] = {};
+    if (t0 < S) add_product(table + t0, Sp, ratios + c, S, sum);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (t0 + i >= S) continue;
+      const std::size_t at = core_at(view, d, t0 + i, k0 + c);
+      const float4 core = load4(view.log_cores + at);
+      float gradient[4] = {fmaf(sum[i][0], expf(core.x - high.x), -asked[i].x),
+                           fmaf(sum[i][1], expf(core.y - high.y), -asked[i].y),
+                           fmaf(sum[i][2], expf(core.z - high.z), -asked[i].z),
+                           fmaf(sum[i][3], expf(core.w - high.w), -asked[i].w)};
+      if (any_exact != 0) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) gradient[j] += view.exact_gradient[at + j];
+      }
+      finish_cores(view, at, core, gradient);
+    }
   }
-  finish_tile(view, d, k0, gradient);
+  if (d == 0) {
+    beta = add_quarters(beta, scratch);
+    if (threadIdx.x < kTile) finish_beta(view, k0 + threadIdx.x, beta);
+  }
 }
 
 std::size_t propagate_bytes(int S, int Sp) {
   return sizeof(float) * (static_cast<std::size_t>(S) * kTile + static_cast<std::size_t>(S) * Sp);
 }
 
-std::size_t pull_back_bytes(int S, int Sp, int B) {
-  return sizeof(float) * (5 * static_cast<std::size_t>(S) * kTile +
-                          static_cast<std::size_t>(S) * Sp + 4 * static_cast<std::size_t>(B));
+std::size_t pull_back_bytes(int S, int Sp) {
+  return sizeof(float) *
+         static_cast<std::size_t>(S * kTile + S * Sp + kChunkRows * (kTile + 1) + S + 1);
 }
 
 }  // namespace
 
-void prepare_static(int num_categories, int batch_size) {
-  const int padded = (num_categories + 3) / 4 * 4;
-  allow_shared_memory(reinterpret_cast<const void*>(propagate),
-                      propagate_bytes(num_categories, padded), num_categories, batch_size);
-  allow_shared_memory(reinterpret_cast<const void*>(pull_back),
-                      pull_back_bytes(num_categories, padded, batch_size), num_categories,
-                      batch_size);
+void prepare_static(int num_categories) {
+  const int S = num_categories, Sp = (S + 3) / 4 * 4;
+  allow_shared_memory(reinterpret_cast<const void*>(propagate), propagate_bytes(S, Sp), S);
+  allow_shared_memory(reinterpret_cast<const void*>(pull_back), pull_back_bytes(S, Sp), S);
+}
+
+void launch_sort(const CpView& view, const Batch& batch, cudaStream_t stream) {
+  const int chunks = (view.B + kChunkRows - 1) / kChunkRows;
+  sort_states<<<dim3(view.D, 2, chunks), kChunkRows, 0, stream>>>(view, batch);
+  BM_CUDA_CHECK(cudaGetLastError());
 }
 
 void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream) {
   const dim3 tiles(view.Kp / kTile, view.D), rows(view.B, 2);
   propagate<<<tiles, kTileThreads, propagate_bytes(view.S, view.Sp), stream>>>(view);
   gather<<<rows, kTileThreads, view.D * sizeof(int), stream>>>(view, batch);
-  pull_back<<<tiles, kTileThreads, pull_back_bytes(view.S, view.Sp, view.B), stream>>>(view, batch);
+  pull_back<<<tiles, kTileThreads, pull_back_bytes(view.S, view.Sp), stream>>>(view, batch);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

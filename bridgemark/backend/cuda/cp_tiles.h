@@ -99,46 +99,51 @@ __device__ inline double exact_log_dot(const double* log_q, const float* cores, 
   return high + log(sum);
 }
 
-// tile[t] += weight * share of t in a sum whose logarithm is log_value, for one column.
+// out[t] += weight * share of t in a sum whose logarithm is log_value, for one column.
 __device__ inline void add_exact_shares(const double* log_q, const float* cores, int stride, int S,
-                                        double log_value, double weight, float* tile) {
+                                        double log_value, double weight, float* out) {
   for (int t = 0; t < S; ++t) {
-    const double core = cores[static_cast<std::size_t>(t) * stride];
-    tile[t * kTile] += static_cast<float>(weight * exp(log_q[t] + core - log_value));
+    const std::size_t at = static_cast<std::size_t>(t) * stride;
+    out[at] +=
+        static_cast<float>(weight * exp(log_q[t] + static_cast<double>(cores[at]) - log_value));
   }
+}
+
+__device__ inline float4 add4(float4 a, float4 b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+__device__ inline float approximate_root(float x) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
 }
 
 __device__ inline void adamw(const CpView& view, const UpdateSettings& settings, float gradient,
                              float& parameter, float& first, float& second) {
   first = fmaf(1.0f - view.beta1, gradient - first, first);
   second = fmaf(1.0f - view.beta2, gradient * gradient - second, second);
-  const float root = sqrtf(second * settings.correction2) + view.epsilon;
-  parameter = parameter * settings.decay - first * settings.rate / root;
+  // The hardware's root and quotient, good to 2 units in the last place.
+  const float root = approximate_root(second * settings.correction2) + view.epsilon;
+  parameter = parameter * settings.decay - __fdividef(first * settings.rate, root);
 }
 
-// The gradient of a tile's cores goes into the update, or out.
-__device__ inline void finish_tile(const CpView& view, int d, int k0, const float* gradient) {
+// The gradient of four cores in a row goes into the update, or out. `core` are the cores.
+__device__ inline void finish_cores(const CpView& view, std::size_t at, float4 core,
+                                    const float (&gradient)[4]) {
   if (view.gradient_cores != nullptr) {
-    for (int i = threadIdx.x; i < view.S * kTile; i += kTileThreads) {
-      view.gradient_cores[core_at(view, d, i / kTile, k0 + i % kTile)] = gradient[i];
-    }
+    store4(view.gradient_cores + at, gradient);
     return;
   }
   const UpdateSettings settings = view.settings[view.progress->local];
-  for (int i = threadIdx.x; i < view.S * kTile / 4; i += kTileThreads) {
-    const int s = i / (kTile / 4), c = 4 * (i % (kTile / 4));
-    const std::size_t at = core_at(view, d, s, k0 + c);
-    float4 p = load4(view.log_cores + at), m = load4(view.first_cores + at),
-           v = load4(view.second_cores + at);
-    const float4 g = load4(gradient + s * kTile + c);
-    adamw(view, settings, g.x, p.x, m.x, v.x);
-    adamw(view, settings, g.y, p.y, m.y, v.y);
-    adamw(view, settings, g.z, p.z, m.z, v.z);
-    adamw(view, settings, g.w, p.w, m.w, v.w);
-    *reinterpret_cast<float4*>(view.log_cores + at) = p;
-    *reinterpret_cast<float4*>(view.first_cores + at) = m;
-    *reinterpret_cast<float4*>(view.second_cores + at) = v;
-  }
+  float4 m = load4(view.first_cores + at), v = load4(view.second_cores + at);
+  adamw(view, settings, gradient[0], core.x, m.x, v.x);
+  adamw(view, settings, gradient[1], core.y, m.y, v.y);
+  adamw(view, settings, gradient[2], core.z, m.z, v.z);
+  adamw(view, settings, gradient[3], core.w, m.w, v.w);
+  *reinterpret_cast<float4*>(view.log_cores + at) = core;
+  *reinterpret_cast<float4*>(view.first_cores + at) = m;
+  *reinterpret_cast<float4*>(view.second_cores + at) = v;
 }
 
 // The same for one component's weight, with the entropy's part.
@@ -154,6 +159,30 @@ __device__ inline void finish_beta(const CpView& view, int k, float gradient) {
   if (k >= view.K) return;
   adamw(view, view.settings[view.progress->local], gradient, view.log_beta[k], view.first_beta[k],
         view.second_beta[k]);
+}
+
+// Sums of kTileThreads / kTile threads for each column of a tile, in the first kTile threads.
+__device__ inline float add_quarters(float value, float* scratch) {
+  scratch[threadIdx.x] = value;
+  __syncthreads();
+  value = 0.0f;
+  if (threadIdx.x < kTile) {
+    for (int i = threadIdx.x; i < kTileThreads; i += kTile) value += scratch[i];
+  }
+  return value;
+}
+
+// The sum over `count` values by a block, in an order of its own, for thread 0.
+__device__ inline double add_all(const double* values, int count, double* scratch) {
+  double sum = 0.0;
+  for (int i = threadIdx.x; i < count; i += kTileThreads) sum += values[i];
+  scratch[threadIdx.x] = sum;
+  __syncthreads();
+  for (int half = kTileThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];
+    __syncthreads();
+  }
+  return scratch[0];
 }
 
 // The largest or the sum over a block of kTileThreads, in each thread.

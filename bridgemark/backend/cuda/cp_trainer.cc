@@ -6,6 +6,7 @@
 #include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/buffer.h"
 #include "bridgemark/backend/cuda/cp_view.h"
+#include "bridgemark/backend/cuda/device_source.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -16,45 +17,8 @@ namespace bridgemark::backend::cuda {
 namespace {
 
 constexpr std::size_t kMaxUpdatesOfRun = 4096;
-
-// One end's rows on the device.
-class DeviceSource {
- public:
-  DeviceSource(const RowSource& source, std::size_t batch_size)
-      : cumulative_(source.cumulative.data(), source.cumulative.size()),
-        observed_(source.observed.data(), source.observed.size()) {
-    view_.cumulative = cumulative_.get();
-    view_.observed = observed_.get();
-    view_.num_observed = source.observed.rows();
-    view_.key = source.key;
-    view_.step_key = source.step_key;
-    view_.has_step = source.step != nullptr;
-    if (!view_.has_step) return;
-    const BridgeStep& step = *source.step;
-    const auto upload = [&](const double* data, std::size_t count) -> const double* {
-      tables_.push_back(std::make_unique<Buffer<double>>(data, count));
-      return tables_.back()->get();
-    };
-    view_.num_components = static_cast<int>(step.num_components);
-    view_.log_beta = upload(step.log_beta.data(), step.log_beta.size());
-    view_.log_from = upload(step.log_from.data(), step.log_from.size());
-    view_.q = upload(step.q.linear.data(), step.q.linear.size());
-    view_.log_q = upload(step.q.log.data(), step.q.log.size());
-    view_.to = upload(step.to.linear.data(), step.to.linear.size());
-    view_.log_to = upload(step.to.log.data(), step.to.log.size());
-    view_.step_cumulative = upload(step.cumulative.data(), step.cumulative.size());
-    tables_.push_back(std::make_unique<Buffer<double>>(batch_size * step.num_components));
-    view_.weights = tables_.back()->get();
-  }
-
-  const RowSourceView& view() const { return view_; }
-
- private:
-  Buffer<double> cumulative_;
-  Buffer<std::int32_t> observed_;
-  std::vector<std::unique_ptr<Buffer<double>>> tables_;
-  RowSourceView view_{};
-};
+// Updates of the larger graph: even, so that it ends with the batch it began with.
+constexpr std::size_t kUpdatesOfGraph = 8;
 
 class CudaCpTrainer : public CpTrainer {
  public:
@@ -86,7 +50,7 @@ class CudaCpTrainer : public CpTrainer {
       prepare_matching(view_.S);
       allocate_matching();
     } else {
-      prepare_static(view_.S, view_.B);
+      prepare_static(view_.S);
       allocate_static();
     }
     for (Batch& batch : batches_) {
@@ -94,6 +58,9 @@ class CudaCpTrainer : public CpTrainer {
       batch.x1 = states(plan_.batch_size * parameters.dim);
       batch.x_n = states(plan_.batch_size * parameters.dim);
       batch.n = states(plan_.batch_size);
+      batch.order = states(2 * plan_.batch_size * parameters.dim);
+      const std::size_t chunks = (plan_.batch_size + kChunkRows - 1) / kChunkRows;
+      batch.begin = states(2 * parameters.dim * chunks * (parameters.num_categories + 1));
     }
     BM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     BM_CUDA_CHECK(cudaStreamCreateWithFlags(&side_stream_, cudaStreamNonBlocking));
@@ -147,6 +114,7 @@ class CudaCpTrainer : public CpTrainer {
     view.gradient_cores = const_cast<float*>(cores.get());
     const Progress start{0, 0};
     BM_CUDA_CHECK(cudaMemcpy(view_.progress, &start, sizeof start, cudaMemcpyHostToDevice));
+    if (!matching()) launch_sort(view, batch, stream_);
     launch(view, batch);
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
     gradient = read(view.gradient_beta, view.gradient_cores);
@@ -233,6 +201,7 @@ class CudaCpTrainer : public CpTrainer {
   void allocate_static() {
     const std::size_t B = view_.B;
     view_.log_u = floats(padded_size());
+    view_.exact_gradient = floats(padded_size());
     for (int side = 0; side < 2; ++side) {
       view_.weights[side] = floats(B * view_.Kp);
       view_.factors[side] = floats(B);
@@ -246,7 +215,7 @@ class CudaCpTrainer : public CpTrainer {
     view_.terms = floats(D * B * Kp);
     view_.total = floats(B * Kp);
     view_.total_terms = floats(B * Kp);
-    view_.row_high = floats(B);
+    view_.row_high = floats(B * matching_parts(view_.Kp));
     view_.shift = floats(D * B);
     view_.partial = floats(static_cast<std::size_t>(matching_parts(view_.Kp)) * D * B * Sp);
     view_.back = floats(D * B * Sp);
@@ -264,24 +233,36 @@ class CudaCpTrainer : public CpTrainer {
     matching() ? launch_matching(view, batch, stream_) : launch_static(view, batch, stream_);
   }
 
-  // graphs_[i]: an update from batches_[i] while batches_[1 - i] is drawn for the next.
+  void draw(int ahead, const Batch& batch, cudaStream_t stream) {
+    launch_draws(view_, source0_.view(), source1_.view(), pinned_, ahead, batch, stream);
+    if (!matching()) launch_sort(view_, batch, stream);
+  }
+
+  // An update from batches_[i] while batches_[1 - i] is drawn for the next.
+  void capture_update(int i) {
+    BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
+    BM_CUDA_CHECK(cudaStreamWaitEvent(side_stream_, fork_));
+    draw(1, batches_[1 - i], side_stream_);
+    BM_CUDA_CHECK(cudaEventRecord(join_, side_stream_));
+    launch(view_, batches_[i]);
+    BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, join_));
+    launch_count(view_, stream_);
+  }
+
+  // One update from each of the two batches, and many in a row.
   void capture_updates() {
-    for (int i = 0; i < 2; ++i) {
+    const auto capture = [&](int first, std::size_t count) {
       cudaGraph_t graph = nullptr;
+      cudaGraphExec_t executable = nullptr;
       BM_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-      BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
-      BM_CUDA_CHECK(cudaStreamWaitEvent(side_stream_, fork_));
-      launch_draws(view_, source0_.view(), source1_.view(), pinned_, 1, batches_[1 - i],
-                   side_stream_);
-      BM_CUDA_CHECK(cudaEventRecord(join_, side_stream_));
-      launch(view_, batches_[i]);
-      BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, join_));
-      launch_count(view_, stream_);
+      for (std::size_t i = 0; i < count; ++i) capture_update((first + static_cast<int>(i)) % 2);
       BM_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
-      const cudaError_t status = cudaGraphInstantiate(&graphs_[i], graph, 0);
+      const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
       cudaGraphDestroy(graph);
       BM_CUDA_CHECK(status);
-    }
+      return executable;
+    };
+    graphs_ = {capture(0, 1), capture(1, 1), capture(0, kUpdatesOfGraph)};
   }
 
   void run_part(std::int64_t first_step, std::span<const double> learning_rates,
@@ -300,9 +281,13 @@ class CudaCpTrainer : public CpTrainer {
                                   stream_));
     BM_CUDA_CHECK(
         cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
-    launch_draws(view_, source0_.view(), source1_.view(), pinned_, 0, batches_[0], stream_);
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[i % 2], stream_));
+    draw(0, batches_[0], stream_);
+    std::size_t done = 0;
+    for (; done + kUpdatesOfGraph <= settings.size(); done += kUpdatesOfGraph) {
+      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[2], stream_));
+    }
+    for (; done < settings.size(); ++done) {
+      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[done % 2], stream_));
     }
     BM_CUDA_CHECK(cudaMemcpyAsync(losses.data(), losses_.get(), losses.size() * sizeof(double),
                                   cudaMemcpyDeviceToHost, stream_));
@@ -341,7 +326,7 @@ class CudaCpTrainer : public CpTrainer {
   CpView view_{};
   PinnedView pinned_{};
   std::array<Batch, 2> batches_{};
-  std::array<cudaGraphExec_t, 2> graphs_{};
+  std::array<cudaGraphExec_t, 3> graphs_{};
   cudaStream_t stream_ = nullptr, side_stream_ = nullptr;
   cudaEvent_t fork_ = nullptr, join_ = nullptr;
 };

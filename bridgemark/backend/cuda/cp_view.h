@@ -5,14 +5,16 @@
 #include <cstdint>
 
 #include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/cuda/device_source.h"
 
 // What the kernels of CP training share: where everything lies on the device, and their launches.
 // Components are padded to whole tiles with weight 0, so no kernel looks at the end of a row.
 namespace bridgemark::backend::cuda {
 
-inline constexpr int kTile = 64;       // components of a tile
-inline constexpr int kPassRows = 128;  // rows of the batch that a block handles at a time
+inline constexpr int kTile = 64;      // components of a tile
+inline constexpr int kPassRows = 64;  // rows of the batch that a block handles at a time
 inline constexpr int kTileThreads = 256;
+inline constexpr int kChunkRows = 128;  // rows whose weights a block of the static loss holds
 
 // A scaled product below this is computed again in the log domain (cpu/exact_column.h).
 inline constexpr float kProductFloor = 1e-30f;
@@ -31,18 +33,6 @@ struct Progress {
   unsigned local;            // of the update within this run()
 };
 
-struct RowSourceView {
-  const double* cumulative;  // [D,S] or null
-  const std::int32_t* observed;
-  unsigned long long num_observed;
-  DrawKey key;
-  bool has_step;
-  DrawKey step_key;
-  int num_components;
-  const double *log_beta, *log_from, *q, *log_q, *to, *log_to, *step_cumulative;
-  double* weights;  // [B,K] scratch
-};
-
 struct PinnedView {
   const double *before, *log_before, *after, *log_after;  // [num_steps,S,S]
   DrawKey time_key, state_key;
@@ -50,6 +40,9 @@ struct PinnedView {
 
 struct Batch {
   std::int32_t *x0, *x1, *x_n, *n;  // [B,D], and n [B]
+  // Static loss: the rows of each side in chunks of kChunkRows, sorted by their state, in order
+  // among equals: [2,D,B], and where each state begins in its chunk, [2,D,chunks,S+1].
+  std::int32_t *order, *begin;
 };
 
 struct CpView {
@@ -77,7 +70,7 @@ struct CpView {
   float* terms;  // [D,B,Kp]
   float* total;  // [B,Kp]: W, then the sum of terms
   float* total_terms;
-  float* row_high;        // [B], largest W
+  float* row_high;        // [B,parts], largest W of each slice
   float* shift;           // [D,B]
   float* partial;         // [parts,D,B,Sp] of V
   float* back;            // [D,B,Sp]
@@ -97,6 +90,9 @@ struct CpView {
 void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
                   const PinnedView& pinned, int ahead, const Batch& out, cudaStream_t stream);
 
+// Sorts the rows of a batch by state.
+void launch_sort(const CpView& view, const Batch& batch, cudaStream_t stream);
+
 // Loss, gradient and, unless gradient_cores is set, the update.
 void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream);
 void launch_matching(const CpView& view, const Batch& batch, cudaStream_t stream);
@@ -106,10 +102,10 @@ void launch_count(const CpView& view, cudaStream_t stream);
 void launch_entropy(const CpView& view, cudaStream_t stream);
 
 // Makes room for the shared memory of the kernels; throws DeviceError where it is not enough for
-// so many categories and rows.
-void prepare_static(int num_categories, int batch_size);
+// so many categories.
+void prepare_static(int num_categories);
 void prepare_matching(int num_categories);
-void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories, int batch_size);
+void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories);
 
 // Slices of the components whose sums over k are made apart.
 int matching_parts(int padded_components);

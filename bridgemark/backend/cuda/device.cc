@@ -29,18 +29,16 @@ void require_device() {
   }
 }
 
-void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories,
-                         int batch_size) {
+void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories) {
   int device = 0, limit = 0;
   BM_CUDA_CHECK(cudaGetDevice(&device));
   BM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   constexpr std::size_t kStatic = 4096;  // what kernels declare beside it
   if (bytes + kStatic > static_cast<std::size_t>(limit)) {
     throw DeviceError(
-        fmt::format("[device] {} categories and batches of {} need {} KiB of shared memory, this "
-                    "device has {}; "
-                    "lower them or take device cpu",
-                    num_categories, batch_size, (bytes + kStatic) >> 10, limit >> 10));
+        fmt::format("[device] {} categories need {} KiB of shared memory, this device has {}; take "
+                    "device cpu",
+                    num_categories, (bytes + kStatic) >> 10, limit >> 10));
   }
   BM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(bytes)));

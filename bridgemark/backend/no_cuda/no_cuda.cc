@@ -37,6 +37,7 @@ void sample_product_rows(const ScaledRows&, const ScaledRows&, StatesView, State
   throw_no_cuda();
 }
 
+std::unique_ptr<PairSampler> make_pair_sampler(const RowSource&) { throw_no_cuda(); }
 std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan, CpTensors<float>) { throw_no_cuda(); }
 
 }  // namespace bridgemark::backend::cuda

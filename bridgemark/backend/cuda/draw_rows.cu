@@ -1,10 +1,12 @@
+#include <algorithm>
+
 #include "bridgemark/backend/cuda/check.h"
 #include "bridgemark/backend/cuda/cp_view.h"
 #include "bridgemark/backend/cuda/draw.h"
 #include "bridgemark/math/categorical.h"
 
-// The batches of a training, drawn where they are used: one block a row, with the draws that the
-// CPU makes for the same index.
+// Rows drawn where they are used: one block a row, with the draws that the CPU makes for the same
+// index.
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -88,7 +90,26 @@ __global__ void draw_batch(CpView view, RowSourceView source0, RowSourceView sou
   }
 }
 
+__global__ void draw_pairs(RowSourceView source, int D, int S, std::uint64_t first_index,
+                           std::int32_t* out0, std::int32_t* out1) {
+  extern __shared__ std::int32_t rows[];
+  const std::size_t b = blockIdx.x;
+  draw_source(source, first_index + b, D, S, rows);
+  for (int d = threadIdx.x; d < D; d += blockDim.x) out0[b * D + d] = rows[d];
+  draw_step(source, first_index + b, static_cast<int>(b), D, S, rows);
+  for (int d = threadIdx.x; d < D; d += blockDim.x) out1[b * D + d] = rows[d];
+}
+
 }  // namespace
+
+void launch_pairs(const RowSourceView& source, int D, int S, std::uint64_t first_index,
+                  std::size_t rows, std::int32_t* out0, std::int32_t* out1, cudaStream_t stream) {
+  // Few dimensions need few threads; a warp at the least.
+  const int threads = std::clamp((D + 31) / 32 * 32, 32, kDrawThreads);
+  draw_pairs<<<static_cast<unsigned>(rows), threads, D * sizeof(std::int32_t), stream>>>(
+      source, D, S, first_index, out0, out1);
+  BM_CUDA_CHECK(cudaGetLastError());
+}
 
 void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
                   const PinnedView& pinned, int ahead, const Batch& out, cudaStream_t stream) {

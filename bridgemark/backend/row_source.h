@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/math/philox.h"
+
+namespace bridgemark::backend {
+
+// Endless rows of one end, described for a device that draws them itself. Row i is a function of
+// the keys and i: it starts as independent coordinates or as one of the observed rows; with a step,
+// what counts is a draw of it from there.
+struct RowSource {
+  Matrix<double> cumulative;  // [D,S], sums of each coordinate's probabilities; or
+  States observed;            // [n,D]
+  DrawKey key;
+  std::shared_ptr<const BridgeStep> step;
+  DrawKey step_key;
+};
+
+// A source with a step, kept on a device: draws rows together with where they started from.
+class PairSampler {
+ public:
+  virtual ~PairSampler() = default;
+
+  // Rows first_index.. under these keys, left on the device.
+  virtual void draw(const DrawKey& key, const DrawKey& step_key, std::uint64_t first_index,
+                    std::size_t rows) = 0;
+
+  // The rows of the last draw.
+  virtual void fetch(MutableStatesView x0, MutableStatesView x1) const = 0;
+};
+
+namespace cuda {
+std::unique_ptr<PairSampler> make_pair_sampler(const RowSource& source);
+}
+
+}  // namespace bridgemark::backend
