@@ -283,6 +283,13 @@ LONG_CALLS = {
 }
 
 
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("call", LONG_CALLS.values(), ids=LONG_CALLS.keys())
 def test_a_signal_ends_the_call(tmp_path, call):
     before = "import numpy as np; oracle = bm.Oracle().fit(pair)"
@@ -298,9 +305,12 @@ def test_a_signal_ends_the_call(tmp_path, call):
     )
     try:
         assert process.stdout.readline() == "ready\n", process.stderr.read()
+        if "folder" in call:
+            wait_for(lambda: (tmp_path / "run" / "log.jsonl").exists())
+            wait_for(lambda: (tmp_path / "run" / "log.jsonl").stat().st_size > 0)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=15)
+        out, err = process.communicate(timeout=20)
     finally:
         process.kill()
         process.wait()
