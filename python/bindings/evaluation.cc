@@ -105,11 +105,7 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   EvaluationOptions options;
   options.seed = seed.seed();
   options.num_seeds = num_seeds.positive_int("num_seeds");
-  if (num_steps) {
-    options.num_steps = num_steps->positive_int("num_steps");
-  } else if (nb::isinstance<FittedCoupling>(coupling)) {
-    options.num_steps = nb::cast<const FittedCoupling&>(coupling).own_num_steps();
-  }
+  if (num_steps) options.num_steps = num_steps->positive_int("num_steps");
   options.num_trajectories = num_trajectories.in_range("num_trajectories", 1, kMaxRows);
   options.c2st = c2st || pair.reverse();
   const std::shared_ptr<const Coupling> scored = coupling_of(pair, coupling, like);

@@ -30,12 +30,8 @@ using namespace nb::literals;
 namespace bridgemark::python {
 
 int FittedCoupling::own_num_steps() const {
-  const int protocol = EvaluationOptions().num_steps;
-  const auto found = config.options.find("num_steps");
-  if (fitted.coupling->has_transitions(protocol) || found == config.options.end()) return protocol;
-  SolverOptions options(find_solver(config.solver).options());
-  options.set("num_steps", found->second);
-  return options.integer("num_steps", 1, 1 << 20);
+  const int own = fitted.coupling->own_num_steps();
+  return own > 0 ? own : EvaluationOptions().num_steps;
 }
 
 namespace {
