@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian packages Bridgemark builds with; `python` adds those of its module. Does nothing
-# where all are installed.
+# Installs the Debian packages Bridgemark builds with, and those of the parts that are named:
+#   python   to build its Python package
+#   torch    to test that package beside torch
+#   ccache   to compile each file once for all build folders
+# Does nothing where all are installed.
 set -euo pipefail
 
 packages=(
@@ -9,7 +12,14 @@ packages=(
   nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-[ "${1:-}" = python ] && packages+=(python3-venv python3-dev)
+for part in "$@"; do
+  case "$part" in
+    python) packages+=(python3-venv python3-dev) ;;
+    torch) packages+=(python3-venv python3-torch) ;;
+    ccache) packages+=(ccache) ;;
+    *) echo "$0: unknown part '$part', expected python, torch or ccache" >&2; exit 2 ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do
