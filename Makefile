@@ -8,7 +8,7 @@ PYTHON ?= python3
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
-.PHONY: packages build build-cuda test test-asan demo bench clean
+.PHONY: packages build build-cuda test test-asan test-report demo bench clean
 .PHONY: python-packages wheel python test-python test-torch
 
 packages:
@@ -72,12 +72,23 @@ test-torch: wheel
 	build-wheel/venv-torch/bin/python -m pytest -q python/tests/test_arrays.py \
 	  python/tests/test_gallery.py -k torch
 
-demo: build
+# Only the program: the demo needs neither tests nor timings.
+demo: packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
 	@scripts/demo.sh
+
+.venv-browser/bin/python:
+	@scripts/install-packages.sh browser
+	python3 -m venv .venv-browser
+	.venv-browser/bin/python -m pip install --quiet selenium
+
+# Opens the demo's report in headless Chromium; the pictures lie in build/demo/screenshots.
+test-report: .venv-browser/bin/python demo
+	.venv-browser/bin/python scripts/check_report.py build/demo/report.html build/demo/screenshots --require
 
 bench: build
 	build/sampling_bench
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-cuda build-python build-wheel .venv .cuda
+	rm -rf build build-asan build-cuda build-python build-wheel .venv .venv-browser .cuda

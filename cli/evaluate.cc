@@ -70,6 +70,7 @@ int run(const Options& options) {
   json["seed"] = evaluation_options.seed;
   json["num_seeds"] = evaluation_options.num_seeds;
   json["num_steps"] = evaluation.num_steps;
+  json["num_trajectories"] = evaluation_options.num_trajectories;
   json["version"] = kVersion;
   json["device"] = device_name(context.device);
   json["machine"] = machine_description();

@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
   add_kit(app, action);
   add_train(app, action);
   add_evaluate(app, action);
+  add_run(app, action);
+  add_report(app, action);
   add_verify(app, action);
 
   try {

@@ -186,7 +186,7 @@ def far_cells(runs, paper):
 
 REASONS = {
     "scale": "The published cell is a mean over steps and dimensions, ours the sum that the paper "
-             "defines (PEER.md, fault 3); divided by 16 D ours comes within 0.1 of it:",
+             "defines (docs/corrections.md, fault 3); divided by 16 D ours comes within 0.1 of it:",
     "scale, siblings": "The published cell is a mean over steps and dimensions, ours a sum (fault "
                        "3); divided by 16 D ours still differs by more than 0.1, but the published "
                        "value lies in the range of the siblings on that scale, so the drawn "
@@ -378,7 +378,7 @@ def write_instances(runs, paper, siblings):
         "    bridgemark build custom --dim D --reference R --gamma G --sigma W --seed N -o DIR", "",
         "for N = 1..10 (D = 2), 1..5 (D = 16) or 1..3 (D = 64) and trains and evaluates the "
         "baselines on DIR. With the preset's own width W and seed this is the preset, bit for bit. "
-        "Width 2 is what the published code has for every D (PEER.md, fault 7). Trajectory KLs are divided by "
+        "Width 2 is what the published code has for every D (docs/corrections.md, fault 7). Trajectory KLs are divided by "
         "16 D, the published scale. 'in' says whether the paper's cell lies in the range of the "
         "preset's width, of width 2, of both or of neither.", ""]
     preamble = len(lines)

@@ -2,6 +2,7 @@
 # Installs the Debian packages Bridgemark builds with, and those of the parts that are named:
 #   python   to build its Python package
 #   torch    to test that package beside torch
+#   browser  to open its report
 #   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
@@ -11,13 +12,15 @@ packages=(
   libhwy-dev librandom123-dev libopenblas-dev libeigen3-dev libcli11-dev
   nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
+  libjs-vega
 )
 for part in "$@"; do
   case "$part" in
     python) packages+=(python3-venv python3-dev) ;;
     torch) packages+=(python3-venv python3-torch) ;;
+    browser) packages+=(python3-venv chromium chromium-driver) ;;
     ccache) packages+=(ccache) ;;
-    *) echo "$0: unknown part '$part', expected python, torch or ccache" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser or ccache" >&2; exit 2 ;;
   esac
 done
 

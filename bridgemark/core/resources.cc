@@ -11,6 +11,25 @@ namespace bridgemark {
 
 namespace {
 
+// The names of Arm's numbers, for the cores that servers and boards have.
+std::string arm_core(const std::string& implementer, const std::string& part) {
+  struct Core {
+    const char* part;
+    const char* name;
+  };
+  constexpr Core kCores[] = {{"0xd03", "Cortex-A53"},  {"0xd07", "Cortex-A57"},
+                             {"0xd08", "Cortex-A72"},  {"0xd0b", "Cortex-A76"},
+                             {"0xd0c", "Neoverse-N1"}, {"0xd40", "Neoverse-V1"},
+                             {"0xd49", "Neoverse-N2"}, {"0xd4f", "Neoverse-V2"},
+                             {"0xd83", "Neoverse-V3"}, {"0xd8e", "Neoverse-N3"}};
+  if (implementer == "0x41") {
+    for (const Core& core : kCores) {
+      if (part == core.part) return fmt::format("Arm {}", core.name);
+    }
+  }
+  return fmt::format("Arm implementer {} part {}", implementer, part);
+}
+
 // x86 kernels name the model; Arm kernels give numbers only.
 std::string processor_model() {
   std::ifstream cpuinfo("/proc/cpuinfo");
@@ -24,7 +43,7 @@ std::string processor_model() {
     if (line.starts_with("CPU implementer")) implementer = value();
     if (line.starts_with("CPU part")) part = value();
     if (!implementer.empty() && !part.empty()) {
-      return fmt::format("Arm implementer {} part {}", implementer, part);
+      return arm_core(implementer, part);
     }
   }
   return "unknown processor";

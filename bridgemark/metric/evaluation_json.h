@@ -6,8 +6,9 @@
 
 namespace bridgemark {
 
-// {score name: mean, ..., "standard_errors": {name: ...}, "values": {name: [one a seed]}}; null for
-// what could not be given.
+// {score name: mean, ..., "standard_errors": {name: ...}, "values": {name: [one a seed]},
+// "infinite": [names]}. JSON has no infinity: a KL that is infinite is null and named in
+// "infinite"; any other null could not be given.
 nlohmann::json evaluation_json(const Evaluation& evaluation);
 
 }  // namespace bridgemark

@@ -29,16 +29,19 @@ class OracleSolver : public Solver {
   }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
-             const TrainingFiles&) const override {
-    std::shared_ptr<const Coupling> truth = pair.truth(context);
-    if (!truth) {
+  void check(const BenchmarkPair& pair, const SolverOptions&) const override {
+    if (pair.reverse() && !EnumeratedCoupling::can_enumerate(pair.dim(), pair.num_categories())) {
       throw_invalid("solver",
                     "oracle needs a pair whose truth is known: a reversed one may have at "
                     "most {} states, got '{}'",
                     EnumeratedCoupling::kMaxStates, pair.identity().name);
     }
-    return {std::move(truth)};
+  }
+
+  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+             std::uint64_t, const TrainingFiles&) const override {
+    check(pair, options);
+    return {pair.truth(context)};
   }
 
   void save(const Coupling&, const std::filesystem::path& path) const override {

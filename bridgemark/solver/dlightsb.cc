@@ -127,6 +127,13 @@ class CpSolver : public CpBridgeSolver {
   std::vector<OptionSpec> options() const override { return cp_options(); }
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
+  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+    read_cp_recipe(options);
+    chain(pair, options);
+    loss(options);
+    TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
+  }
+
   Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& given,
              std::uint64_t seed, const TrainingFiles& files) const override {
     SolverOptions options = given;

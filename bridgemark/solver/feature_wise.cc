@@ -28,6 +28,29 @@ std::vector<double> estimate_marginal(const States& states, std::size_t d, std::
   return pmf;
 }
 
+struct Settings {
+  std::size_t samples;
+  double pseudo_count;
+  int imf_steps;
+  double tolerance;
+  int max_iterations;
+};
+
+Settings read_settings(const BenchmarkPair& pair, const SolverOptions& options) {
+  Settings settings{};
+  settings.samples = static_cast<std::size_t>(options.integer("samples", 1, 1 << 28));
+  settings.pseudo_count = options.real("pseudo_count", 1e-12, 1e6);
+  settings.imf_steps = options.integer("imf_steps", 2, 1 << 20);
+  settings.tolerance = options.real("tolerance", 1e-15, 1.0);
+  settings.max_iterations = options.integer("max_iterations", 1, 1 << 30);
+  const int total = pair.bridge().process().total_steps();
+  if (total % settings.imf_steps != 0) {
+    throw_invalid("options", "imf_steps must divide the {} steps of the pair, got '{}'", total,
+                  options.text("imf_steps"));
+  }
+  return settings;
+}
+
 // A product of one-dimensional bridges is a CP bridge of one component: its cores are the
 // one-dimensional potentials.
 class FeatureWiseSolver : public CpBridgeSolver {
@@ -44,26 +67,28 @@ class FeatureWiseSolver : public CpBridgeSolver {
             {"max_iterations", "5000", "D-IMF iterations at the most"}};
   }
 
+  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+    read_settings(pair, options);
+  }
+
   Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
-    const auto samples = static_cast<std::size_t>(options.integer("samples", 1, 1 << 28));
-    const double pseudo_count = options.real("pseudo_count", 1e-12, 1e6);
-    const int imf_steps = options.integer("imf_steps", 2, 1 << 20);
-    const double tolerance = options.real("tolerance", 1e-15, 1.0);
-    const int max_iterations = options.integer("max_iterations", 1, 1 << 30);
-    const ReferenceChain chain(pair.reference(), imf_steps);
-    const States x0 = pair.sample_x0(context, samples, seed);
-    const States x1 = pair.sample_x1(context, samples, seed);
+    const Settings settings = read_settings(pair, options);
+    const ReferenceChain chain(pair.reference(), settings.imf_steps);
+    const States x0 = pair.sample_x0(context, settings.samples, seed);
+    const States x1 = pair.sample_x1(context, settings.samples, seed);
     const std::size_t D = pair.dim(), S = static_cast<std::size_t>(pair.num_categories());
-    for (int n = 0; n <= imf_steps; ++n) chain.log_cumulative(context, n);  // once, for all threads
+    // Once, for all threads.
+    for (int n = 0; n <= settings.imf_steps; ++n) chain.log_cumulative(context, n);
 
     std::vector<OneDimensionalBridge> fitted(D);
     std::vector<double> errors(D);
     const Context one_thread{.num_threads = 1};
     const auto fit_dimension = [&](std::size_t d) {
-      const std::vector<double> log_p0 = estimate_marginal(x0, d, S, pseudo_count);
-      const std::vector<double> log_p1 = estimate_marginal(x1, d, S, pseudo_count);
-      fitted[d] = solve_d_imf(one_thread, chain, log_p0, log_p1, tolerance, max_iterations);
+      const std::vector<double> log_p0 = estimate_marginal(x0, d, S, settings.pseudo_count);
+      const std::vector<double> log_p1 = estimate_marginal(x1, d, S, settings.pseudo_count);
+      fitted[d] = solve_d_imf(one_thread, chain, log_p0, log_p1, settings.tolerance,
+                              settings.max_iterations);
       const OneDimensionalBridge exact = solve_exact(one_thread, chain.process(), log_p0, log_p1);
       errors[d] = total_variation(fitted[d].log_joint, exact.log_joint);
     };

@@ -36,6 +36,10 @@ class Solver {
   // value it used.
   virtual void resolve(SolverOptions&) const {}
 
+  // Throws InvalidArgument for what fit would refuse, without its work: a grid of runs is refused
+  // before the first of them starts. The options are resolved.
+  virtual void check(const BenchmarkPair&, const SolverOptions&) const {}
+
   // Trained solvers keep checkpoint and log in `files`, and go on from a checkpoint that is there.
   virtual Fitted fit(const Context& context, const BenchmarkPair& pair,
                      const SolverOptions& options, std::uint64_t seed,

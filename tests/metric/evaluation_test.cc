@@ -284,6 +284,20 @@ TEST(Evaluation, JsonHasNullForWhatIsMissing) {
     EXPECT_TRUE(json.at(name).is_null()) << name;
     EXPECT_TRUE(json.at("standard_errors").at(name).is_null()) << name;
   }
+  EXPECT_EQ(json.at("infinite"), nlohmann::json::array());
+}
+
+// A reader can tell a KL that is infinite from one that cannot be given.
+TEST(Evaluation, JsonNamesWhatIsInfinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const nlohmann::json json = evaluation_json({{{"shape_score", 0.5, 0.1, {0.5}},
+                                                {"joint_kl", kInfinity, kNaN, {kInfinity}},
+                                                {"sb_perplexity", kNaN, kNaN, {kNaN}}}});
+  EXPECT_TRUE(json.at("joint_kl").is_null());
+  EXPECT_TRUE(json.at("sb_perplexity").is_null());
+  EXPECT_EQ(json.at("infinite"), nlohmann::json::array({"joint_kl"}));
+  EXPECT_EQ(nlohmann::json::parse(json.dump()), json);
 }
 
 TEST(Evaluation, RefusesBadRequests) {

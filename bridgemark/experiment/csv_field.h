@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace bridgemark {
+
+// A text as one column: quoted where a comma, a quote or a line break would break it.
+inline std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+// A number in full; empty for NaN.
+inline std::string csv_number(double value) {
+  return std::isnan(value) ? std::string() : fmt::format("{}", value);
+}
+
+}  // namespace bridgemark

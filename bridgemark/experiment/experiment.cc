@@ -1,0 +1,424 @@
+#include "bridgemark/experiment/experiment.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/suggest.h"
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/solver.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxRuns = 100000;
+
+bool is_pattern(std::string_view text) { return text.find_first_of("*?") != text.npos; }
+
+bool matches(const std::string& pattern, const std::string& text) {
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+// One value of an option and the line it stands on.
+struct OptionValue {
+  std::string text;
+  toml::source_index line = 0;
+};
+
+struct OptionChoices {
+  std::string key;
+  std::vector<OptionValue> values;
+  bool varied = false;  // given as a list
+};
+
+struct Grid {
+  std::vector<std::pair<std::string, toml::source_index>> pairs;
+  std::vector<std::pair<std::string, toml::source_index>> solvers;
+  std::vector<std::uint64_t> seeds = {0};
+  std::string label;
+  std::vector<OptionChoices> options;
+};
+
+class Reader {
+ public:
+  Reader(std::string file, std::string text) : file_(std::move(file)) {
+    try {
+      root_ = toml::parse(text, file_);
+    } catch (const toml::parse_error& error) {
+      fail(error.source().begin.line, "{}", printable(error.description()));
+    }
+    experiment_.text = std::move(text);
+  }
+
+  Experiment read() {
+    expect_keys(root_, "the file", {"name", "description", "evaluation", "grid"});
+    experiment_.name = required(root_, "name", "the file").first;
+    if (experiment_.name.empty()) fail(line_of(*root_.get("name")), "'name' must not be empty");
+    if (const toml::node* node = root_.get("description")) {
+      experiment_.description = text_of(*node, "description");
+    }
+    read_evaluation();
+    const toml::node* grids = root_.get("grid");
+    if (!grids) fail(1, "there must be at least one [[grid]]");
+    if (!grids->is_array_of_tables()) {
+      fail(line_of(*grids), "'grid' must be tables written [[grid]], got {}", kind_of(*grids));
+    }
+    for (const toml::node& grid : *grids->as_array()) {
+      expand(read_grid(*grid.as_table()));
+    }
+    return std::move(experiment_);
+  }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void fail(toml::source_index line, fmt::format_string<Args...> format,
+                         Args&&... args) const {
+    throw_file(file_, "line {}: {}", line, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  static toml::source_index line_of(const toml::node& node) { return node.source().begin.line; }
+
+  static std::string kind_of(const toml::node& node) {
+    if (node.is_string()) return "text";
+    if (node.is_integer()) return "a whole number";
+    if (node.is_floating_point()) return "a number";
+    if (node.is_boolean()) return "true or false";
+    if (node.is_array()) return "a list";
+    if (node.is_table()) return "a table";
+    return "a date or time";
+  }
+
+  void expect_keys(const toml::table& table, std::string_view where,
+                   const std::vector<std::string>& known) const {
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      fail(key.source().begin.line, "unknown key '{}' in {}; did you mean '{}'? (known: {})",
+           printable(name), where, nearest_name(name, known), fmt::join(known, ", "));
+    }
+  }
+
+  std::string text_of(const toml::node& node, std::string_view key) const {
+    const auto value = node.value_exact<std::string>();
+    if (!value) fail(line_of(node), "'{}' must be text in quotes, got {}", key, kind_of(node));
+    return *value;
+  }
+
+  std::pair<std::string, toml::source_index> required(const toml::table& table, const char* key,
+                                                      std::string_view where) const {
+    const toml::node* node = table.get(key);
+    if (!node) fail(1, "{} must have '{}'", where, key);
+    return {text_of(*node, key), line_of(*node)};
+  }
+
+  std::int64_t integer_of(const toml::node& node, std::string_view key, std::int64_t low,
+                          std::int64_t high) const {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value || *value < low || *value > high) {
+      fail(line_of(node), "'{}' must be a whole number in {}..{}, got {}", key, low, high,
+           value ? std::to_string(*value) : kind_of(node));
+    }
+    return *value;
+  }
+
+  void read_evaluation() {
+    const toml::node* node = root_.get("evaluation");
+    if (!node) return;
+    const toml::table* table = node->as_table();
+    if (!table) fail(line_of(*node), "'evaluation' must be a table, got {}", kind_of(*node));
+    expect_keys(*table, "[evaluation]", {"seeds", "num_steps", "trajectories", "c2st"});
+    if (const toml::node* seeds = table->get("seeds")) {
+      evaluation_.num_seeds = static_cast<int>(integer_of(*seeds, "seeds", 1, 100000));
+    }
+    if (const toml::node* steps = table->get("num_steps")) {
+      evaluation_.num_steps = static_cast<int>(integer_of(*steps, "num_steps", 1, 1 << 20));
+      num_steps_line_ = line_of(*steps);
+    }
+    if (const toml::node* trajectories = table->get("trajectories")) {
+      evaluation_.num_trajectories =
+          static_cast<std::size_t>(integer_of(*trajectories, "trajectories", 1, 20000));
+    }
+    if (const toml::node* c2st = table->get("c2st")) {
+      const auto value = c2st->value_exact<bool>();
+      if (!value) fail(line_of(*c2st), "'c2st' must be true or false, got {}", kind_of(*c2st));
+      evaluation_.c2st = *value;
+    }
+  }
+
+  // A list of text that is not empty.
+  std::vector<std::pair<std::string, toml::source_index>> texts(const toml::table& table,
+                                                                const char* key) const {
+    const toml::node* node = table.get(key);
+    if (!node) fail(line_of(table), "[[grid]] must have '{}'", key);
+    const toml::array* array = node->as_array();
+    if (!array || array->empty()) {
+      fail(line_of(*node), "'{}' must be a list with at least one name, got {}", key,
+           array ? "an empty one" : kind_of(*node));
+    }
+    std::vector<std::pair<std::string, toml::source_index>> values;
+    for (const toml::node& entry : *array) values.push_back({text_of(entry, key), line_of(entry)});
+    return values;
+  }
+
+  Grid read_grid(const toml::table& table) const {
+    expect_keys(table, "[[grid]]", {"pairs", "solvers", "seeds", "label", "options"});
+    Grid grid;
+    for (const auto& [name, line] : texts(table, "pairs")) {
+      for (std::string& pair : expand_pair(name, line)) grid.pairs.push_back({pair, line});
+    }
+    grid.solvers = texts(table, "solvers");
+    for (const auto& [name, line] : grid.solvers) known_solver(name, line);
+    if (const toml::node* label = table.get("label")) grid.label = text_of(*label, "label");
+    if (const toml::node* seeds = table.get("seeds")) {
+      const toml::array* array = seeds->as_array();
+      if (!array || array->empty()) {
+        fail(line_of(*seeds), "'seeds' must be a list with at least one whole number, got {}",
+             array ? "an empty one" : kind_of(*seeds));
+      }
+      grid.seeds.clear();
+      for (const toml::node& seed : *array) {
+        grid.seeds.push_back(static_cast<std::uint64_t>(integer_of(seed, "seeds", 0, INT64_MAX)));
+      }
+    }
+    if (const toml::node* options = table.get("options")) {
+      const toml::table* keys = options->as_table();
+      if (!keys) fail(line_of(*options), "'options' must be a table, got {}", kind_of(*options));
+      for (const auto& [key, node] : *keys) {
+        grid.options.push_back(choices(std::string(key.str()), node));
+      }
+    }
+    return grid;
+  }
+
+  OptionChoices choices(const std::string& key, const toml::node& node) const {
+    OptionChoices choices{key, {}, node.is_array()};
+    const auto add = [&](const toml::node& value) {
+      std::string text;
+      if (const auto string = value.value_exact<std::string>()) {
+        text = *string;
+      } else if (const auto integer = value.value_exact<std::int64_t>()) {
+        text = std::to_string(*integer);
+      } else if (const auto real = value.value_exact<double>()) {
+        text = fmt::format("{}", *real);
+      } else {
+        fail(line_of(value), "option '{}' must be text or a number, or a list of them, got {}", key,
+             kind_of(value));
+      }
+      choices.values.push_back({std::move(text), line_of(value)});
+    };
+    if (const toml::array* array = node.as_array()) {
+      if (array->empty()) fail(line_of(node), "option '{}' has an empty list", key);
+      for (const toml::node& value : *array) add(value);
+    } else {
+      add(node);
+    }
+    return choices;
+  }
+
+  std::vector<std::string> expand_pair(const std::string& name, toml::source_index line) const {
+    if (!is_pattern(name)) {
+      try {
+        load_pair(name);
+      } catch (const Error& error) {
+        fail(line, "{}", error.what());
+      }
+      return {name};
+    }
+    std::vector<std::string> found, all;
+    for (const char* suffix : {"", "-reverse"}) {
+      for (const PairSpec& spec : preset_specs()) all.push_back(spec.name + suffix);
+    }
+    for (const std::string& preset : all) {
+      // A pattern means the forward pairs unless it ends like a reversed one.
+      if (preset.ends_with("-reverse") != name.ends_with("-reverse")) continue;
+      if (matches(name, preset)) found.push_back(preset);
+    }
+    if (found.empty()) {
+      fail(line, "the pattern '{}' matches no preset; the nearest is {}", name,
+           nearest_name(name, all));
+    }
+    return found;
+  }
+
+  const Solver& known_solver(const std::string& name, toml::source_index line) const {
+    try {
+      return find_solver(name);
+    } catch (const Error& error) {
+      fail(line, "{}", error.what());
+    }
+  }
+
+  const BenchmarkPair& pair_of(const std::string& name) {
+    const auto found = pairs_.find(name);
+    return found != pairs_.end() ? found->second
+                                 : pairs_.emplace(name, load_pair(name)).first->second;
+  }
+
+  void expand(const Grid& grid) {
+    for (const auto& [pair, pair_line] : grid.pairs) {
+      for (const auto& [solver, solver_line] : grid.solvers) {
+        std::vector<std::size_t> chosen(grid.options.size(), 0);
+        do {
+          for (const std::uint64_t seed : grid.seeds) {
+            add_run(grid, pair, solver, solver_line, chosen, seed);
+          }
+        } while (next(grid, chosen));
+      }
+    }
+  }
+
+  // The next choice of options, the last key fastest; false after the last one.
+  static bool next(const Grid& grid, std::vector<std::size_t>& chosen) {
+    for (std::size_t i = chosen.size(); i-- > 0;) {
+      if (++chosen[i] < grid.options[i].values.size()) return true;
+      chosen[i] = 0;
+    }
+    return false;
+  }
+
+  void add_run(const Grid& grid, const std::string& pair_name, const std::string& solver_name,
+               toml::source_index solver_line, const std::vector<std::size_t>& chosen,
+               std::uint64_t seed) {
+    const Solver& solver = find_solver(solver_name);
+    const BenchmarkPair& pair = pair_of(pair_name);
+    SolverOptions options(solver.options());
+    toml::source_index line = solver_line;  // what a refusal is about
+    ExperimentRun run;
+    run.method = grid.label.empty() ? solver_title(solver_name) : grid.label;
+    try {
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const OptionChoices& option = grid.options[i];
+        const OptionValue& value = option.values[chosen[i]];
+        line = value.line;
+        options.set(option.key, value.text);
+        run.assignments.push_back(option.key + "=" + value.text);
+        // Tables have columns for these two.
+        if (option.varied && option.key != "loss" && option.key != "num_steps") {
+          run.method += fmt::format(", {} {}", option.key, value.text);
+        }
+      }
+      line = solver_line;
+      solver.resolve(options);
+      solver.check(pair, options);
+    } catch (const InvalidArgument& error) {
+      fail(blame(grid, chosen, error.what(), line), "{} on {}: {}", solver_name, pair_name,
+           error.what());
+    }
+    run.config = {solver_name, pair_name, seed, options.values()};
+    run.dim = static_cast<int>(pair.dim());
+    run.evaluation = evaluation_;
+    // Each seed has draws of its own also where the solver has nothing to train.
+    run.evaluation.seed = seed * static_cast<std::uint64_t>(evaluation_.num_seeds);
+    run.evaluation.c2st = evaluation_.c2st || pair.reverse();
+    const auto steps = options.values().find("num_steps");
+    if (steps != options.values().end()) {
+      run.evaluation.num_steps = options.integer("num_steps", 1, 1 << 20);
+    } else if (const int total = pair.bridge().process().total_steps();
+               total % evaluation_.num_steps != 0) {
+      fail(num_steps_line_ != 0 ? num_steps_line_ : solver_line,
+           "num_steps of the evaluation must divide the {} steps of {}, got {}", total, pair_name,
+           evaluation_.num_steps);
+    }
+    run.id = run_id(run, options);
+    if (!ids_.insert(run.id).second) {
+      fail(solver_line,
+           "the run {} is there already; give this grid a label of its own or drop one of the two",
+           run.id);
+    }
+    if (experiment_.runs.size() == kMaxRuns) fail(solver_line, "more than {} runs", kMaxRuns);
+    experiment_.runs.push_back(std::move(run));
+  }
+
+  // The line of the option that a message names, else `line`.
+  static toml::source_index blame(const Grid& grid, const std::vector<std::size_t>& chosen,
+                                  const std::string& message, toml::source_index line) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const bool named = message.find(" " + grid.options[i].key + " must") != message.npos;
+      if (named) return grid.options[i].values[chosen[i]].line;
+    }
+    return line;
+  }
+
+  // pair.method[.loss][.steps].seed in characters that any file system takes.
+  static std::string run_id(const ExperimentRun& run, const SolverOptions& options) {
+    std::string pair = std::filesystem::path(run.config.pair).lexically_normal().string();
+    while (pair.ends_with('/')) pair.pop_back();
+    std::string method = run.method;
+    if (method == solver_title(run.config.solver)) method = run.config.solver;
+    std::string id = pair.substr(pair.rfind('/') + 1) + "." + method;
+    for (const char* key : {"loss", "num_steps"}) {
+      const auto value = options.values().find(key);
+      if (value != options.values().end()) id += "." + value->second;
+    }
+    id += fmt::format(".seed{}", run.config.seed);
+    for (char& c : id) {
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      if (!plain && c != '.' && c != '-' && c != '_') c = '-';
+    }
+    return id;
+  }
+
+  std::string file_;
+  toml::table root_;
+  EvaluationOptions evaluation_;
+  toml::source_index num_steps_line_ = 0;
+  std::map<std::string, BenchmarkPair> pairs_;
+  std::set<std::string> ids_;
+  Experiment experiment_;
+};
+
+}  // namespace
+
+Experiment load_experiment(const std::filesystem::path& path) {
+  return Reader(path.string(), read_file(path, kMaxFileBytes)).read();
+}
+
+std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
+                                       const std::vector<std::string>& filters) {
+  if (filters.empty()) return runs;
+  std::set<std::string> used;
+  std::vector<ExperimentRun> selected;
+  for (const ExperimentRun& run : runs) {
+    bool wanted = false;
+    for (const std::string& filter : filters) {
+      const bool hit =
+          is_pattern(filter) ? matches(filter, run.id) : run.id.find(filter) != std::string::npos;
+      if (hit) used.insert(filter);
+      wanted = wanted || hit;
+    }
+    if (wanted) selected.push_back(run);
+  }
+  for (const std::string& filter : filters) {
+    if (used.contains(filter)) continue;
+    std::vector<std::string> ids;
+    for (const ExperimentRun& run : runs) ids.push_back(run.id);
+    throw_invalid("run", "--only '{}' names no run; the nearest is {}", filter,
+                  nearest_name(filter, ids));
+  }
+  return selected;
+}
+
+std::string solver_title(const std::string& solver) {
+  static const std::map<std::string, std::string> titles = {
+      {"oracle", "Oracle"},       {"independent", "Independent"},
+      {"reference", "Reference"}, {"feature-wise", "Feature-wise SB"},
+      {"dlightsb", "DLightSB"},   {"dlightsb-m", "DLightSB-M"},
+      {"csbm", "CSBM"},           {"alpha-csbm", "α-CSBM"}};
+  const auto found = titles.find(solver);
+  return found == titles.end() ? solver : found->second;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/solver/run.h"
+
+namespace bridgemark {
+
+// One cell of a grid: a solver with its options and seed on a pair, and how it is scored.
+struct ExperimentRun {
+  std::string id;                        // unique in the experiment; the name of its folder
+  std::string method;                    // what tables call it
+  RunConfig config;                      // with every option of the solver
+  std::vector<std::string> assignments;  // the options the file sets, key=value
+  EvaluationOptions evaluation;
+  int dim = 0;
+};
+
+// A grid of pairs x solvers x options x seeds, read from a file:
+//
+//   name = "quick"
+//   description = "what it is for"
+//
+//   [evaluation]
+//   seeds = 3             # repetitions of the protocol for each run
+//   num_steps = 16        # grid of the trajectory KL; a solver with num_steps uses its own
+//   trajectories = 1000
+//   c2st = false
+//
+//   [[grid]]
+//   pairs = ["d2-*"]      # presets, patterns of presets, pair folders
+//   solvers = ["dlightsb-m"]
+//   seeds = [0, 1]
+//   label = "..."         # what tables call the method, instead of the solver's name
+//   [grid.options]
+//   loss = ["kl", "mse"]  # a list stands for each of its values
+//
+// The runs come in the order of the grids, pairs, solvers, options and seeds.
+struct Experiment {
+  std::string name;
+  std::string description;
+  std::string text;  // the file, for the record
+  std::vector<ExperimentRun> runs;
+};
+
+// Reads and checks the whole file. Throws FileError that names the line, what is wrong and what was
+// probably meant: unknown keys, wrong types, names that do not exist, options that a solver does
+// not have or would refuse, a run that appears twice.
+Experiment load_experiment(const std::filesystem::path& path);
+
+// Keeps the runs that one of the filters names: a pattern with * and ? must match the whole id,
+// other text a part of it. No filters keep all. Throws InvalidArgument for a filter without a run.
+std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
+                                       const std::vector<std::string>& filters);
+
+// What tables call a solver: "DLightSB-M" for dlightsb-m; its own name for one they do not know.
+std::string solver_title(const std::string& solver);
+
+}  // namespace bridgemark

@@ -1,0 +1,391 @@
+#include "bridgemark/experiment/grid_runner.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/free_memory.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/json.h"
+
+namespace bridgemark {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kExperimentFile[] = "experiment.toml";
+constexpr char kPartial[] = ".part";
+constexpr auto kPollInterval = std::chrono::milliseconds(20);
+constexpr double kOverviewSeconds = 0.2;
+constexpr double kResultsSeconds = 10.0;
+constexpr std::uint64_t kFirstGuessBytes = std::uint64_t{1} << 30;  // of a run not seen before
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Held while an experiment runs; the kernel lets go of it however the process ends.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder) {
+    const std::string path = (folder / "lock").string();
+    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd_ < 0) throw_file(path, "cannot be opened");
+    if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      ::close(fd_);
+      throw_file(folder.string(), "another bridgemark run is at work in this folder");
+    }
+  }
+  ~FolderLock() { ::close(fd_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+// The last line with something in it, of the last 4 KiB of a file.
+std::string last_line(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const auto size = static_cast<std::int64_t>(file.tellg());
+  file.seekg(std::max<std::int64_t>(0, size - 4096));
+  std::string line, last;
+  while (std::getline(file, line)) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  }
+  return last;
+}
+
+class GridRunner {
+ public:
+  GridRunner(const Context& context, const Experiment& experiment,
+             const std::filesystem::path& folder, const GridOptions& options)
+      : context_(context),
+        experiment_(experiment),
+        folder_(folder),
+        options_(options),
+        runs_(select_runs(experiment.runs, options.only)),
+        slots_(options.jobs > 0                  ? options.jobs
+               : context.device == Device::kCuda ? 1
+                                                 : context.threads()) {}
+
+  GridSummary run() {
+    const auto started = Clock::now();
+    prepare();
+    while (!waiting_.empty() || !active_.empty()) {
+      if (context_.should_stop()) stop();
+      start_what_fits();
+      collect();
+      report();
+      std::this_thread::sleep_for(kPollInterval);
+    }
+    save_results();
+    return {runs_.size(), skipped_, std::move(failed_), seconds_since(started)};
+  }
+
+ private:
+  enum class Stage { kTrain, kEvaluate };
+
+  struct Job {
+    const ExperimentRun* run;
+    Stage stage;
+    int threads;
+    Clock::time_point started;
+    std::unique_ptr<ChildProcess> process;
+    std::string last_line = {};
+  };
+
+  // What finished runs of the same solver and dimension took.
+  struct Seen {
+    double seconds = 0.0;
+    int count = 0;
+    std::uint64_t peak_bytes = 0;
+  };
+
+  std::filesystem::path run_folder(const ExperimentRun& run) const {
+    return folder_ / "runs" / run.id;
+  }
+  std::filesystem::path log_file(const ExperimentRun& run) const {
+    return folder_ / "logs" / (run.id + ".txt");
+  }
+
+  void prepare() {
+    const std::filesystem::path record = folder_ / kExperimentFile;
+    if (std::filesystem::exists(record) && !options_.resume) {
+      throw_file(folder_.string(), "already holds an experiment; give another folder or --resume");
+    }
+    create_folder(folder_);
+    lock_ = std::make_unique<FolderLock>(folder_);
+    for (const ExperimentRun& run : experiment_.runs) refuse_conflict(run);
+    create_folder(folder_ / "runs");
+    create_folder(folder_ / "logs");
+    write_file_atomically(record, experiment_.text);
+    for (const ExperimentRun& run : runs_) {
+      if (is_scored(run)) {
+        remember(run);
+        ++skipped_;
+      } else {
+        waiting_.push_back(&run);
+      }
+    }
+    save_results();
+  }
+
+  // A folder of the same name with another configuration would be found out only hours later.
+  void refuse_conflict(const ExperimentRun& run) const {
+    const std::filesystem::path folder = run_folder(run);
+    if (!std::filesystem::exists(folder / "config.toml")) return;
+    const RunConfig before = load_run_config(folder);
+    if (before.solver != run.config.solver || before.pair != run.config.pair ||
+        before.seed != run.config.seed || before.options != run.config.options) {
+      throw_file(folder.string(),
+                 "holds a run with another configuration; give the experiment another folder");
+    }
+  }
+
+  // Scores of another protocol do not count: the run is scored again, not trained again.
+  bool is_scored(const ExperimentRun& run) const {
+    const std::filesystem::path folder = run_folder(run);
+    if (!is_complete_run(folder) || !std::filesystem::exists(folder / kScoresFile)) return false;
+    const RunResult result = read_run_result(experiment_.name, run, folder);
+    const EvaluationOptions& wanted = run.evaluation;
+    return result.evaluation_seed == wanted.seed && result.evaluation_seeds == wanted.num_seeds &&
+           result.evaluation_num_steps == wanted.num_steps &&
+           result.trajectories == wanted.num_trajectories &&
+           (result.find("c2st_auc") != nullptr) == wanted.c2st;
+  }
+
+  void start_what_fits() {
+    while (!waiting_.empty() && static_cast<int>(active_.size()) < slots_ && memory_allows()) {
+      const ExperimentRun& run = *waiting_.front();
+      waiting_.erase(waiting_.begin());
+      // The threads are shared out among the runs that are left, at most one share a slot.
+      const int share =
+          std::min<int>(slots_, static_cast<int>(active_.size() + waiting_.size()) + 1);
+      const int threads = std::max(1, context_.threads() / share);
+      Job job{&run, is_complete_run(run_folder(run)) ? Stage::kEvaluate : Stage::kTrain, threads,
+              Clock::now(), nullptr};
+      start(job);
+      active_.push_back(std::move(job));
+    }
+  }
+
+  // The first run always starts; another one where what the active ones may still take leaves
+  // enough for it.
+  bool memory_allows() const {
+    if (active_.empty()) return true;
+    std::uint64_t promised = 0;
+    for (const Job& job : active_) {
+      const std::uint64_t held = resident_memory_bytes(job.process->id());
+      promised += expected_bytes(*job.run) - std::min(held, expected_bytes(*job.run));
+    }
+    return promised + expected_bytes(*waiting_.front()) <= available_memory_bytes();
+  }
+
+  std::uint64_t expected_bytes(const ExperimentRun& run) const {
+    const auto seen = seen_.find({run.config.solver, run.dim});
+    return seen == seen_.end() ? kFirstGuessBytes : seen->second.peak_bytes;
+  }
+
+  void start(Job& job) const {
+    const ExperimentRun& run = *job.run;
+    const bool train = job.stage == Stage::kTrain;
+    std::vector<std::string> arguments =
+        train ? train_arguments(run, run_folder(run)) : evaluate_arguments(run, run_folder(run));
+    if (train) arguments.push_back("--resume");
+    arguments.insert(arguments.end(), {"--threads", std::to_string(job.threads), "--device",
+                                       std::string(device_name(context_.device))});
+    const std::filesystem::path out =
+        train ? std::filesystem::path("/dev/null") : partial_scores(run);
+    job.process = std::make_unique<ChildProcess>(options_.program, arguments, out, log_file(run));
+  }
+
+  std::filesystem::path partial_scores(const ExperimentRun& run) const {
+    return run_folder(run) / (std::string(kScoresFile) + kPartial);
+  }
+
+  void collect() {
+    for (std::size_t i = 0; i < active_.size();) {
+      Job& job = active_[i];
+      const std::optional<int> status = job.process->poll();
+      if (!status) {
+        ++i;
+        continue;
+      }
+      if (*status == 0 && job.stage == Stage::kTrain && is_complete_run(run_folder(*job.run))) {
+        job.stage = Stage::kEvaluate;
+        start(job);
+        ++i;
+        continue;
+      }
+      finish(job, *status);
+      active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (seconds_since(saved_) >= kResultsSeconds && unsaved_) save_results();
+  }
+
+  void finish(const Job& job, int status) {
+    const ExperimentRun& run = *job.run;
+    try {
+      if (status != 0) {
+        const std::string said = last_line(log_file(run));
+        const std::string how = status > 128 ? fmt::format("ended by signal {}", status - 128)
+                                             : fmt::format("ended with status {}", status);
+        throw Error(said.empty() ? how : fmt::format("{}: {}", how, said));
+      }
+      // Through the file writer, so that scores.json is on disk whole or not at all.
+      save_json(run_folder(run) / kScoresFile, load_json(partial_scores(run)));
+      std::filesystem::remove(partial_scores(run));
+      remember(run);
+    } catch (const std::exception& error) {
+      failed_.push_back({run.id, error.what()});
+      return;
+    }
+    Seen& seen = seen_[{run.config.solver, run.dim}];
+    seen.seconds += seconds_since(job.started);
+    ++seen.count;
+  }
+
+  void remember(const ExperimentRun& run) {
+    RunResult result = read_run_result(experiment_.name, run, run_folder(run));
+    Seen& seen = seen_[{run.config.solver, run.dim}];
+    seen.peak_bytes = std::max(seen.peak_bytes, result.peak_memory_bytes);
+    done_[run.id] = std::move(result);
+    unsaved_ = true;
+  }
+
+  // Every complete run of the experiment in the folder, also those that were not selected.
+  void save_results() {
+    std::vector<RunResult> results;
+    for (const ExperimentRun& run : experiment_.runs) {
+      const auto found = done_.find(run.id);
+      if (found != done_.end()) {
+        results.push_back(found->second);
+      } else if (is_scored(run)) {
+        results.push_back(read_run_result(experiment_.name, run, run_folder(run)));
+      }
+    }
+    write_results(results, folder_);
+    saved_ = Clock::now();
+    unsaved_ = false;
+  }
+
+  [[noreturn]] void stop() {
+    for (const Job& job : active_) job.process->terminate();
+    for (Job& job : active_) {
+      while (!job.process->poll()) std::this_thread::sleep_for(kPollInterval);
+    }
+    active_.clear();
+    save_results();
+    throw Interrupted(fmt::format("stopped with {} of {} runs done; go on with --resume",
+                                  done_.size(), runs_.size()));
+  }
+
+  void report() {
+    if (!options_.overview || seconds_since(reported_) < kOverviewSeconds) return;
+    reported_ = Clock::now();
+    Overview overview;
+    overview.total = runs_.size();
+    overview.done = done_.size();
+    overview.skipped = skipped_;
+    overview.failed = failed_.size();
+    for (const Job& job : active_) {
+      overview.active.push_back({job.run->id, job.stage == Stage::kTrain ? "train" : "evaluate",
+                                 seconds_since(job.started), last_line(log_file(*job.run))});
+    }
+    overview.seconds_left = seconds_left();
+    options_.overview(overview);
+  }
+
+  // Runs that are left take what those of the same solver and dimension took, or the mean of all
+  // where there is none yet.
+  std::optional<double> seconds_left() const {
+    double total = 0.0;
+    int count = 0;
+    for (const auto& [key, seen] : seen_) {
+      total += seen.seconds;
+      count += seen.count;
+    }
+    if (count == 0) return std::nullopt;
+    const auto expected = [&](const ExperimentRun& run) {
+      const auto seen = seen_.find({run.config.solver, run.dim});
+      return seen != seen_.end() && seen->second.count > 0
+                 ? seen->second.seconds / seen->second.count
+                 : total / count;
+    };
+    double left = 0.0;
+    for (const ExperimentRun* run : waiting_) left += expected(*run);
+    double longest = 0.0;
+    for (const Job& job : active_) {
+      const double rest = std::max(0.0, expected(*job.run) - seconds_since(job.started));
+      left += rest;
+      longest = std::max(longest, rest);
+    }
+    return std::max(longest, left / slots_);
+  }
+
+  const Context& context_;
+  const Experiment& experiment_;
+  const std::filesystem::path folder_;
+  const GridOptions& options_;
+  const std::vector<ExperimentRun> runs_;
+  const int slots_;
+  std::unique_ptr<FolderLock> lock_;
+  std::vector<const ExperimentRun*> waiting_;
+  std::vector<Job> active_;
+  std::map<std::string, RunResult> done_;
+  std::vector<FailedRun> failed_;
+  std::map<std::pair<std::string, int>, Seen> seen_;
+  std::size_t skipped_ = 0;
+  bool unsaved_ = false;
+  Clock::time_point saved_ = Clock::now();
+  Clock::time_point reported_{};  // long ago
+};
+
+}  // namespace
+
+std::vector<std::string> train_arguments(const ExperimentRun& run,
+                                         const std::filesystem::path& run_folder) {
+  std::vector<std::string> arguments = {"train",  run.config.solver,
+                                        "--pair", run.config.pair,
+                                        "--seed", std::to_string(run.config.seed),
+                                        "-o",     run_folder.string()};
+  for (const std::string& assignment : run.assignments) {
+    arguments.insert(arguments.end(), {"--set", assignment});
+  }
+  return arguments;
+}
+
+std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
+                                            const std::filesystem::path& run_folder) {
+  std::vector<std::string> arguments = {
+      "evaluate",       run.config.pair,
+      "--run",          run_folder.string(),
+      "--seed",         std::to_string(run.evaluation.seed),
+      "--seeds",        std::to_string(run.evaluation.num_seeds),
+      "--num-steps",    std::to_string(run.evaluation.num_steps),
+      "--trajectories", std::to_string(run.evaluation.num_trajectories),
+      "--json"};
+  if (run.evaluation.c2st) arguments.push_back("--c2st");
+  return arguments;
+}
+
+GridSummary run_grid(const Context& context, const Experiment& experiment,
+                     const std::filesystem::path& folder, const GridOptions& options) {
+  return GridRunner(context, experiment, folder, options).run();
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/experiment/experiment.h"
+
+namespace bridgemark {
+
+// How far an experiment is.
+struct Overview {
+  struct Active {
+    std::string id;
+    std::string stage;      // "train" or "evaluate"
+    double seconds;         // since it started
+    std::string last_line;  // of what it prints
+  };
+  std::size_t total = 0;
+  std::size_t done = 0;     // those that were complete before included
+  std::size_t skipped = 0;  // complete before
+  std::size_t failed = 0;
+  std::vector<Active> active;
+  std::optional<double> seconds_left;  // once a run of this call is done
+};
+
+struct FailedRun {
+  std::string id;
+  std::string reason;  // the last line it printed
+};
+
+struct GridOptions {
+  std::filesystem::path program;  // the bridgemark program, which trains and scores each run
+  std::vector<std::string> only;  // see select_runs
+  int jobs = 0;                   // runs side by side; 0: one for each thread, one on a GPU
+  bool resume = false;
+  std::function<void(const Overview&)> overview = {};  // called a few times a second; may be empty
+};
+
+struct GridSummary {
+  std::size_t total = 0;
+  std::size_t skipped = 0;
+  std::vector<FailedRun> failed;
+  double seconds = 0.0;
+};
+
+// Runs the grid in `folder`:
+//   experiment.toml       the file as it was given
+//   runs/ID/              one run folder each (solver/run.h), and scores.json beside its result
+//   logs/ID.txt           what the run printed
+//   results.csv, .jsonl   every score of every complete run, see results.h
+// Each run is a process of its own, so a run that fails or is killed for memory leaves the others
+// alone. They start in the order of the file, as many at a time as the threads and the free memory
+// allow. Complete runs are skipped and interrupted ones go on, both with `resume` only: without it
+// a folder that holds an experiment is refused. Throws Interrupted once the context says stop; what
+// was done is kept.
+GridSummary run_grid(const Context& context, const Experiment& experiment,
+                     const std::filesystem::path& folder, const GridOptions& options);
+
+// The two commands of a run, without the program's name: what reproduces it by hand.
+std::vector<std::string> train_arguments(const ExperimentRun& run,
+                                         const std::filesystem::path& run_folder);
+std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
+                                            const std::filesystem::path& run_folder);
+
+}  // namespace bridgemark

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bridgemark/experiment/experiment.h"
+#include "bridgemark/metric/evaluation.h"
+
+namespace bridgemark {
+
+// A complete run with its scores and all that is needed to make it again.
+struct RunResult {
+  std::string experiment;
+  std::string run;     // its id
+  std::string method;  // what tables call it
+  std::string pair;
+  int dim = 0;
+  std::string solver;
+  std::string loss;       // "kl", "mse", or empty where the solver has no choice
+  std::string num_steps;  // of the solver's chain, or empty
+  std::uint64_t seed = 0;
+  std::vector<std::string> assignments;                     // what the experiment set
+  std::map<std::string, std::string, std::less<>> options;  // every option of the solver
+  std::uint64_t evaluation_seed = 0;
+  int evaluation_seeds = 1;
+  int evaluation_num_steps = 16;
+  std::size_t trajectories = 1000;
+  std::string version;
+  std::string device;
+  std::string machine;
+  int threads = 0;
+  double train_seconds = 0.0;  // over all parts of an interrupted training
+  double evaluate_seconds = 0.0;
+  std::uint64_t peak_memory_bytes = 0;
+  nlohmann::json pair_identity = nlohmann::json::object();
+  nlohmann::json diagnostics = nlohmann::json::object();
+  std::vector<Score> scores;  // NaN: cannot be given; infinite: the solver rules out the truth
+
+  const Score* find(std::string_view score) const;  // null where it is not there or NaN
+};
+
+inline constexpr char kScoresFile[] = "scores.json";
+inline constexpr char kResultsCsv[] = "results.csv";
+inline constexpr char kResultsJsonl[] = "results.jsonl";
+
+// From result.json and scores.json of a run folder. Throws FileError.
+RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
+                          const std::filesystem::path& run_folder);
+
+// results.csv and results.jsonl: one line for each run and score. A score that cannot be given has
+// an empty value (null), an infinite one the value inf ("inf").
+void write_results(const std::vector<RunResult>& results, const std::filesystem::path& folder);
+
+// Reads results.jsonl back. Throws FileError with the line.
+std::vector<RunResult> load_results(const std::filesystem::path& path);
+
+}  // namespace bridgemark

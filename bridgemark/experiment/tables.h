@@ -1,0 +1,67 @@
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bridgemark/experiment/results.h"
+
+namespace bridgemark {
+
+// One score in a table: which way is better, and the bounds of the paper's colours.
+struct TableScore {
+  std::string score;
+  std::string title;
+  std::string note;  // what the number means, in a sentence
+  bool lower_is_better = false;
+  bool reversed_pairs = false;  // the table of p1 -> p0
+  bool in_paper = true;
+  int decimals = 3;
+  // Ascending. A score above all three is good; a KL below all three is.
+  double bounds[3] = {0.5, 0.75, 0.85};
+};
+
+// The seven tables of the paper in its order, then those it does not have.
+const std::vector<TableScore>& table_scores();
+
+enum class Band { kNone, kBad, kMidBad, kMidGood, kGood };
+std::string band_name(Band band);  // "bad", "mid-bad", "mid-good", "good", "" for none
+
+struct TableCell {
+  double mean = std::numeric_limits<double>::quiet_NaN();  // NaN: nothing measured
+  double standard_error = std::numeric_limits<double>::quiet_NaN();
+  std::vector<const RunResult*> runs;  // one for each seed
+  std::optional<double> published;
+  int rank = 0;  // 1 best, 2 second; equal displayed values share one; the Oracle has none
+  Band band = Band::kNone;
+
+  bool measured() const { return !runs.empty(); }
+};
+
+struct TableRow {
+  std::string method;
+  std::string solver;
+  std::string loss;
+  std::string num_steps;
+  bool oracle = false;  // the ceiling
+  std::vector<TableCell> cells;
+};
+
+struct Table {
+  TableScore score;
+  std::vector<std::string> pairs;
+  std::vector<TableRow> rows;
+
+  std::string format(double value) const;                 // with the table's decimals; "" for NaN
+  std::string format_error(const TableCell& cell) const;  // "" where it is not known
+};
+
+// A cell is the mean over the runs of a method on a pair, one run a seed, with the standard error
+// over them; for a single run the error is that over its evaluation seeds. Rows and
+// columns are those that were measured, and a table without any is left out; with `whole` all seven
+// tables of the paper have all their rows and columns, blank where nothing was measured. The
+// results must outlive the tables.
+std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole);
+
+}  // namespace bridgemark

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bridgemark/experiment/experiment.h"
+#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/results.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/overview.h"
+
+namespace bridgemark::cli {
+
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string experiment;
+  std::string output;
+  std::vector<std::string> only;
+  int jobs = 0;
+  bool resume = false;
+  bool dry_run = false;
+};
+
+int list_runs(const Experiment& experiment, const Options& options) {
+  const std::filesystem::path runs = std::filesystem::path(options.output) / "runs";
+  for (const ExperimentRun& run : select_runs(experiment.runs, options.only)) {
+    const std::filesystem::path folder = runs / run.id;
+    fmt::print("{}\n  bridgemark {}\n  bridgemark {}\n", run.id,
+               fmt::join(train_arguments(run, folder), " "),
+               fmt::join(evaluate_arguments(run, folder), " "));
+  }
+  return 0;
+}
+
+int run(const Options& options) {
+  const Context context = options.common.context();
+  const Experiment experiment = load_experiment(options.experiment);
+  if (options.dry_run) return list_runs(experiment, options);
+  stop_on_signals();
+  OverviewPrinter printer;
+  GridOptions grid;
+  grid.program = std::filesystem::read_symlink("/proc/self/exe");
+  grid.only = options.only;
+  grid.jobs = options.jobs;
+  grid.resume = options.resume;
+  grid.overview = [&](const Overview& overview) { printer.show(overview); };
+  GridSummary summary;
+  try {
+    summary = run_grid(context, experiment, options.output, grid);
+  } catch (...) {
+    printer.clear();
+    throw;
+  }
+  printer.clear();
+  const std::size_t done = summary.total - summary.failed.size();
+  const std::string results = (std::filesystem::path(options.output) / kResultsCsv).string();
+  if (options.common.json) {
+    nlohmann::json failed = nlohmann::json::array();
+    for (const FailedRun& run : summary.failed) {
+      failed.push_back({{"run", run.id}, {"reason", run.reason}});
+    }
+    fmt::print("{}\n", nlohmann::json{{"experiment", experiment.name},
+                                      {"runs", summary.total},
+                                      {"done", done},
+                                      {"skipped", summary.skipped},
+                                      {"failed", failed},
+                                      {"wall_seconds", summary.seconds},
+                                      {"results", results}}
+                           .dump(2));
+  } else {
+    fmt::print("{}: {} of {} runs done", experiment.name, done, summary.total);
+    if (summary.skipped > 0) fmt::print(", {} of them before", summary.skipped);
+    fmt::print(", in {:.0f} s; {}\n", summary.seconds, results);
+    for (const FailedRun& run : summary.failed) fmt::print("failed: {}: {}\n", run.id, run.reason);
+  }
+  return summary.failed.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a grid of pairs, solvers, options and seeds");
+  command->footer(
+      "Examples:\n"
+      "  bridgemark run experiments/quick.toml -o quick\n"
+      "  bridgemark run experiments/paper.toml -o paper --only 'd16-*.dlightsb.*' --resume\n"
+      "Exits 1 where a run failed; the others are done all the same. docs/formats.md describes the "
+      "file.");
+  command->add_option("EXPERIMENT", options->experiment, "Experiment file, .toml")->required();
+  command->add_option("-o,--output", options->output, "Folder of the runs and results")->required();
+  command
+      ->add_option("--only", options->only,
+                   "Runs to make: a part of their id, or a pattern with * and ? for all of it")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command->add_option("--jobs", options->jobs, "Runs side by side; 0 takes one for each thread")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command->add_flag("--resume", options->resume,
+                    "Go on with the experiment in the folder: finished runs are skipped");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Check the file and print the commands of its runs");
+  add_common_options(*command, options->common, "Not used: the file has the seeds");
+  add_json_option(*command, options->common);
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace bridgemark::cli

@@ -1,0 +1,123 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/solver/solver.h"
+#include "tests/cli/run_program.h"
+#include "tests/support/small_pair.h"
+
+// The commands run and report, from the outside.
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using testing::expect_success;
+using testing::files_below;
+using ::testing::HasSubstr;
+using testing::ProgramRun;
+using testing::run_program;
+using testing::slurp;
+using testing::TempDir;
+
+class ExperimentCommands : public ::testing::Test {
+ protected:
+  ExperimentCommands() {
+    write_pair_folder({}, testing::pair_with_test_set(testing::small_spec(), 200), path("pair"));
+    write("x.toml", "name = 'x'\n[evaluation]\nseeds = 2\ntrajectories = 20\n[[grid]]\npairs = ['" +
+                        path("pair") + "']\nsolvers = ['oracle', 'reference']\nseeds = [0, 1]\n");
+  }
+
+  std::string path(const std::string& name) const { return (temp_.path() / name).string(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+  }
+
+  TempDir temp_;
+};
+
+TEST_F(ExperimentCommands, RunThenReport) {
+  EXPECT_THAT(expect_success({"run", path("x.toml"), "-o", path("out"), "--dry-run"}),
+              AllOf(HasSubstr("pair.reference.seed1\n  bridgemark train reference --pair "),
+                    HasSubstr("--seed 2 --seeds 2 --num-steps 16 --trajectories 20 --json")));
+  EXPECT_FALSE(std::filesystem::exists(path("out")));
+  EXPECT_THAT(expect_success({"run", path("x.toml"), "-o", path("out")}),
+              HasSubstr("x: 4 of 4 runs done"));
+  const auto again = nlohmann::json::parse(
+      expect_success({"run", path("x.toml"), "-o", path("out"), "--resume", "--json"}));
+  EXPECT_EQ(again["skipped"], 4);
+  EXPECT_EQ(again["failed"].size(), 0u);
+
+  const std::string shown =
+      expect_success({"report", path("out"), "-o", path("tables/report.html"), "--tables-only"});
+  EXPECT_THAT(shown, AllOf(HasSubstr("Conditional shape score (higher is better)"),
+                           HasSubstr("Oracle"), HasSubstr("tables.md")));
+  for (const char* name : {"tables/tables.md", "tables/tables.tex", "tables/tables.csv"}) {
+    EXPECT_GT(slurp(path(name)).size(), 500u) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("tables/report.html")));
+}
+
+TEST_F(ExperimentCommands, AFailedRunExitsOne) {
+  std::filesystem::create_directories(path("out/runs"));
+  write("out/runs/pair.reference.seed1", "in the way");
+  const ProgramRun run = run_program({"run", path("x.toml"), "-o", path("out")});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("3 of 4 runs done"),
+                             HasSubstr("failed: pair.reference.seed1: ended with status 2")));
+}
+
+TEST_F(ExperimentCommands, BadInputIsOneLineAndLeavesNothing) {
+  write("bad.toml", "name = 'x'\n[[grid]]\npairs = ['d2-gaussian-0.02']\nsolver = ['oracle']\n");
+  const auto before = files_below(temp_.path());
+  const auto refuses = [&](const std::vector<std::string>& arguments, const std::string& about) {
+    const ProgramRun run = run_program(arguments);
+    EXPECT_EQ(run.status, 2) << about;
+    EXPECT_THAT(run.err, HasSubstr(about));
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(files_below(temp_.path()), before);
+  };
+  refuses({"run", path("bad.toml"), "-o", path("out")},
+          "bad.toml: line 4: unknown key 'solver' in [[grid]]; did you mean 'solvers'?");
+  refuses({"run", path("none.toml"), "-o", path("out")}, "none.toml");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--only", "d64"}, "--only 'd64' names no run");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--jobs", "-1"}, "--jobs");
+  refuses({"report", path("none"), "-o", path("r.html")}, "results.jsonl");
+}
+
+// The files that come with the program: paper.toml has every cell of the published tables.
+TEST(Experiments, OfTheRepositoryAreValid) {
+  const std::filesystem::path folder =
+      std::filesystem::path(BRIDGEMARK_TEST_DATA).parent_path().parent_path() / "experiments";
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename() == "paper.toml") continue;
+    expect_success({"run", entry.path().string(), "-o", "unused", "--dry-run"});
+    ++files;
+  }
+  EXPECT_GE(files, 3u);
+  bool csbm = false;
+  for (const auto& solver : all_solvers()) csbm = csbm || solver->name() == "csbm";
+  if (!csbm) GTEST_SKIP() << "this build has no csbm, which paper.toml asks for";
+  const std::string runs =
+      expect_success({"run", (folder / "paper.toml").string(), "-o", "unused", "--dry-run"});
+  std::size_t forward = 0, reversed = 0, oracle = 0;
+  for (std::size_t at = 0; at < runs.size(); at = runs.find('\n', at) + 1) {
+    if (runs[at] == ' ') continue;
+    const std::string id = runs.substr(at, runs.find('\n', at) - at);
+    if (id.find(".oracle.") != id.npos) {
+      ++oracle;
+    } else {
+      ++(id.find("-reverse") == id.npos ? forward : reversed);
+    }
+  }
+  EXPECT_EQ(forward, 192u);
+  EXPECT_EQ(reversed, 60u);
+  EXPECT_EQ(oracle, 16u);
+}
+
+}  // namespace
+}  // namespace bridgemark

@@ -1,0 +1,214 @@
+#include "bridgemark/experiment/grid_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/pair/pair_folder.h"
+#include "tests/io/io_testing.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class GridRunnerTest : public ::testing::Test {
+ protected:
+  GridRunnerTest() {
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // of the runs: it would take longer than they do
+    write_pair_folder({}, testing::pair_with_test_set(testing::small_spec(), 200), dir_ / "pair");
+    write(experiment_path(), grid("400"));
+  }
+
+  // Three runs that are done at once and two that train for a while.
+  std::string grid(const std::string& updates) const {
+    return "name = 'small'\n[evaluation]\nseeds = 2\ntrajectories = 20\n[[grid]]\npairs = ['" +
+           (dir_ / "pair").string() +
+           "']\nsolvers = ['oracle', 'independent', 'reference']\n[[grid]]\npairs = ['" +
+           (dir_ / "pair").string() +
+           "']\nsolvers = ['dlightsb']\nseeds = [0, 1]\n[grid.options]\ncomponents = 40\n"
+           "checkpoint_every = 0\nlog_every = 50\nupdates = " +
+           updates + "\n";
+  }
+
+  static void write(const std::filesystem::path& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+  std::filesystem::path experiment_path() const { return dir_ / "x.toml"; }
+
+  GridSummary run(const std::string& folder, GridOptions options = {},
+                  const Context& context = {.num_threads = 2}) const {
+    options.program = BRIDGEMARK_PROGRAM;
+    return run_grid(context, load_experiment(experiment_path()), dir_ / folder, options);
+  }
+
+  // All that must not depend on how and when the runs were made.
+  std::string scores(const std::string& folder) const {
+    std::string text;
+    for (const RunResult& result : load_results(dir_ / folder / kResultsJsonl)) {
+      for (const Score& score : result.scores) {
+        text += result.run + " " + score.name;
+        for (const double value : score.values) text += fmt::format(" {}", value);
+        text += fmt::format(" {} {}\n", score.mean, score.standard_error);
+      }
+    }
+    return text;
+  }
+
+  std::string refusal(const std::string& folder, const GridOptions& options = {}) const {
+    try {
+      run(folder, options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  testing::TempDir temp_;
+  std::filesystem::path dir_ = temp_.path();
+};
+
+TEST_F(GridRunnerTest, RunsSkipsAndScoresAgain) {
+  std::size_t most = 0;
+  GridOptions options;
+  options.overview = [&](const Overview& overview) {
+    most = std::max(most, overview.active.size());
+    EXPECT_EQ(overview.total, 5u);
+  };
+  const GridSummary first = run("out", options);
+  EXPECT_EQ(first.total, 5u);
+  EXPECT_EQ(first.skipped, 0u);
+  EXPECT_TRUE(first.failed.empty());
+  EXPECT_EQ(most, 2u);  // one for each thread
+  const std::vector<RunResult> results = load_results(dir_ / "out" / kResultsJsonl);
+  ASSERT_EQ(results.size(), 5u);
+  EXPECT_EQ(results[4].run, "pair.dlightsb.seed1");
+  EXPECT_EQ(results[4].method, "DLightSB");
+  EXPECT_EQ(results[4].options.at("components"), "40");
+  EXPECT_EQ(results[4].evaluation_seed, 2u);
+  EXPECT_EQ(results[4].diagnostics.at("updates"), 400);
+  EXPECT_FALSE(results[4].machine.empty());
+  EXPECT_FALSE(results[4].version.empty());
+  ASSERT_NE(results[0].find("joint_kl"), nullptr);
+  EXPECT_EQ(results[0].find("joint_kl")->mean, 0.0);
+  EXPECT_EQ(results[1].find("joint_kl"), nullptr);  // independent has no joint
+  EXPECT_EQ(results[0].find("shape_score")->values.size(), 2u);
+  const std::string csv = testing::slurp(dir_ / "out" / kResultsCsv);
+  EXPECT_THAT(csv, HasSubstr("\nsmall,pair.oracle.seed0,Oracle,"));
+
+  EXPECT_THAT(refusal("out"), HasSubstr("already holds an experiment"));
+  const auto model = dir_ / "out" / "runs" / "pair.dlightsb.seed1" / "model.safetensors";
+  const auto written = std::filesystem::last_write_time(model);
+  const std::string before = scores("out");
+  options.resume = true;
+  EXPECT_EQ(run("out", options).skipped, 5u);
+  EXPECT_EQ(scores("out"), before);
+
+  // Another protocol: scored again, not trained again.
+  std::string text = grid("400");
+  text.replace(text.find("seeds = 2"), 9, "seeds = 3");
+  write(experiment_path(), text);
+  EXPECT_EQ(run("out", options).skipped, 0u);
+  EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl)[3].find("shape_score")->values.size(), 3u);
+  EXPECT_EQ(std::filesystem::last_write_time(model), written);
+
+  // The same run with other options: refused before anything runs.
+  write(experiment_path(), grid("401"));
+  EXPECT_THAT(refusal("out", options),
+              AllOf(HasSubstr("pair.dlightsb.seed0"), HasSubstr("another configuration")));
+}
+
+TEST_F(GridRunnerTest, OnlySelectedRunsAreMade) {
+  GridOptions options;
+  options.only = {"oracle", "*.reference.*"};
+  EXPECT_EQ(run("out", options).total, 2u);
+  EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 2u);
+  options.only = {"independent"};
+  options.resume = true;
+  EXPECT_EQ(run("out", options).total, 1u);
+  EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 3u);  // with those made before
+  options.only = {"independant"};
+  EXPECT_THAT(refusal("out", options), HasSubstr("names no run"));
+}
+
+TEST_F(GridRunnerTest, AFailedRunLeavesTheOthersAlone) {
+  // A file where the run's folder should be.
+  std::filesystem::create_directories(dir_ / "out" / "runs");
+  write(dir_ / "out" / "runs" / "pair.independent.seed0", "in the way");
+  const GridSummary summary = run("out");
+  EXPECT_EQ(summary.total, 5u);
+  ASSERT_EQ(summary.failed.size(), 1u);
+  EXPECT_EQ(summary.failed[0].id, "pair.independent.seed0");
+  EXPECT_THAT(summary.failed[0].reason,
+              AllOf(HasSubstr("ended with status 2"), HasSubstr("bridgemark: ")));
+  EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 4u);
+}
+
+TEST_F(GridRunnerTest, StopKeepsWhatWasDone) {
+  write(experiment_path(), grid("200000"));
+  Context context{.num_threads = 2};
+  bool training = false;
+  GridOptions options;
+  options.overview = [&](const Overview& overview) { training = overview.done == 3; };
+  const auto checkpoint = dir_ / "out" / "runs" / "pair.dlightsb.seed0" / "checkpoint.safetensors";
+  context.stop = [&] { return training && std::filesystem::exists(checkpoint); };
+  try {
+    run("out", options, context);
+    FAIL() << "nothing was thrown";
+  } catch (const Interrupted& error) {
+    EXPECT_THAT(error.what(), HasSubstr("stopped with 3 of 5 runs done; go on with --resume"));
+  }
+  EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 3u);
+}
+
+// kill -9 of the whole program at any moment, again and again: the folder stays usable, and the
+// results are those of a run that was left alone.
+TEST_F(GridRunnerTest, KilledExperimentsResumeToTheSameResults) {
+  run("whole");
+  const std::vector<std::string> arguments = {
+      "run", experiment_path().string(), "-o", (dir_ / "killed").string(), "--resume", "--threads",
+      "2"};
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    ChildProcess program(BRIDGEMARK_PROGRAM, arguments, "/dev/null", dir_ / "log.txt");
+    usleep(static_cast<useconds_t>(40000 + 60000 * attempt));
+    kill(program.id(), SIGKILL);
+    while (!program.poll()) usleep(1000);
+  }
+  GridOptions options;
+  options.resume = true;
+  const GridSummary summary = run("killed", options);
+  EXPECT_TRUE(summary.failed.empty());
+  EXPECT_EQ(scores("killed"), scores("whole"));
+  EXPECT_EQ(testing::slurp(dir_ / "killed" / "runs" / "pair.dlightsb.seed1" / "model.safetensors"),
+            testing::slurp(dir_ / "whole" / "runs" / "pair.dlightsb.seed1" / "model.safetensors"));
+}
+
+TEST_F(GridRunnerTest, OneAtATimeInAFolder) {
+  write(experiment_path(), grid("200000"));
+  ChildProcess program(BRIDGEMARK_PROGRAM,
+                       {"run", experiment_path().string(), "-o", (dir_ / "out").string()},
+                       "/dev/null", dir_ / "log.txt");
+  while (!std::filesystem::exists(dir_ / "out" / "experiment.toml")) usleep(1000);
+  GridOptions options;
+  options.resume = true;
+  EXPECT_THAT(refusal("out", options), HasSubstr("another bridgemark run is at work"));
+  program.terminate();
+  std::optional<int> status;
+  while (!(status = program.poll())) usleep(1000);
+  EXPECT_EQ(*status, 130);
+  EXPECT_THAT(testing::slurp(dir_ / "log.txt"), HasSubstr("go on with --resume"));
+}
+
+}  // namespace
+}  // namespace bridgemark
