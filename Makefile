@@ -1,7 +1,15 @@
-# Two commands do everything on a fresh Debian 12 machine: `make demo` and `make test`.
-# Each installs the packages it needs and builds what is missing; a second run does neither again.
+# Three commands do everything on a fresh Debian 12 machine: `make demo`, `make python` and
+# `make test`. Each installs the packages it needs and builds what is missing; a second run does
+# neither again.
 
-.PHONY: packages python-packages build test test-asan test-python test-report demo bench clean
+PYTHON ?= python3
+# Objects of the program and of the wheel are compiled once where ccache is installed. It tells
+# compilers apart by their names, so all builds are given the same (make's own default is g++).
+export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
+export CXX
+
+.PHONY: packages build build-cuda test test-asan test-report demo bench clean
+.PHONY: python-packages wheel python test-python test-torch
 
 packages:
 	@scripts/install-packages.sh
@@ -16,6 +24,14 @@ build: packages build/build.ninja
 test: build
 	ctest --preset cpu -j 2
 
+# Compiles the kernels, with a compiler from PyPI where the machine has none; no device is needed.
+build-cuda/build.ninja: | packages
+	root=$$(scripts/install-cuda-compiler.sh) && cmake --preset cuda \
+	  -DCMAKE_CUDA_COMPILER=$$root/bin/nvcc -DCUDAToolkit_ROOT=$$root
+
+build-cuda: packages build-cuda/build.ninja
+	cmake --build --preset cuda --target bridgemark_cuda
+
 build-asan/build.ninja: | packages
 	cmake --preset asan
 
@@ -25,19 +41,36 @@ test-asan: packages build-asan/build.ninja
 
 .venv/bin/python:
 	@scripts/install-packages.sh python
-	python3 -m venv .venv
+	$(PYTHON) -m venv .venv
 
 # pip is asked only where a package is missing.
-python-packages: .venv/bin/python
-	@.venv/bin/python -c 'import nanobind, numpy, pytest, scikit_build_core' 2>/dev/null || \
-	  .venv/bin/python -m pip install --quiet nanobind scikit-build-core numpy pytest
+python-packages: packages .venv/bin/python
+	@.venv/bin/python -c 'import nanobind, numpy, scikit_build_core' 2>/dev/null || \
+	  .venv/bin/python -m pip install --quiet nanobind scikit-build-core numpy
 
-build-python/build.ninja: | python-packages
-	cmake --preset python -DPython_EXECUTABLE=$(CURDIR)/.venv/bin/python
+# The wheel of the Python package, in build-wheel/dist.
+wheel: python-packages
+	@rm -rf build-wheel/dist
+	.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation -w build-wheel/dist .
 
-test-python: python-packages build-python/build.ninja
-	cmake --build --preset python
-	PYTHONPATH=build-python/python .venv/bin/python -m pytest -q python/tests
+# The package for everyday use, in .venv.
+python: wheel
+	.venv/bin/python -m pip install --quiet --no-deps --force-reinstall build-wheel/dist/*.whl
+
+# The wheel, tested in an environment that holds nothing else of the project.
+test-python: wheel
+	rm -rf build-wheel/venv && $(PYTHON) -m venv build-wheel/venv
+	build-wheel/venv/bin/python -m pip install --quiet "$$(echo build-wheel/dist/*.whl)[test]"
+	build-wheel/venv/bin/pytest -q python/tests
+
+# The wheel beside Debian's torch.
+test-torch: wheel
+	@scripts/install-packages.sh torch
+	rm -rf build-wheel/venv-torch
+	/usr/bin/python3 -m venv --system-site-packages build-wheel/venv-torch
+	build-wheel/venv-torch/bin/python -m pip install --quiet build-wheel/dist/*.whl pytest
+	build-wheel/venv-torch/bin/python -m pytest -q python/tests/test_arrays.py \
+	  python/tests/test_gallery.py -k torch
 
 # Only the program: the demo needs neither tests nor timings.
 demo: packages build/build.ninja
@@ -58,4 +91,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-cuda build-python .venv .venv-browser
+	rm -rf build build-asan build-cuda build-python build-wheel .venv .venv-browser .cuda

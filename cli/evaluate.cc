@@ -69,7 +69,7 @@ int run(const Options& options) {
   json["pair"] = pair.identity().name;
   json["seed"] = evaluation_options.seed;
   json["num_seeds"] = evaluation_options.num_seeds;
-  json["num_steps"] = evaluation_options.num_steps;
+  json["num_steps"] = evaluation.num_steps;
   json["num_trajectories"] = evaluation_options.num_trajectories;
   json["version"] = kVersion;
   json["device"] = device_name(context.device);
@@ -98,7 +98,9 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("--seeds", evaluation.num_seeds, "Repetitions, with seeds from --seed on")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--num-steps", evaluation.num_steps, "Steps of the trajectory KL")
+  command
+      ->add_option("--num-steps", evaluation.num_steps,
+                   "Steps of the trajectory KL; csbm and alpha-csbm keep their own")
       ->capture_default_str();
   command
       ->add_option("--trajectories", evaluation.num_trajectories,

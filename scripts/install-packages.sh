@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
-# Installs the Debian packages Bridgemark builds with; `python` adds those of its module, `browser` those
-# that open its report. Does nothing where all are installed.
+# Installs the Debian packages Bridgemark builds with, and those of the parts that are named:
+#   python   to build its Python package
+#   torch    to test that package beside torch
+#   browser  to open its report
+#   ccache   to compile each file once for all build folders
+# Does nothing where all are installed.
 set -euo pipefail
 
 packages=(
@@ -10,8 +14,15 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   libjs-vega
 )
-[ "${1:-}" = python ] && packages+=(python3-venv python3-dev)
-[ "${1:-}" = browser ] && packages+=(python3-venv chromium chromium-driver)
+for part in "$@"; do
+  case "$part" in
+    python) packages+=(python3-venv python3-dev) ;;
+    torch) packages+=(python3-venv python3-torch) ;;
+    browser) packages+=(python3-venv chromium chromium-driver) ;;
+    ccache) packages+=(ccache) ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser or ccache" >&2; exit 2 ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do

@@ -36,6 +36,9 @@ class Coupling {
   // Whether the coupling is a Markov chain with num_steps steps.
   virtual bool has_transitions(int num_steps) const;
 
+  // The one number of steps it has transitions for; 0 where it has none or several.
+  virtual int own_num_steps() const { return 0; }
+
   // out[b,d,s] = log q(x_{n+1}^d = s | x_n = x[b]), n = 0..num_steps-1.
   virtual void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                         Array3<double>& out) const;

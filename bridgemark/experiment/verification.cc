@@ -6,11 +6,15 @@
 #include <limits>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
 #include "bridgemark/experiment/verify_kinds.h"
 
 namespace bridgemark {
 
 namespace {
+
+constexpr double kDoubleTolerance = 1e-9;
+constexpr double kFloatTolerance = 1e-4;
 
 struct Kind {
   const char* name;
@@ -23,6 +27,7 @@ constexpr Kind kKinds[] = {
     {"bridge", "log_transition_marginals", verify_bridge},
     {"dlightsb", "grad_log_cores", verify_dlightsb},
     {"dlightsbm", "kl_grad_log_cores", verify_dlightsbm},
+    {"csbm", "x_clean", verify_csbm},
     {"metrics", "pred", verify_metrics},
 };
 
@@ -71,6 +76,14 @@ ReferenceChain GoldenFile::chain() const {
   throw_file(path, "metadata 'kind' must be uniform or gaussian, got '{}'", kind);
 }
 
+States GoldenFile::states(const char* name, std::size_t rows, std::size_t dim,
+                          int num_categories) const {
+  tensors.expect_shape(name, {rows, dim});
+  States read(rows, dim, tensors.read_int32(name));
+  check_states(name, read, dim, num_categories);
+  return read;
+}
+
 double max_error(std::span<const double> computed, std::span<const double> expected) {
   if (computed.size() != expected.size()) return std::numeric_limits<double>::infinity();
   double largest = 0.0;
@@ -82,6 +95,28 @@ double max_error(std::span<const double> computed, std::span<const double> expec
   }
   return largest;
 }
+
+template <typename T>
+void add_training_check(const GoldenFile& file, const std::string& name,
+                        std::span<const double> computed, Verification& result) {
+  const std::vector<double> expected = file.tensors.read_doubles(name);
+  const double error = max_error(computed, expected);
+  if (sizeof(T) == sizeof(double)) {
+    result.checks.push_back({name, error, kDoubleTolerance});
+    return;
+  }
+  double largest = 0.0;
+  for (const double value : expected) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  result.checks.push_back(
+      {name + " (float32)", largest > 0.0 ? error / largest : error, kFloatTolerance});
+}
+
+template void add_training_check<float>(const GoldenFile&, const std::string&,
+                                        std::span<const double>, Verification&);
+template void add_training_check<double>(const GoldenFile&, const std::string&,
+                                         std::span<const double>, Verification&);
 
 bool Verification::passed() const {
   return std::all_of(checks.begin(), checks.end(),

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/core/states.h"
 #include "bridgemark/experiment/verify_kinds.h"
 #include "bridgemark/process/chain_tables.h"
 
@@ -14,9 +12,6 @@
 namespace bridgemark {
 
 namespace {
-
-constexpr double kDoubleTolerance = 1e-9;
-constexpr double kFloatTolerance = 1e-4;
 
 struct Shape {
   std::size_t dim, num_categories, num_components, batch;
@@ -34,10 +29,7 @@ Shape read_shape(const GoldenFile& file, const char* states) {
 }
 
 States read_states(const GoldenFile& file, const char* name, const Shape& shape) {
-  file.tensors.expect_shape(name, std::vector{shape.batch, shape.dim});
-  States states(shape.batch, shape.dim, file.tensors.read_int32(name));
-  check_states(name, states, shape.dim, static_cast<int>(shape.num_categories));
-  return states;
+  return file.states(name, shape.batch, shape.dim, static_cast<int>(shape.num_categories));
 }
 
 template <typename T>
@@ -55,25 +47,6 @@ backend::CpTensors<T> read_parameters(const GoldenFile& file, const Shape& shape
   return parameters;
 }
 
-// Adds a check of one tensor: absolute in float64, relative to its largest finite entry in float32.
-template <typename T, typename Values>
-void add_check(const GoldenFile& file, const std::string& name, const Values& computed,
-               Verification& result) {
-  const std::vector<double> expected = file.tensors.read_doubles(name);
-  const std::vector<double> values(computed.begin(), computed.end());
-  if (sizeof(T) == sizeof(double)) {
-    result.checks.push_back({name, max_error(values, expected), kDoubleTolerance});
-    return;
-  }
-  double largest = 0.0;
-  for (const double value : expected) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
-  const double error = max_error(values, expected);
-  result.checks.push_back(
-      {name + " (float32)", largest > 0.0 ? error / largest : error, kFloatTolerance});
-}
-
 template <typename T>
 void check_static(const Context& context, const GoldenFile& file, Verification& result) {
   const Shape shape = read_shape(file, "x0");
@@ -85,11 +58,11 @@ void check_static(const Context& context, const GoldenFile& file, Verification& 
   std::vector<double> log_c(shape.batch), log_v(shape.batch);
   const double loss = backend::static_loss<T>(context, parameters, tables, x0, x1, gradient,
                                               workspace, log_c, log_v);
-  add_check<T>(file, "log_c", log_c, result);
-  add_check<T>(file, "log_v", log_v, result);
-  add_check<T>(file, "loss", std::vector{loss}, result);
-  add_check<T>(file, "grad_log_beta", gradient.log_beta, result);
-  add_check<T>(file, "grad_log_cores", gradient.log_cores, result);
+  add_training_check<T>(file, "log_c", log_c, result);
+  add_training_check<T>(file, "log_v", log_v, result);
+  add_training_check<T>(file, "loss", std::vector{loss}, result);
+  add_training_check<T>(file, "grad_log_beta", gradient.log_beta, result);
+  add_training_check<T>(file, "grad_log_cores", gradient.log_cores, result);
 }
 
 template <typename T>
@@ -116,12 +89,12 @@ void check_matching(const Context& context, const GoldenFile& file, Verification
     const double loss = backend::matching_loss<T>(context, parameters, tables, kind, x_n, x1, n,
                                                   gradient, workspace, log_model, target);
     if (kind == backend::MatchingLoss::kKl) {
-      add_check<T>(file, "target", target, result);
-      add_check<T>(file, "log_model", log_model, result);
+      add_training_check<T>(file, "target", target, result);
+      add_training_check<T>(file, "log_model", log_model, result);
     }
-    add_check<T>(file, prefix + "loss", std::vector{loss}, result);
-    add_check<T>(file, prefix + "grad_log_beta", gradient.log_beta, result);
-    add_check<T>(file, prefix + "grad_log_cores", gradient.log_cores, result);
+    add_training_check<T>(file, prefix + "loss", std::vector{loss}, result);
+    add_training_check<T>(file, prefix + "grad_log_beta", gradient.log_beta, result);
+    add_training_check<T>(file, prefix + "grad_log_cores", gradient.log_cores, result);
   }
 }
 

@@ -43,9 +43,12 @@ class Protocol {
         pair_(pair),
         coupling_(coupling),
         options_(options),
+        num_steps_(coupling.own_num_steps() > 0 ? coupling.own_num_steps() : options.num_steps),
         truth_(pair.truth(context)),
         test_(pair.test_set(context)),
         inputs_(conditional_inputs(test_.x0)) {}
+
+  int num_steps() const { return num_steps_; }
 
   Values run(std::uint64_t seed) const {
     Values values;
@@ -125,7 +128,7 @@ class Protocol {
 
   void score_trajectories(std::uint64_t seed, Values& values) const {
     Value forward, reverse;
-    const int steps = options_.num_steps;
+    const int steps = num_steps_;
     if (truth_ && truth_->has_transitions(steps) && coupling_.has_transitions(steps)) {
       const std::size_t rows = std::min(options_.num_trajectories, test_.x0.rows());
       const StatesView x0 = test_.x0.view().slice(0, rows);
@@ -157,6 +160,7 @@ class Protocol {
   const BenchmarkPair& pair_;
   const Coupling& coupling_;
   const EvaluationOptions& options_;
+  int num_steps_;
   std::shared_ptr<const Coupling> truth_;
   PairedStates test_;
   States inputs_;
@@ -205,6 +209,7 @@ Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Cou
   check_request(pair, coupling, options);
   const Protocol protocol(context, pair, coupling, options);
   Evaluation evaluation;
+  evaluation.num_steps = protocol.num_steps();
   for (int repetition = 0; repetition < options.num_seeds; ++repetition) {
     const Values values = protocol.run(options.seed + static_cast<std::uint64_t>(repetition));
     for (std::size_t i = 0; i < values.size(); ++i) {

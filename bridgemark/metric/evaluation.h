@@ -13,8 +13,8 @@ namespace bridgemark {
 
 struct EvaluationOptions {
   std::uint64_t seed = 0;
-  int num_seeds = 1;                    // repetitions with seeds seed, seed + 1, ...
-  int num_steps = 16;                   // grid of the trajectory KL
+  int num_seeds = 1;   // repetitions with seeds seed, seed + 1, ...
+  int num_steps = 16;  // grid of the trajectory KL, unless the coupling has its own
   std::size_t num_trajectories = 1000;  // started at the first test rows
   bool c2st = false;                    // train a classifier on (x0, x1)
 };
@@ -28,6 +28,7 @@ struct Score {
 };
 
 struct Evaluation {
+  int num_steps = 0;  // grid of the trajectory KL
   std::vector<Score> scores;
 
   // NaN for a name that is not there.

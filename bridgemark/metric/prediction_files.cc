@@ -13,9 +13,9 @@ namespace bridgemark {
 
 namespace {
 
-class PredictionFiles : public Coupling {
+class Predictions : public Coupling {
  public:
-  PredictionFiles(int num_categories, States answers, States conditional_answers)
+  Predictions(int num_categories, States answers, States conditional_answers)
       : num_categories_(num_categories),
         answers_(std::move(answers)),
         conditional_answers_(std::move(conditional_answers)) {}
@@ -30,7 +30,7 @@ class PredictionFiles : public Coupling {
                              ? &conditional_answers_
                              : nullptr;
     if (!rows || first_index + x0.rows > rows->rows()) {
-      throw_invalid("predictions", "prediction files only answer the draws of the protocol");
+      throw_invalid("predictions", "predictions only answer the draws of the protocol");
     }
     std::copy_n(rows->row(first_index), x1.size(), x1.data);
   }
@@ -61,7 +61,26 @@ States load_exact(const std::filesystem::path& path, const std::vector<std::size
   return states;
 }
 
+std::size_t count_inputs(std::size_t test_rows) {
+  return (test_rows + kConditionalStride - 1) / kConditionalStride;
+}
+
 }  // namespace
+
+std::unique_ptr<Coupling> make_predictions(const Context& context, const BenchmarkPair& pair,
+                                           States x1, States conditional_x1) {
+  const std::size_t test_rows = pair.test_set(context).x0.rows();
+  const auto check = [&](const char* name, const States& states, std::size_t rows) {
+    if (states.rows() != rows) {
+      throw_invalid("predictions", "{} must have {} rows, got {}", name, rows, states.rows());
+    }
+    check_states(name, states, pair.dim(), pair.num_categories());
+  };
+  check("x1", x1, test_rows);
+  check("conditional_x1", conditional_x1, count_inputs(test_rows) * kConditionalSamples);
+  return std::make_unique<Predictions>(pair.num_categories(), std::move(x1),
+                                       std::move(conditional_x1));
+}
 
 std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
                                            const std::filesystem::path& folder) {
@@ -69,11 +88,11 @@ std::unique_ptr<Coupling> load_predictions(const Context& context, const Benchma
     throw_file(folder.string(), "expected a folder with pred_x1.npy and pred_conditional_x1.npy");
   }
   const std::size_t test_rows = pair.test_set(context).x0.rows();
-  const std::size_t inputs = (test_rows + kConditionalStride - 1) / kConditionalStride;
-  return std::make_unique<PredictionFiles>(
+  return std::make_unique<Predictions>(
       pair.num_categories(),
       load_exact(folder / "pred_x1.npy", {test_rows, pair.dim()}, pair.num_categories()),
-      load_exact(folder / "pred_conditional_x1.npy", {inputs, kConditionalSamples, pair.dim()},
+      load_exact(folder / "pred_conditional_x1.npy",
+                 {count_inputs(test_rows), kConditionalSamples, pair.dim()},
                  pair.num_categories()));
 }
 

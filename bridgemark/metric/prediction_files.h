@@ -8,9 +8,14 @@
 
 namespace bridgemark {
 
-// The answers of an outside solver as a coupling: pred_x1.npy [test rows, D] for the test set and
-// pred_conditional_x1.npy [conditional inputs, 1000, D] for the conditional inputs. It can only
-// answer the draws of the protocol. Throws FileError that says what was expected and found.
+// The answers of an outside solver as a coupling: one x1 [test rows, D] for each row of the test
+// set and 1000 [conditional inputs * 1000, D] for each conditional input. It can only answer the
+// draws of the protocol. Throws InvalidArgument that says what was expected and found.
+std::unique_ptr<Coupling> make_predictions(const Context& context, const BenchmarkPair& pair,
+                                           States x1, States conditional_x1);
+
+// The same from pred_x1.npy [test rows, D] and pred_conditional_x1.npy [conditional inputs, 1000,
+// D]. Throws FileError that says what was expected and found.
 std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
                                            const std::filesystem::path& folder);
 

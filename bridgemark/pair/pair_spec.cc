@@ -153,7 +153,7 @@ BenchmarkPair build_pair(const PairSpec& spec) {
                                                  spec.num_categories, -kSourceRange, kSourceRange);
   return {{spec.name, spec.version, spec.seed, spec.radius},
           std::move(source),
-          CpBridge(std::move(reference), make_potential(spec)),
+          CpBridge(std::move(reference), spec.potential ? *spec.potential : make_potential(spec)),
           spec.reverse};
 }
 

@@ -27,6 +27,7 @@ struct PairSpec {
   double radius = 5.0;  // of the sphere the means are drawn on
   bool reverse = false;
 
+  std::optional<CpPotential> potential;            // else the mixture of discretised Gaussians
   std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
   std::optional<SourceDistribution> source;        // else a standard normal quantised on [-7, 7]
 };

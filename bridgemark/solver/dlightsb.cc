@@ -8,11 +8,11 @@
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/process/chain_tables.h"
-#include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/solver/cp_model.h"
 #include "bridgemark/solver/cp_model_file.h"
 #include "bridgemark/solver/cp_recipe.h"
 #include "bridgemark/solver/device_cp_model.h"
+#include "bridgemark/solver/pinned_draws.h"
 
 namespace bridgemark {
 
@@ -100,12 +100,8 @@ class MatchingModel : public HostCpModel {
                 backend::CpTensors<float> parameters)
       : HostCpModel(recipe, std::move(data), std::move(parameters)),
         loss_(loss),
-        seed_(seed),
-        tables_(make_chain_tables<float>(context, chain)) {
-    for (int n = 0; n < chain.num_steps(); ++n) {
-      pinned_.push_back(PinnedReference::marginal(context, chain, n));
-    }
-  }
+        tables_(make_chain_tables<float>(context, chain)),
+        points_(context, chain, seed) {}
 
  protected:
   double loss_and_gradient(const Context& context, std::uint64_t index) override {
@@ -113,26 +109,16 @@ class MatchingModel : public HostCpModel {
     const std::uint64_t first = index * rows;
     const States x0 = data_.x0(context, rows, first);
     const States x1 = data_.x1(context, rows, first);
-    States x_n(rows, x0.cols());
-    std::vector<std::int32_t> n(rows);
-    const Context one_thread{.num_threads = 1};
-    for (std::size_t b = 0; b < rows; ++b) {
-      DrawSequence draws({seed_, DrawPurpose::kShuffle}, first + b);
-      const auto steps = static_cast<double>(pinned_.size());
-      n[b] = static_cast<std::int32_t>(draws.uniform() * steps);
-      pinned_[static_cast<std::size_t>(n[b])].sample(
-          one_thread, x0.view().slice(b, 1), x1.view().slice(b, 1), {seed_, DrawPurpose::kPinned},
-          first + b, x_n.view().slice(b, 1));
-    }
+    const std::vector<std::int32_t> n = points_.steps_done(rows, first);
+    const States x_n = points_.states(context, x0, x1, n, first);
     return backend::matching_loss<float>(context, parameters(), tables_, loss_, x_n, x1, n,
                                          gradient_, workspace_);
   }
 
  private:
   backend::MatchingLoss loss_;
-  std::uint64_t seed_;
   backend::ChainTables<float> tables_;
-  std::vector<PinnedReference> pinned_;  // by step
+  PinnedDraws points_;
 };
 
 // What both solvers do around their model.

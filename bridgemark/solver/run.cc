@@ -65,6 +65,31 @@ nlohmann::json identity_json(const BenchmarkPair& pair) {
           {"fingerprint", fingerprint(pair)}};
 }
 
+[[noreturn]] void refuse_second_run(const std::filesystem::path& folder) {
+  throw_file(folder.string(), "already holds a run; give another folder or --resume");
+}
+
+// The files that follow a fit. result.json comes last: its presence says that the run is complete.
+void complete_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+                  const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
+  find_solver(config.solver).save(*fitted.coupling, folder / kModel);
+  if (!std::filesystem::exists(folder / kLog)) {
+    const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
+    write_file_atomically(folder / kLog, event.dump() + "\n");
+  }
+  save_json(folder / kResult, {{"solver", config.solver},
+                               {"pair", identity_json(pair)},
+                               {"seed", config.seed},
+                               {"options", config.options},
+                               {"version", kVersion},
+                               {"device", device_name(context.device)},
+                               {"machine", machine_description()},
+                               {"threads", context.threads()},
+                               {"wall_seconds", seconds},
+                               {"peak_memory_bytes", peak_memory_bytes()},
+                               {"diagnostics", fitted.diagnostics}});
+}
+
 }  // namespace
 
 void save_run_config(const RunConfig& config, const std::filesystem::path& folder) {
@@ -117,25 +142,29 @@ bool is_complete_run(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / kResult);
 }
 
-void train_run(const Context& context, const RunConfig& request,
-               const std::filesystem::path& folder, bool resume) {
+void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
+               bool resume) {
+  resolve_options(find_solver(config.solver), config);  // complains before the pair is loaded
+  train_run(context, config, load_pair(config.pair), folder, resume);
+}
+
+Fitted train_run(const Context& context, const RunConfig& request, const BenchmarkPair& pair,
+                 const std::filesystem::path& folder, bool resume) {
   const Solver& solver = find_solver(request.solver);
   const SolverOptions options = resolve_options(solver, request);
   RunConfig config = request;
-  config.options.clear();
-  for (const auto& [key, value] : options.values()) config.options[key] = value;
-  const BenchmarkPair pair = load_pair(config.pair);
+  config.options = options.values();
 
   if (std::filesystem::exists(folder / kConfig)) {
-    if (!resume) {
-      throw_file(folder.string(), "already holds a run; give another folder or --resume");
-    }
+    if (!resume) refuse_second_run(folder);
     const RunConfig before = load_run_config(folder);
     if (before.solver != config.solver || before.pair != config.pair ||
         before.seed != config.seed || before.options != config.options) {
       throw_file(folder.string(), "holds a run with another configuration (see {})", kConfig);
     }
-    if (is_complete_run(folder)) return;
+    if (is_complete_run(folder)) {
+      return {load_run(context, pair, folder), load_run_result(folder).at("diagnostics")};
+    }
   }
   const bool new_run = !std::filesystem::exists(folder / kConfig);
   const bool new_folder = !std::filesystem::exists(folder);
@@ -154,22 +183,18 @@ void train_run(const Context& context, const RunConfig& request,
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  solver.save(*fitted.coupling, folder / kModel);
-  if (!std::filesystem::exists(folder / kLog)) {
-    const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
-    write_file_atomically(folder / kLog, event.dump() + "\n");
-  }
-  save_json(folder / kResult, {{"solver", config.solver},
-                               {"pair", identity_json(pair)},
-                               {"seed", config.seed},
-                               {"options", config.options},
-                               {"version", kVersion},
-                               {"device", device_name(context.device)},
-                               {"machine", machine_description()},
-                               {"threads", context.threads()},
-                               {"wall_seconds", seconds},
-                               {"peak_memory_bytes", peak_memory_bytes()},
-                               {"diagnostics", fitted.diagnostics}});
+  complete_run(context, config, pair, fitted, seconds, folder);
+  return fitted;
+}
+
+void save_run(const Context& context, const RunConfig& request, const BenchmarkPair& pair,
+              const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
+  RunConfig config = request;
+  config.options = resolve_options(find_solver(request.solver), request).values();
+  if (std::filesystem::exists(folder / kConfig)) refuse_second_run(folder);
+  create_folder(folder);
+  save_run_config(config, folder);
+  complete_run(context, config, pair, fitted, seconds, folder);
 }
 
 nlohmann::json load_run_result(const std::filesystem::path& folder) {

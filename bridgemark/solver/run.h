@@ -10,6 +10,7 @@
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/solver/solver.h"
 
 // A run is one solver fitted to one pair, in a folder of its own:
 //   config.toml           what was asked for
@@ -35,6 +36,16 @@ bool is_complete_run(const std::filesystem::path& folder);
 // `resume` is set and its configuration is the same: then a complete run is left as it is.
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
                bool resume);
+
+// The same for a pair at hand; config.pair is what the run says it was fitted to. Returns what was
+// fitted, read back where the run was complete before.
+Fitted train_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+                 const std::filesystem::path& folder, bool resume);
+
+// Keeps what was fitted in `seconds` without a folder as a complete run, but for its checkpoint.
+// A folder that already holds a run is refused.
+void save_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+              const Fitted& fitted, double seconds, const std::filesystem::path& folder);
 
 // result.json of a complete run. Throws FileError where it is not what train_run writes.
 nlohmann::json load_run_result(const std::filesystem::path& folder);

@@ -3,6 +3,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/solver/baselines.h"
+#include "bridgemark/solver/csbm.h"
 #include "bridgemark/solver/dlightsb.h"
 
 namespace bridgemark {
@@ -16,6 +17,8 @@ const std::vector<std::unique_ptr<Solver>>& all_solvers() {
     list.push_back(make_feature_wise());
     list.push_back(make_dlightsb());
     list.push_back(make_dlightsb_m());
+    list.push_back(make_csbm());
+    list.push_back(make_alpha_csbm());
     return list;
   }();
   return solvers;

@@ -51,8 +51,10 @@ class Loop {
     while (summary_.updates < plan_.updates) {
       const std::int64_t first = summary_.updates + 1;
       const std::int64_t to_log = plan_.log_every - summary_.updates % plan_.log_every;
+      const std::int64_t stage_last = model_.stage(first).last;
       losses.resize(static_cast<std::size_t>(
-          std::min({model_.updates_at_once(), to_log, plan_.updates - summary_.updates})));
+          std::min({model_.updates_at_once(), to_log,
+                    std::min(plan_.updates, stage_last) - summary_.updates})));
       model_.updates(context_, first, losses);
       check_finite(first, losses);
       for (const double loss : losses) interval_loss += loss;
@@ -60,7 +62,7 @@ class Loop {
       const std::int64_t step = first + static_cast<std::int64_t>(losses.size()) - 1;
       summary_.updates = step;
       const bool last = step == plan_.updates;
-      if (last || step % plan_.log_every == 0) {
+      if (last || step % plan_.log_every == 0 || step == stage_last) {
         summary_.last_loss = interval_loss / static_cast<double>(interval);
         interval_loss = 0.0;
         interval = 0;
@@ -126,18 +128,19 @@ class Loop {
 
   void write_log(std::int64_t step, double seconds) {
     if (!log_.is_open()) return;
-    log_ << nlohmann::json{{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}}
-                .dump()
-         << '\n'
-         << std::flush;
+    nlohmann::json line = {{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}};
+    line.update(model_.stage(step).log);
+    log_ << line.dump() << '\n' << std::flush;
   }
 
   void report(std::int64_t step, double seconds) const {
     if (!context_.progress || (step % 16 != 0 && model_.updates_at_once() == 1)) return;
     const double rate = static_cast<double>(step - summary_.resumed_from) / seconds;
+    const std::string stage = model_.stage(step).name;
     context_.report(plan_.name, static_cast<std::uint64_t>(step),
                     static_cast<std::uint64_t>(plan_.updates),
-                    fmt::format("loss {:.4f}, {:.0f} updates/s", summary_.last_loss, rate));
+                    fmt::format("{}{}loss {:.4f}, {:.0f} updates/s", stage,
+                                stage.empty() ? "" : ", ", summary_.last_loss, rate));
   }
 
   const Context& context_;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 
@@ -9,6 +11,13 @@
 #include "bridgemark/io/safetensors.h"
 
 namespace bridgemark {
+
+// A part of a run with a name of its own: its last update, and what the log's lines say about it.
+struct TrainingStage {
+  std::string name;
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  nlohmann::json log = nlohmann::json::object();
+};
 
 // What a trained solver hands to the loop: one update at a time, and its whole state. An update is
 // a function of the state and its number alone, so a run that was stopped and resumed ends in the
@@ -26,6 +35,9 @@ class Trainable {
     for (double& loss : losses) loss = update(context, first++);
   }
   virtual std::int64_t updates_at_once() const { return 1; }
+
+  // The stage of an update. The log's intervals end where a stage ends, and the progress shows it.
+  virtual TrainingStage stage(std::int64_t) const { return {}; }
 
   // The state as tensors; what is added must stay alive until the file is written.
   virtual void save_state(SafetensorsWriter& writer) const = 0;

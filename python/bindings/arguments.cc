@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
@@ -29,10 +30,19 @@ int WholeNumber::positive_int(std::string_view name) const {
   return static_cast<int>(in_range(name, 1, std::numeric_limits<int>::max()));
 }
 
-StatesArgument::StatesArgument(std::string_view name, nb::handle array_like, std::size_t dim,
+nb::object ArrayLike::to_numpy(std::string_view name) const {
+  const nb::module_ arrays = nb::module_::import_("bridgemark._arrays");
+  return arrays.attr("to_numpy")(array, nb::str(name.data(), name.size()));
+}
+
+nb::object ArrayLike::answer(nb::object result) const {
+  return nb::module_::import_("bridgemark._arrays").attr("like")(array, result);
+}
+
+StatesArgument::StatesArgument(std::string_view name, const ArrayLike& given, std::size_t dim,
                                int num_categories) {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  nb::object array = numpy.attr("asarray")(array_like);
+  nb::object array = given.to_numpy(name);
   const nb::object dtype = array.attr("dtype");
   const auto kind = nb::cast<std::string>(dtype.attr("kind"));
   if (kind != "i" && kind != "u") {
@@ -91,6 +101,11 @@ void StatesArgument::narrow(std::string_view name, const T* values, std::size_t 
     copy_.data()[i] = static_cast<std::int32_t>(value);
   }
   view_ = copy_;
+}
+
+States StatesArgument::take() && {
+  if (!keep_alive_.is_valid()) return std::move(copy_);
+  return {view_.rows, view_.cols, {view_.data, view_.data + view_.size()}};
 }
 
 void check_same_rows(const StatesArgument& x0, const StatesArgument& x1) {

@@ -25,9 +25,16 @@ struct WholeNumber {
   std::size_t rows(std::string_view name) const { return in_range(name, 0, kMaxRows); }
 };
 
-// Anything that numpy.asarray takes.
+// Anything that numpy.asarray takes, or an array of another library that speaks DLPack.
 struct ArrayLike {
   nanobind::object array;
+
+  // As a NumPy array, copied from its device where that is not the host. Throws InvalidArgument
+  // that names the argument where this cannot be.
+  nanobind::object to_numpy(std::string_view name) const;
+
+  // A NumPy array in the library and on the device of this one; NumPy stays NumPy.
+  nanobind::object answer(nanobind::object result) const;
 };
 
 // States [B,D] out of an array of any integer type, strides and byte order. Aligned C-ordered int32
@@ -36,11 +43,14 @@ class StatesArgument {
  public:
   // Throws InvalidArgument unless the array is [B,dim] of integers in 0..num_categories-1. `name`
   // is how the message calls the argument.
-  StatesArgument(std::string_view name, nanobind::handle array_like, std::size_t dim,
+  StatesArgument(std::string_view name, const ArrayLike& given, std::size_t dim,
                  int num_categories);
 
   StatesView view() const { return view_; }
   std::size_t rows() const { return view_.rows; }
+
+  // The states with memory of their own.
+  States take() &&;
 
  private:
   template <typename T>

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <string>
 #include <string_view>
+
+#include "bridgemark/backend/ops.h"
 
 namespace nb = nanobind;
 
@@ -16,33 +18,52 @@ using Clock = std::chrono::steady_clock;
 // Taking the GIL may wait for another thread, so it is taken only now and then.
 constexpr std::chrono::milliseconds kInterval{50};
 
-class SignalCheck {
- public:
-  void operator()() const {
-    const Clock::time_point now = Clock::now();
-    if (now - *last_ < kInterval) return;
-    *last_ = now;
-    const nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  }
-
- private:
-  std::shared_ptr<Clock::time_point> last_ = std::make_shared<Clock::time_point>(Clock::now());
-};
-
 }  // namespace
 
-Context interruptible_context() {
-  const SignalCheck check;
-  Context context;
-  context.progress = [check](std::string_view, std::uint64_t, std::uint64_t, std::string_view) {
-    check();
+struct SignalWatch::State {
+  nb::handle progress;  // borrowed from the caller
+  Clock::time_point last = Clock::now();
+  std::exception_ptr found;
+
+  // Python's own work is done under `visit`, whose exception is kept: the native code in between
+  // unwinds by its own rules.
+  template <typename Visit>
+  void visit_python(bool at_once, Visit&& visit) {
+    const Clock::time_point now = Clock::now();
+    if (found || (!at_once && now - last < kInterval)) return;
+    last = now;
+    const nb::gil_scoped_acquire acquire;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      visit();
+    } catch (const nb::python_error&) {
+      found = std::current_exception();
+    }
+  }
+};
+
+SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_shared<State>()) {
+  context_.device = device;
+  backend::require_device(context_);
+  state_->progress = progress;
+  context_.progress = [state = state_](std::string_view what, std::uint64_t done,
+                                       std::uint64_t total, std::string_view detail) {
+    if (state->found) std::rethrow_exception(state->found);
+    const bool shown = !state->progress.is_none();
+    state->visit_python(shown && done == total, [&] {
+      if (!shown) return;
+      state->progress(nb::str(what.data(), what.size()), done, total,
+                      nb::str(detail.data(), detail.size()));
+    });
   };
-  context.stop = [check] {
-    check();
-    return false;
+  context_.stop = [state = state_] {
+    state->visit_python(false, [] {});
+    return state->found != nullptr;
   };
-  return context;
+}
+
+void SignalWatch::rethrow() const {
+  if (state_->found) std::rethrow_exception(state_->found);
 }
 
 }  // namespace bridgemark::python

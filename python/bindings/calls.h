@@ -2,21 +2,49 @@
 
 #include <nanobind/nanobind.h>
 
+#include <exception>
+#include <memory>
 #include <utility>
 
 #include "bridgemark/core/context.h"
+#include "bridgemark/core/error.h"
 
 namespace bridgemark::python {
 
-// A context whose long work notices Ctrl-C: it then throws KeyboardInterrupt as nanobind's
-// python_error. Only Python's main thread is told of signals.
-Context interruptible_context();
+// Watches for Ctrl-C during one call. Training asks its context whether to stop, keeps a checkpoint
+// and ends; other long work only reports its progress, so that its next report throws. Only
+// Python's main thread is told of signals.
+class SignalWatch {
+ public:
+  // `progress`, called now and then with (what, done, total, detail), may be None. Throws where the
+  // device is not available in this build or on this machine.
+  SignalWatch(nanobind::handle progress, Device device);
 
-// Runs `work` while other Python threads go on. It must not touch Python objects.
+  const Context& context() const { return context_; }
+
+  // Throws the KeyboardInterrupt that was found, if any.
+  void rethrow() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+  Context context_;
+};
+
+// Runs `work(context)` while other Python threads go on. It must not touch Python objects.
 template <typename Work>
-auto without_gil(Work&& work) {
+auto interruptible(Work&& work, nanobind::handle progress = nanobind::none(),
+                   Device device = Device::kCpu) {
+  const SignalWatch watch(progress, device);
   const nanobind::gil_scoped_release release;
-  return std::forward<Work>(work)();
+  try {
+    auto result = std::forward<Work>(work)(watch.context());
+    watch.rethrow();
+    return result;
+  } catch (const Interrupted&) {
+    watch.rethrow();
+    throw;
+  }
 }
 
 }  // namespace bridgemark::python

@@ -2,16 +2,21 @@
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/prediction_files.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -29,8 +34,8 @@ namespace {
 // called evaluate; the GIL is held during the function.
 class CallableCoupling : public Coupling {
  public:
-  CallableCoupling(nb::handle function, std::size_t dim, int num_categories)
-      : function_(function), dim_(dim), num_categories_(num_categories) {}
+  CallableCoupling(nb::handle function, ArrayLike like, std::size_t dim, int num_categories)
+      : function_(function), like_(std::move(like)), dim_(dim), num_categories_(num_categories) {}
 
   std::size_t dim() const override { return dim_; }
   int num_categories() const override { return num_categories_; }
@@ -39,8 +44,9 @@ class CallableCoupling : public Coupling {
               MutableStatesView x1) const override {
     const nb::gil_scoped_acquire acquire;
     States given(x0.rows, x0.cols, {x0.data, x0.data + x0.size()});  // the function may keep it
-    const nb::object answer = function_(to_numpy(std::move(given)));
-    const StatesArgument states("the x1 that the callable returned", answer, dim_, num_categories_);
+    const nb::object answer = function_(like_.answer(to_numpy(std::move(given))));
+    const StatesArgument states("the x1 that the callable returned", {answer}, dim_,
+                                num_categories_);
     if (states.rows() != x0.rows) {
       throw_invalid("evaluate", "the callable must return as many rows as it is given, {}, got {}",
                     x0.rows, states.rows());
@@ -50,50 +56,82 @@ class CallableCoupling : public Coupling {
 
  private:
   nb::handle function_;  // borrowed from the caller of evaluate
+  ArrayLike like_;       // x0 comes in its library and on its device
   std::size_t dim_;
   int num_categories_;
 };
 
-std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handle given) {
+// (x1 [test rows, D], conditional_x1 [inputs, 1000, D]) as a coupling.
+std::shared_ptr<const Coupling> coupling_of_answers(const BenchmarkPair& pair, nb::handle answers) {
+  const nb::object conditional = ArrayLike{nb::borrow(answers[1])}.to_numpy("conditional_x1");
+  const nb::object shape = conditional.attr("shape");
+  if (nb::len(shape) != 3) {
+    throw_invalid("evaluate", "conditional_x1 must have shape [inputs, {}, {}], got {}",
+                  kConditionalSamples, pair.dim(), nb::str(shape).c_str());
+  }
+  const nb::object flat = conditional.attr("reshape")(-1, shape[2]);
+  StatesArgument x1("x1", {nb::borrow(answers[0])}, pair.dim(), pair.num_categories());
+  StatesArgument conditional_x1("conditional_x1", {flat}, pair.dim(), pair.num_categories());
+  States rows = std::move(x1).take(), conditional_rows = std::move(conditional_x1).take();
+  return interruptible([&](const Context& context) -> std::shared_ptr<const Coupling> {
+    return make_predictions(context, pair, std::move(rows), std::move(conditional_rows));
+  });
+}
+
+std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handle given,
+                                            nb::handle like) {
   if (nb::isinstance<FittedCoupling>(given)) {
-    return nb::cast<const FittedCoupling&>(given).coupling;
+    return nb::cast<const FittedCoupling&>(given).fitted.coupling;
   }
   if (PyCallable_Check(given.ptr()) != 0) {
-    return std::make_shared<CallableCoupling>(given, pair.dim(), pair.num_categories());
+    return std::make_shared<CallableCoupling>(given, ArrayLike{nb::borrow(like)}, pair.dim(),
+                                              pair.num_categories());
+  }
+  if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2) {
+    return coupling_of_answers(pair, given);
   }
   throw nb::type_error(
-      fmt::format("[evaluate] coupling must be a bridgemark.Coupling or a callable "
-                  "x0 -> x1, got {}",
+      fmt::format("[evaluate] coupling must be a solver or coupling of bridgemark, a callable "
+                  "x0 -> x1 or the arrays (x1, conditional_x1), got {}",
                   nb::repr(given.type()).c_str())
           .c_str());
 }
 
 nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const WholeNumber& seed,
-                       const WholeNumber& num_seeds, const WholeNumber& num_steps,
-                       const WholeNumber& num_trajectories, bool c2st) {
+                       const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
+                       const WholeNumber& num_trajectories, bool c2st, nb::handle like,
+                       nb::handle progress, const std::string& device_text) {
+  const Device device = parse_device(device_text);
   EvaluationOptions options;
   options.seed = seed.seed();
   options.num_seeds = num_seeds.positive_int("num_seeds");
-  options.num_steps = num_steps.positive_int("num_steps");
+  if (num_steps) options.num_steps = num_steps->positive_int("num_steps");
   options.num_trajectories = num_trajectories.in_range("num_trajectories", 1, kMaxRows);
   options.c2st = c2st || pair.reverse();
-  const std::shared_ptr<const Coupling> scored = coupling_of(pair, coupling);
+  const std::shared_ptr<const Coupling> scored = coupling_of(pair, coupling, like);
   const auto started = std::chrono::steady_clock::now();
-  const Evaluation evaluation =
-      without_gil([&] { return evaluate(interruptible_context(), pair, *scored, options); });
+  const Evaluation evaluation = interruptible(
+      [&](const Context& context) { return evaluate(context, pair, *scored, options); }, progress,
+      device);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  nlohmann::json json = evaluation_json(evaluation);
-  json["pair"] = pair.identity().name;
-  json["seed"] = options.seed;
-  json["num_seeds"] = options.num_seeds;
-  json["num_steps"] = options.num_steps;
-  json["version"] = kVersion;
-  json["device"] = device_name(Device::kCpu);
-  json["machine"] = machine_description();
-  json["wall_seconds"] = seconds;
-  json["peak_memory_bytes"] = peak_memory_bytes();
-  return nb::borrow<nb::dict>(to_python(json));
+  const nlohmann::json json = evaluation_json(evaluation);
+  nb::dict result;
+  for (const Score& score : evaluation.scores) {  // in the order of the protocol
+    result[score.name.c_str()] = to_python(json[score.name]);
+  }
+  result["standard_errors"] = to_python(json["standard_errors"]);
+  result["values"] = to_python(json["values"]);
+  result["pair"] = pair.identity().name;
+  result["seed"] = options.seed;
+  result["num_seeds"] = options.num_seeds;
+  result["num_steps"] = evaluation.num_steps;
+  result["version"] = kVersion;
+  result["device"] = std::string(device_name(device));
+  result["machine"] = machine_description();
+  result["wall_seconds"] = seconds;
+  result["peak_memory_bytes"] = peak_memory_bytes();
+  return result;
 }
 
 }  // namespace
@@ -101,23 +139,16 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
 void init_evaluation(nb::module_& module) {
   module.def(
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a = 0,
-      "num_seeds"_a = 1, "num_steps"_a = 16, "num_trajectories"_a = 1000, "c2st"_a = false,
-      nb::sig("def evaluate(pair: Pair, coupling: Coupling | "
-              "collections.abc.Callable[[numpy.typing.NDArray[numpy.int32]], "
-              "numpy.typing.ArrayLike], *, seed: int = 0, num_seeds: int = 1, num_steps: int = 16, "
-              "num_trajectories: int = 1000, c2st: bool = False) -> dict"),
-      "Score a coupling against the truth of a pair.\n\n"
-      "`coupling` is a Coupling or a callable that takes x0, int32 [B,D], and returns x1, "
-      "integers\n"
-      "[B,D]: it is called in this thread once for the test set [20000,D] and once for each of "
-      "the\n"
-      "157 conditional inputs, repeated [1000,D]. `seed` decides the draws of the protocol and of "
-      "a\n"
-      "Coupling; a callable has its own randomness.\n\n"
-      "Returns the object that `bridgemark evaluate --json` prints: each score's mean by its name\n"
-      "(None where the coupling cannot give it), `standard_errors`, `values` for each seed, and "
-      "how\n"
-      "the result came about. A reversed pair always has the c2st scores.");
+      "num_seeds"_a = 1, "num_steps"_a.none() = nb::none(), "num_trajectories"_a = 1000,
+      "c2st"_a = false, "like"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+      "device"_a = "cpu",
+      nb::sig("def evaluate(pair: Pair, coupling: typing.Any, *, seed: int = 0, num_seeds: "
+              "int = 1, num_steps: int | None = None, num_trajectories: int = 1000, "
+              "c2st: bool = False, like: typing.Any = None, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] | None = None, device: str = "
+              "'cpu') -> "
+              "dict[str, typing.Any]"),
+      "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
 }
 
 }  // namespace bridgemark::python

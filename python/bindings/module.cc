@@ -1,4 +1,5 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/typing.h>
 
 #include "bridgemark/core/version.h"
 #include "python/bindings/bindings.h"
@@ -7,8 +8,11 @@ NB_MODULE(_core, module) {
   using namespace bridgemark::python;
   module.doc() = "The benchmark for Schrödinger bridges on discrete spaces: the native part.";
   module.attr("version") = bridgemark::kVersion;
+  // An array of any library: what a call returns is of the kind it was given.
+  module.attr("ArrayT") = nanobind::type_var("ArrayT");
   init_errors();
   init_pairs(module);
+  init_pair_building(module);
   init_solvers(module);
   init_evaluation(module);
 }

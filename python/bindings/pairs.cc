@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,10 +12,12 @@
 
 #include "bridgemark/bridge/enumerated_coupling.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
+#include "python/bindings/couplings.h"
 #include "python/bindings/results.h"
 
 namespace nb = nanobind;
@@ -25,18 +27,13 @@ namespace bridgemark::python {
 
 namespace {
 
-using StatesPair = std::pair<Numpy2<std::int32_t>, Numpy2<std::int32_t>>;
-
-StatesArgument states_of(const BenchmarkPair& pair, std::string_view name, const ArrayLike& x) {
-  return {name, x.array, pair.dim(), pair.num_categories()};
+nb::tuple both_to_numpy(PairedStates&& states) {
+  return nb::make_tuple(to_numpy(std::move(states.x0)), to_numpy(std::move(states.x1)));
 }
 
-StatesPair both_to_numpy(PairedStates&& states) {
-  return {to_numpy(std::move(states.x0)), to_numpy(std::move(states.x1))};
-}
-
-std::shared_ptr<const Coupling> require_truth(const Context& context, const BenchmarkPair& pair) {
-  std::shared_ptr<const Coupling> truth = pair.truth(context);
+std::shared_ptr<const Coupling> require_truth(const BenchmarkPair& pair) {
+  std::shared_ptr<const Coupling> truth =
+      interruptible([&](const Context& context) { return pair.truth(context); });
   if (!truth) {
     throw_invalid(
         "pair", "the conditional of a reversed pair needs at most {} states, got {}^{} in '{}'",
@@ -45,15 +42,18 @@ std::shared_ptr<const Coupling> require_truth(const Context& context, const Benc
   return truth;
 }
 
-void require_trajectories(const BenchmarkPair& pair) {
+// num_steps of a chain of the truth.
+int require_chain(const BenchmarkPair& pair, const WholeNumber& num_steps) {
+  const int steps = num_steps.positive_int("num_steps");
   if (pair.reverse()) {
     throw_invalid("pair", "trajectories of a reversed pair have no closed form, got pair '{}'",
                   pair.identity().name);
   }
+  return ReferenceChain(pair.bridge().process(), steps).num_steps();
 }
 
 BenchmarkPair load(const std::filesystem::path& name_or_folder) {
-  return without_gil([&] { return load_pair(name_or_folder.string()); });
+  return interruptible([&](const Context&) { return load_pair(name_or_folder.string()); });
 }
 
 std::vector<std::string> presets() {
@@ -62,92 +62,86 @@ std::vector<std::string> presets() {
   return names;
 }
 
-Numpy2<std::int32_t> sample_x0(const BenchmarkPair& pair, const WholeNumber& n,
-                               const WholeNumber& seed) {
+nb::object sample_x0(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
   const std::size_t rows = n.rows("n");
   const std::uint64_t key = seed.seed();
-  return to_numpy(without_gil([&] { return pair.sample_x0(interruptible_context(), rows, key); }));
+  return to_numpy(
+      interruptible([&](const Context& context) { return pair.sample_x0(context, rows, key); }));
 }
 
-Numpy2<std::int32_t> sample_x1(const BenchmarkPair& pair, const WholeNumber& n,
-                               const WholeNumber& seed) {
+nb::object sample_x1(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
   const std::size_t rows = n.rows("n");
   const std::uint64_t key = seed.seed();
-  return to_numpy(without_gil([&] { return pair.sample_x1(interruptible_context(), rows, key); }));
+  return to_numpy(
+      interruptible([&](const Context& context) { return pair.sample_x1(context, rows, key); }));
 }
 
-StatesPair sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
+nb::tuple sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
   const std::size_t rows = n.rows("n");
   const std::uint64_t key = seed.seed();
   return both_to_numpy(
-      without_gil([&] { return pair.sample_joint(interruptible_context(), rows, key); }));
+      interruptible([&](const Context& context) { return pair.sample_joint(context, rows, key); }));
 }
 
-Numpy2<std::int32_t> sample_conditional(const BenchmarkPair& pair, const ArrayLike& x0,
-                                        const WholeNumber& seed) {
-  const StatesArgument given = states_of(pair, "x0", x0);
-  const std::uint64_t key = seed.seed();
-  return to_numpy(without_gil(
-      [&] { return pair.sample_conditional(interruptible_context(), given.view(), key); }));
+nb::object sample_conditional(const BenchmarkPair& pair, const ArrayLike& x0,
+                              const WholeNumber& seed) {
+  return draw(*require_truth(pair), x0, seed);
 }
 
-Numpy3<std::int32_t> sample_trajectory(const BenchmarkPair& pair, const ArrayLike& x0,
-                                       const WholeNumber& num_steps, const WholeNumber& seed) {
-  const StatesArgument given = states_of(pair, "x0", x0);
-  const int steps = num_steps.positive_int("num_steps");
-  const std::uint64_t key = seed.seed();
-  require_trajectories(pair);
-  const ReferenceChain chain(pair.bridge().process(),
-                             steps);  // refuses steps before memory is taken
-  return to_numpy(without_gil([&] {
-    return sample_markov_trajectory(interruptible_context(), pair.bridge(), chain.num_steps(),
-                                    given.view(), key, 0);
+nb::object sample_trajectory(const BenchmarkPair& pair, const ArrayLike& x0,
+                             const WholeNumber& num_steps, const WholeNumber& seed) {
+  return draw_trajectory(pair.bridge(), x0, require_chain(pair, num_steps), seed);
+}
+
+nb::object log_conditional(const BenchmarkPair& pair, const ArrayLike& x0, const ArrayLike& x1) {
+  return joint_probability(*require_truth(pair), x0, x1);
+}
+
+nb::object log_marginals(const BenchmarkPair& pair, const ArrayLike& x0) {
+  return marginals(*require_truth(pair), x0);
+}
+
+nb::object log_transition_marginals(const BenchmarkPair& pair, const ArrayLike& x,
+                                    const WholeNumber& num_steps, const WholeNumber& n) {
+  return transition_marginals(pair.bridge(), x, require_chain(pair, num_steps), n);
+}
+
+nb::tuple test_set(const BenchmarkPair& pair) {
+  return both_to_numpy(
+      interruptible([&](const Context& context) { return pair.test_set(context); }));
+}
+
+nb::object inputs_of(const BenchmarkPair& pair) {
+  return to_numpy(interruptible(
+      [&](const Context& context) { return conditional_inputs(pair.test_set(context).x0); }));
+}
+
+nb::object log_beta(const BenchmarkPair& pair) {
+  return to_numpy(std::vector<double>(pair.bridge().potential().log_beta()));
+}
+
+nb::object log_cores(const BenchmarkPair& pair) {
+  return to_numpy(Array3<double>(pair.bridge().potential().log_cores()));
+}
+
+nb::object log_reference(const BenchmarkPair& pair, const WholeNumber& n) {
+  const auto total = static_cast<std::uint64_t>(pair.bridge().process().total_steps());
+  const int power = static_cast<int>(n.in_range("n", 0, total));
+  return to_numpy(interruptible([&](const Context& context) {
+    return Matrix<double>(pair.reference().log_power(context, power));
   }));
 }
 
-Numpy1<double> log_conditional(const BenchmarkPair& pair, const ArrayLike& x0,
-                               const ArrayLike& x1) {
-  const StatesArgument from = states_of(pair, "x0", x0);
-  const StatesArgument to = states_of(pair, "x1", x1);
-  check_same_rows(from, to);
-  return to_numpy(without_gil([&] {
-    const Context context = interruptible_context();
-    std::vector<double> out(from.rows());
-    require_truth(context, pair)->log_conditional(context, from.view(), to.view(), out);
-    return out;
-  }));
+nb::object gamma(const BenchmarkPair& pair) {
+  const double value = pair.bridge().process().gamma();
+  return std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
 }
 
-Numpy3<double> log_marginals(const BenchmarkPair& pair, const ArrayLike& x0) {
-  const StatesArgument given = states_of(pair, "x0", x0);
-  return to_numpy(without_gil([&] {
-    const Context context = interruptible_context();
-    Array3<double> out;
-    require_truth(context, pair)->log_marginals(context, given.view(), out);
-    return out;
-  }));
-}
-
-Numpy3<double> log_transition_marginals(const BenchmarkPair& pair, const ArrayLike& x,
-                                        const WholeNumber& num_steps, const WholeNumber& n) {
-  const StatesArgument given = states_of(pair, "x", x);
-  const int steps = num_steps.positive_int("num_steps");
-  const int step = static_cast<int>(n.in_range("n", 0, static_cast<std::uint64_t>(steps) - 1));
-  require_trajectories(pair);
-  return to_numpy(without_gil([&] {
-    Array3<double> out;
-    pair.bridge().log_transition_marginals(interruptible_context(), steps, step, given.view(), out);
-    return out;
-  }));
-}
-
-StatesPair test_set(const BenchmarkPair& pair) {
-  return both_to_numpy(without_gil([&] { return pair.test_set(interruptible_context()); }));
-}
-
-Numpy2<std::int32_t> inputs_of(const BenchmarkPair& pair) {
-  return to_numpy(
-      without_gil([&] { return conditional_inputs(pair.test_set(interruptible_context()).x0); }));
+void save(const BenchmarkPair& pair, const std::filesystem::path& folder) {
+  interruptible([&](const Context& context) {
+    write_pair_folder(context, pair, folder);
+    return 0;
+  });
 }
 
 std::string describe(const BenchmarkPair& pair) {
@@ -161,43 +155,96 @@ void init_pairs(nb::module_& module) {
   nb::class_<BenchmarkPair>(
       module, "Pair",
       "Two distributions p0, p1 on {0..S-1}^D and the Schrödinger bridge between them.\n\n"
-      "States are int32 arrays [B,D]; every integer dtype is taken. The same seed gives the same\n"
-      "states for any number of threads; row i of a seed does not depend on how many are drawn.\n"
-      "A reversed pair asks for p1 -> p0.")
-      .def_prop_ro("name", [](const BenchmarkPair& pair) { return pair.identity().name; })
+      "Made by load and build_pair. States are integer arrays [B,D] of categories:\n"
+      "every integer dtype is taken. Draws without an array argument are NumPy; a call with one\n"
+      "answers in its library and on its device. The same seed gives the same states for any\n"
+      "number of threads; row i of a seed does not depend on how many are drawn. A reversed pair\n"
+      "asks for p1 -> p0.")
+      .def_prop_ro(
+          "name", [](const BenchmarkPair& pair) { return pair.identity().name; },
+          "Name of the pair; a preset's says its D, reference and gamma.")
       .def_prop_ro("dim", &BenchmarkPair::dim, "D, the number of coordinates.")
       .def_prop_ro("num_categories", &BenchmarkPair::num_categories,
                    "S, the number of categories of each coordinate.")
       .def_prop_ro(
+          "num_components",
+          [](const BenchmarkPair& pair) { return pair.bridge().potential().num_components(); },
+          "K, the number of components of the potential.")
+      .def_prop_ro(
           "seed", [](const BenchmarkPair& pair) { return pair.identity().seed; },
           "Seed of the pair's own parameters and test set.")
-      .def_prop_ro("version", [](const BenchmarkPair& pair) { return pair.identity().version; })
-      .def_prop_ro("reverse", &BenchmarkPair::reverse)
+      .def_prop_ro(
+          "version", [](const BenchmarkPair& pair) { return pair.identity().version; },
+          "Version of a preset; results of other versions do not compare.")
+      .def_prop_ro("reverse", &BenchmarkPair::reverse, "Whether the pair asks for p1 -> p0.")
+      .def_prop_ro(
+          "reference",
+          [](const BenchmarkPair& pair) {
+            return std::string(reference_kind_name(pair.bridge().process().kind()));
+          },
+          "Kind of the reference process: 'gaussian', 'uniform' or 'matrix'.")
+      .def_prop_ro("gamma", gamma, nb::sig("def gamma(self) -> float | None"),
+                   "Stochasticity of the reference process; None for a matrix.")
+      .def_prop_ro(
+          "total_steps",
+          [](const BenchmarkPair& pair) { return pair.bridge().process().total_steps(); },
+          "Elementary steps from x0 to x1; num_steps of a call divides it.")
+      .def_prop_ro("log_beta", log_beta,
+                   nb::sig("def log_beta(self) -> numpy.typing.NDArray[numpy.float64]"),
+                   "log of the component weights of the true potential: float64 [K].")
+      .def_prop_ro("log_cores", log_cores,
+                   nb::sig("def log_cores(self) -> numpy.typing.NDArray[numpy.float64]"),
+                   "log of the cores of the true potential: float64 [D,S,K].")
+      .def("log_reference", log_reference, "n"_a,
+           nb::sig("def log_reference(self, n: int) -> numpy.typing.NDArray[numpy.float64]"),
+           "log q_ref(y | x) of n elementary steps of the reference, n in 0..total_steps:\n"
+           "float64 [S,S] with row x.")
       .def("sample_x0", sample_x0, "n"_a, "seed"_a = 0,
+           nb::sig("def sample_x0(self, n: int, seed: int = 0) -> "
+                   "numpy.typing.NDArray[numpy.int32]"),
            "Draw x0 ~ p0: int32 [n,D]. Independent of sample_x1 for every seed.")
       .def("sample_x1", sample_x1, "n"_a, "seed"_a = 0,
+           nb::sig("def sample_x1(self, n: int, seed: int = 0) -> "
+                   "numpy.typing.NDArray[numpy.int32]"),
            "Draw x1 ~ p1: int32 [n,D]. Independent of sample_x0 for every seed.")
       .def("sample_joint", sample_joint, "n"_a, "seed"_a = 0,
+           nb::sig("def sample_joint(self, n: int, seed: int = 0) -> "
+                   "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
            "Draw (x0, x1) from the truth: two int32 arrays [n,D].")
       .def("sample_conditional", sample_conditional, "x0"_a, "seed"_a = 0,
+           nb::sig("def sample_conditional(self, x0: ArrayT, seed: int = 0) -> ArrayT"),
            "Draw x1 ~ q*(.|x0) for each row of x0 [B,D]: int32 [B,D].")
       .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a = 16, "seed"_a = 0,
+           nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int = 0) "
+                   "-> ArrayT"),
            "Draw trajectories of the truth from x0 [B,D]: int32 [B,num_steps+1,D].")
       .def("log_conditional", log_conditional, "x0"_a, "x1"_a,
+           nb::sig("def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT"),
            "log q*(x1|x0), exact, for the rows of x0 [B,D] and x1 [B,D]: float64 [B].")
       .def("log_marginals", log_marginals, "x0"_a,
+           nb::sig("def log_marginals(self, x0: ArrayT) -> ArrayT"),
            "log q*(x1^d = s | x0), exact, for x0 [B,D]: float64 [B,D,S].")
       .def("log_transition_marginals", log_transition_marginals, "x"_a, "num_steps"_a, "n"_a,
+           nb::sig("def log_transition_marginals(self, x: ArrayT, num_steps: int, n: int) -> "
+                   "ArrayT"),
            "log q*(x_{n+1}^d = s | x_n = x), exact, for x [B,D] and step n in 0..num_steps-1:\n"
            "float64 [B,D,S].")
       .def("test_set", test_set,
+           nb::sig("def test_set(self) -> "
+                   "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
            "The held-out rows (x0, x1): two int32 arrays [rows,D], 20000 rows for a preset.")
       .def("conditional_inputs", inputs_of,
+           nb::sig("def conditional_inputs(self) -> numpy.typing.NDArray[numpy.int32]"),
            "The x0 of the conditional scores, test rows 0, 128, 256, ...: int32 [rows,D], 157\n"
            "rows for a preset.")
+      .def("save", save, "folder"_a,
+           nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
+           "Write config.json and model.safetensors into a folder, in the layout of the published\n"
+           "benchmark: `load` and that package read it.")
       .def("__repr__", describe);
 
   module.def("load", load, "name_or_folder"_a,
+             nb::sig("def load(name_or_folder: str | os.PathLike[str]) -> Pair"),
              "The pair of a preset's name (NAME-reverse for p1 -> p0) or of a pair folder.");
   module.def("presets", presets, "Names of the pairs that come built in.");
 }

@@ -13,47 +13,30 @@
 // What the library returns as Python objects. Arrays move: NumPy takes over their memory.
 namespace bridgemark::python {
 
-template <typename T>
-using Numpy1 = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>, nanobind::c_contig>;
-template <typename T>
-using Numpy2 = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<2>, nanobind::c_contig>;
-template <typename T>
-using Numpy3 = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<3>, nanobind::c_contig>;
-
-// A capsule that deletes the container when the last array over it is gone. `data` receives the
-// container's memory.
-template <typename Container, typename T>
-nanobind::capsule own(Container&& values, T*& data) {
+// A NumPy array over the memory of the container, which lives as long as the array.
+template <typename T, typename Container>
+nanobind::object own(Container&& values, std::initializer_list<std::size_t> shape) {
   auto owned = std::make_unique<Container>(std::move(values));
-  data = owned->data();
-  nanobind::capsule capsule(owned.get(),
-                            [](void* kept) noexcept { delete static_cast<Container*>(kept); });
+  T* data = owned->data();
+  const nanobind::capsule owner(owned.get(),
+                                [](void* kept) noexcept { delete static_cast<Container*>(kept); });
   owned.release();
-  return capsule;
+  return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(data, shape, owner));
 }
 
 template <typename T>
-Numpy1<T> to_numpy(std::vector<T>&& values) {
-  const std::size_t size = values.size();
-  T* data = nullptr;
-  const nanobind::capsule owner = own(std::move(values), data);
-  return Numpy1<T>(data, {size}, owner);
+nanobind::object to_numpy(std::vector<T>&& values) {
+  return own<T>(std::move(values), {values.size()});
 }
 
 template <typename T>
-Numpy2<T> to_numpy(Matrix<T>&& values) {
-  const std::size_t rows = values.rows(), cols = values.cols();
-  T* data = nullptr;
-  const nanobind::capsule owner = own(std::move(values), data);
-  return Numpy2<T>(data, {rows, cols}, owner);
+nanobind::object to_numpy(Matrix<T>&& values) {
+  return own<T>(std::move(values), {values.rows(), values.cols()});
 }
 
 template <typename T>
-Numpy3<T> to_numpy(Array3<T>&& values) {
-  const std::size_t n0 = values.extent(0), n1 = values.extent(1), n2 = values.extent(2);
-  T* data = nullptr;
-  const nanobind::capsule owner = own(std::move(values), data);
-  return Numpy3<T>(data, {n0, n1, n2}, owner);
+nanobind::object to_numpy(Array3<T>&& values) {
+  return own<T>(std::move(values), {values.extent(0), values.extent(1), values.extent(2)});
 }
 
 // Objects become dicts, null becomes None.

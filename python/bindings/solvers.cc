@@ -2,17 +2,26 @@
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/solver.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
+#include "python/bindings/couplings.h"
 #include "python/bindings/results.h"
 
 namespace nb = nanobind;
@@ -20,12 +29,18 @@ using namespace nb::literals;
 
 namespace bridgemark::python {
 
+int FittedCoupling::own_num_steps() const {
+  const int own = fitted.coupling->own_num_steps();
+  return own > 0 ? own : EvaluationOptions().num_steps;
+}
+
 namespace {
 
 // An option as the command line would spell it: a sequence is joined by commas.
 std::string option_text(const std::string& key, nb::handle value) {
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value) ? "true" : "false";
-  if (nb::isinstance<nb::str>(value) || PyNumber_Check(value.ptr())) {
+  if (nb::isinstance<nb::str>(value) || PyNumber_Check(value.ptr()) ||
+      nb::hasattr(value, "__fspath__")) {
     return nb::str(value).c_str();
   }
   if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
@@ -41,19 +56,73 @@ std::string option_text(const std::string& key, nb::handle value) {
                            .c_str());
 }
 
-FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const WholeNumber& seed,
-                   const nb::kwargs& keywords) {
-  const Solver& solver = find_solver(name);
+// Every option of a solver by its key: what was given over the defaults and the recipe.
+std::map<std::string, std::string, std::less<>> resolve(const Solver& solver,
+                                                        const nb::kwargs& keywords) {
   SolverOptions options(solver.options());
   for (const auto [key, value] : keywords) {
     const auto text = nb::cast<std::string>(key);
     options.set(text, option_text(text, value));
   }
   solver.resolve(options);
-  const std::uint64_t key = seed.seed();
-  Fitted fitted = without_gil(
-      [&] { return solver.fit(interruptible_context(), pair, options, key, TrainingFiles{}); });
-  return {name, std::move(fitted.coupling), std::move(fitted.diagnostics)};
+  return options.values();
+}
+
+std::map<std::string, std::string, std::less<>> resolve_options(const std::string& name,
+                                                                const nb::kwargs& keywords) {
+  return resolve(find_solver(name), keywords);
+}
+
+FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const WholeNumber& seed,
+                   const std::optional<std::filesystem::path>& folder, bool resume,
+                   nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
+  const Solver& solver = find_solver(name);
+  const RunConfig config{name, pair.identity().name, seed.seed(), resolve(solver, keywords)};
+  const auto started = std::chrono::steady_clock::now();
+  Fitted fitted = interruptible(
+      [&](const Context& context) {
+        if (folder) return train_run(context, config, pair, *folder, resume);
+        SolverOptions options(solver.options());
+        for (const auto& [key, value] : config.options) options.set(key, value);
+        return solver.fit(context, pair, options, config.seed, TrainingFiles{});
+      },
+      progress, parse_device(device));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  return {config, pair, std::move(fitted), seconds};
+}
+
+FittedCoupling load_coupling(const std::filesystem::path& folder,
+                             const std::optional<BenchmarkPair>& given) {
+  return interruptible([&](const Context& context) -> FittedCoupling {
+    RunConfig config = load_run_config(folder);
+    const BenchmarkPair pair = given ? *given : load_pair(config.pair);
+    std::shared_ptr<const Coupling> coupling = load_run(context, pair, folder);
+    const nlohmann::json result = load_run_result(folder);
+    return {std::move(config),
+            pair,
+            {std::move(coupling), result.at("diagnostics")},
+            result.at("wall_seconds").get<double>()};
+  });
+}
+
+void save(const FittedCoupling& self, const std::filesystem::path& folder) {
+  interruptible([&](const Context& context) {
+    save_run(context, self.config, self.pair, self.fitted, self.seconds, folder);
+    return 0;
+  });
+}
+
+nb::list solver_specs() {
+  nb::list specs;
+  for (const auto& solver : all_solvers()) {
+    nb::list options;
+    for (const OptionSpec& option : solver->options()) {
+      options.append(nb::make_tuple(option.key, option.default_value, option.help));
+    }
+    specs.append(nb::make_tuple(solver->name(), solver->description(), options));
+  }
+  return specs;
 }
 
 std::vector<std::string> solvers() {
@@ -62,42 +131,125 @@ std::vector<std::string> solvers() {
   return names;
 }
 
-Numpy2<std::int32_t> sample(const FittedCoupling& fitted, const ArrayLike& x0,
-                            const WholeNumber& seed) {
-  const Coupling& coupling = *fitted.coupling;
-  const StatesArgument given("x0", x0.array, coupling.dim(), coupling.num_categories());
-  const DrawKey key{seed.seed(), DrawPurpose::kConditional};
-  return to_numpy(without_gil([&] {
-    States x1(given.rows(), coupling.dim());
-    coupling.sample(interruptible_context(), given.view(), key, 0, x1);
-    return x1;
-  }));
+nb::object sample(const FittedCoupling& self, const ArrayLike& x0, const WholeNumber& seed) {
+  return draw(*self.fitted.coupling, x0, seed);
+}
+
+nb::object sample_trajectory(const FittedCoupling& self, const ArrayLike& x0,
+                             const std::optional<WholeNumber>& num_steps, const WholeNumber& seed) {
+  const int steps = num_steps ? num_steps->positive_int("num_steps") : self.own_num_steps();
+  return draw_trajectory(*self.fitted.coupling, x0, steps, seed);
+}
+
+nb::object log_conditional(const FittedCoupling& self, const ArrayLike& x0, const ArrayLike& x1) {
+  return joint_probability(*self.fitted.coupling, x0, x1);
+}
+
+nb::object log_marginals(const FittedCoupling& self, const ArrayLike& x0) {
+  return marginals(*self.fitted.coupling, x0);
+}
+
+nb::object log_transition_marginals(const FittedCoupling& self, const ArrayLike& x,
+                                    const WholeNumber& num_steps, const WholeNumber& n) {
+  return transition_marginals(*self.fitted.coupling, x, num_steps.positive_int("num_steps"), n);
 }
 
 }  // namespace
 
 void init_solvers(nb::module_& module) {
-  nb::class_<FittedCoupling>(module, "Coupling", "What a solver made: draws x1 given x0.")
-      .def_ro("solver", &FittedCoupling::solver, "Name of the solver.")
-      .def_prop_ro("dim", [](const FittedCoupling& fitted) { return fitted.coupling->dim(); })
-      .def_prop_ro("num_categories",
-                   [](const FittedCoupling& fitted) { return fitted.coupling->num_categories(); })
+  nb::class_<FittedCoupling>(
+      module, "Coupling",
+      "What a solver made: draws x1 given x0, and more where it can.\n\n"
+      "Results are in the library and on the device of the array given. Asking for what the\n"
+      "coupling cannot give raises ValueError.")
+      .def_prop_ro(
+          "solver", [](const FittedCoupling& self) { return self.config.solver; },
+          "Name of the solver.")
+      .def_prop_ro(
+          "pair", [](const FittedCoupling& self) { return self.pair; },
+          "The pair it was fitted to.")
+      .def_prop_ro(
+          "seed", [](const FittedCoupling& self) { return self.config.seed; }, "Seed of the fit.")
+      .def_prop_ro(
+          "options",
+          [](const FittedCoupling& self) {
+            nb::dict options;
+            for (const auto& [key, value] : self.config.options) options[key.c_str()] = value;
+            return options;
+          },
+          nb::sig("def options(self) -> dict[str, str]"),
+          "Every option of the fit, the recipe's included.")
+      .def_prop_ro(
+          "dim", [](const FittedCoupling& self) { return self.fitted.coupling->dim(); },
+          "D, the number of coordinates.")
+      .def_prop_ro(
+          "num_categories",
+          [](const FittedCoupling& self) { return self.fitted.coupling->num_categories(); },
+          "S, the number of categories of each coordinate.")
       .def_prop_ro(
           "diagnostics",
-          [](const FittedCoupling& fitted) {
-            return nb::borrow<nb::dict>(to_python(fitted.diagnostics));
+          [](const FittedCoupling& self) {
+            return nb::borrow<nb::dict>(to_python(self.fitted.diagnostics));
           },
+          nb::sig("def diagnostics(self) -> dict[str, typing.Any]"),
           "What the solver says of the fit; empty for those that have nothing to say.")
+      .def_ro("seconds", &FittedCoupling::seconds, "Wall time of the fit.")
       .def("sample", sample, "x0"_a, "seed"_a = 0,
+           nb::sig("def sample(self, x0: ArrayT, seed: int = 0) -> ArrayT"),
            "Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D].")
-      .def("__repr__", [](const FittedCoupling& fitted) {
-        return fmt::format("<bridgemark.Coupling of '{}'>", fitted.solver);
+      .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a.none() = nb::none(),
+           "seed"_a = 0,
+           nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, "
+                   "seed: int = 0) -> ArrayT"),
+           "Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D]. Without num_steps: 16, or\n"
+           "the grid that the solver trained on where it has no other.")
+      .def("log_conditional", log_conditional, "x0"_a, "x1"_a,
+           nb::sig("def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT"),
+           "log q(x1|x0) for the rows of x0 [B,D] and x1 [B,D]: float64 [B].")
+      .def("log_marginals", log_marginals, "x0"_a,
+           nb::sig("def log_marginals(self, x0: ArrayT) -> ArrayT"),
+           "log q(x1^d = s | x0) for x0 [B,D]: float64 [B,D,S].")
+      .def("log_transition_marginals", log_transition_marginals, "x"_a, "num_steps"_a, "n"_a,
+           nb::sig("def log_transition_marginals(self, x: ArrayT, num_steps: int, n: int) -> "
+                   "ArrayT"),
+           "log q(x_{n+1}^d = s | x_n = x) for x [B,D] and step n in 0..num_steps-1:\n"
+           "float64 [B,D,S].")
+      .def(
+          "save", save, "folder"_a,
+          nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
+          "Keep the coupling as a run folder, which load_coupling and `bridgemark evaluate --run`\n"
+          "read. A folder that already holds a run is refused.")
+      .def("__repr__", [](const FittedCoupling& self) {
+        return fmt::format("<bridgemark.Coupling of '{}' on '{}'>", self.config.solver,
+                           self.pair.identity().name);
       });
 
-  module.def("fit", fit, "solver"_a, "pair"_a, "seed"_a = 0, "options"_a,
-             "Fit a solver to unpaired samples of a pair.\n\n"
-             "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
-             "the nearest known. Ctrl-C stops the fit.");
+  module.def(
+      "fit", fit, "solver"_a, "pair"_a, "seed"_a = 0, "folder"_a.none() = nb::none(),
+      "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu", "options"_a,
+      nb::sig("def fit(solver: str, pair: Pair, seed: int = 0, folder: str | "
+              "os.PathLike[str] | None = None, resume: bool = False, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] | None = None, "
+              "device: str = 'cpu', **options: typing.Any) -> Coupling"),
+      "Fit a solver to unpaired samples of a pair.\n\n"
+      "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
+      "the nearest known. `folder` keeps the run there, with checkpoints: after Ctrl-C, or\n"
+      "a kill, the same call with resume=True ends in the same parameters. `progress` is\n"
+      "called now and then with (what, done, total, detail). `device` is 'cpu', or 'cuda' in a\n"
+      "build that has it.");
+  module.def(
+      "load_coupling", load_coupling, "folder"_a, "pair"_a.none() = nb::none(),
+      nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | None = None) "
+              "-> Coupling"),
+      "The coupling of a run folder. `pair` is the one it was fitted to; it may be left out\n"
+      "for a preset.");
+  module.def("resolve_options", resolve_options, "solver"_a, "options"_a,
+             nb::sig("def resolve_options(solver: str, **options: typing.Any) -> dict[str, str]"),
+             "Every option of a solver by its key: those given over the defaults and the recipe.\n"
+             "Raises ValueError for an unknown key.");
+  module.def("solver_specs", solver_specs,
+             nb::sig("def solver_specs() -> list[tuple[str, str, list[tuple[str, str, str]]]]"),
+             "(name, description, [(key, default, help), ...]) of each solver.");
   module.def("solvers", solvers, "Names of the solvers that `fit` knows.");
 }
 

@@ -1,18 +1,21 @@
 #pragma once
 
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/solver/run.h"
 
 namespace bridgemark::python {
 
-// bridgemark.Coupling: what a solver made, and what the making had to say.
+// bridgemark.Coupling: what a solver made of a pair, and how.
 struct FittedCoupling {
-  std::string solver;
-  std::shared_ptr<const Coupling> coupling;
-  nlohmann::json diagnostics;
+  RunConfig config;
+  BenchmarkPair pair;
+  Fitted fitted;
+  double seconds = 0.0;
+
+  // Steps of the one chain that the coupling has, else those of the protocol.
+  int own_num_steps() const;
 };
 
 }  // namespace bridgemark::python

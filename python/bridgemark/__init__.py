@@ -5,32 +5,42 @@
     pair = bm.load("d2-gaussian-0.02")
     x0, x1 = pair.sample_x0(512, seed=1), pair.sample_x1(512, seed=2)  # unpaired: to train on
     y = pair.sample_conditional(x0, seed=3)                            # the truth
-    result = bm.evaluate(pair, my_solver)                              # any callable x0 -> x1
-    result = bm.evaluate(pair, bm.fit("feature-wise", pair))
+    solver = bm.DLightSB(components=100).fit(pair, updates=5000)
+    print(bm.evaluate(pair, solver))                                   # or any callable x0 -> x1
 
-States are int32 NumPy arrays [B,D] with categories 0..S-1; log-probabilities are float64. Bad
-arguments raise ValueError, unreadable files OSError. Native code runs on OMP_NUM_THREADS threads and
-gives the same result for any number of them.
+States are integer arrays [B,D] with categories 0..S-1; log-probabilities are float64. NumPy in,
+NumPy out; arrays of torch, JAX or CuPy are answered in their library and on their device. Bad
+arguments raise ValueError, unreadable files OSError, and Ctrl-C stops every long call. Native code
+runs on OMP_NUM_THREADS threads and gives the same result for any number of them.
 """
 
-from ._core import (
-    Coupling,
-    Pair,
-    evaluate,
-    fit,
-    load,
-    presets,
-    solvers,
-)
+from . import _solvers
+from ._core import Coupling, Pair, fit, load, load_coupling, presets, solvers
 from ._core import version as __version__
+from ._pairs import build_pair
+from ._paper import paper_results
+from ._results import Result, compare, evaluate
+from ._solvers import *  # the solvers that this build has
+from ._solvers import Solver, load_solver, make_solver
+from ._tables import Table
 
 __all__ = [
     "Coupling",
     "Pair",
+    "Result",
+    "Solver",
+    "Table",
     "__version__",
+    "build_pair",
+    "compare",
     "evaluate",
     "fit",
     "load",
+    "load_coupling",
+    "load_solver",
+    "make_solver",
+    "paper_results",
     "presets",
     "solvers",
 ]
+__all__ += _solvers.__all__

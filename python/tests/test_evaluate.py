@@ -58,7 +58,9 @@ def test_options_reach_the_solver(pair):
 def test_trained_solver_depends_on_its_seed_alone(pair):
     options = {"updates": 20, "components": 8, "batch_size": 32, "learning_rate": 1e-2}
     x0 = pair.sample_x0(500)
-    first, same, other = (bm.fit("dlightsb", pair, seed, **options).sample(x0) for seed in (1, 1, 2))
+    first, same, other = (
+        bm.fit("dlightsb", pair, seed, **options).sample(x0) for seed in (1, 1, 2)
+    )
     assert np.array_equal(first, same)
     assert not np.array_equal(first, other)
 
@@ -161,8 +163,8 @@ def test_answers_of_any_kind_score_alike(pair):
         (lambda x: None, ValueError, "callable returned must have an integer dtype"),
         (lambda x: 1 // 0, ZeroDivisionError, "division"),
         (lambda: None, TypeError, "positional argument"),
-        (None, TypeError, "must be a bridgemark.Coupling or a callable"),
-        (np.zeros((20000, 2), int), TypeError, "must be a bridgemark.Coupling or a callable"),
+        (None, TypeError, "must be a solver or coupling of bridgemark"),
+        (np.zeros((20000, 2), int), TypeError, "must be a solver or coupling of bridgemark"),
     ],
 )
 def test_bad_solvers_are_refused(pair, solver, error, message):

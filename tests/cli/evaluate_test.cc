@@ -119,6 +119,33 @@ TEST_F(EvaluateCommand, TrainsAndScoresEveryBaseline) {
   }
 }
 
+TEST_F(EvaluateCommand, TrainsAndScoresNetworks) {
+  const std::string settings =
+      " --set num_steps=8 --set imf_iterations=2 --set updates_first=30 --set updates_later=10"
+      " --set hidden=16,16 --set batch_size=16 --threads 1";
+  for (const std::string solver : {"csbm", "alpha-csbm"}) {
+    SCOPED_TRACE(solver);
+    const ProgramRun trained =
+        run("train " + solver + " --pair pair -o " + solver + settings + " --json");
+    ASSERT_EQ(trained.status, 0) << trained.err;
+    EXPECT_EQ(nlohmann::json::parse(trained.out).at("diagnostics").at("updates"), 40);
+    // The trajectory KL is on the grid of the run, not on the 16 steps of other solvers.
+    const ProgramRun scored =
+        run("evaluate pair --run " + solver + " --trajectories 100 --threads 1 --json");
+    ASSERT_EQ(scored.status, 0) << scored.err;
+    const nlohmann::json json = nlohmann::json::parse(scored.out);
+    EXPECT_EQ(json.at("num_steps"), 8);
+    for (const char* key : {"forward_trajectory_kl", "reverse_trajectory_kl",
+                            "conditional_shape_score", "exact_conditional_shape_score"}) {
+      EXPECT_TRUE(json.at(key).is_number()) << key;
+    }
+    EXPECT_TRUE(json.at("joint_kl").is_null());
+  }
+  expect_refused("train csbm --pair pair -o bad --set update_first=3", HasSubstr("updates_first"));
+  expect_refused("train csbm --pair pair -o bad --set num_steps=7", HasSubstr("num_steps"));
+  expect_refused("train csbm --pair pair -o bad --set hidden=0", HasSubstr("hidden"));
+}
+
 TEST_F(EvaluateCommand, PrintsATable) {
   ASSERT_EQ(run("train independent --pair pair -o run").status, 0);
   const ProgramRun outcome = run("evaluate pair --run run --seeds 2");

@@ -26,7 +26,8 @@ using testing::TempDir;
 
 const Context kContext{};
 const std::filesystem::path kGolden = BRIDGEMARK_TEST_DATA;
-const std::set<std::string> kKinds = {"reference", "bridge", "dlightsb", "dlightsbm", "metrics"};
+const std::set<std::string> kKinds = {"reference", "bridge", "dlightsb",
+                                      "dlightsbm", "csbm",   "metrics"};
 
 // reference_3.safetensors -> reference
 std::string kind_of(const std::filesystem::path& path) {
@@ -93,8 +94,8 @@ TEST(Verification, OneChangedValueFails) {
   const TempDir temp;
   // "loss (float32)" is a second, coarser check of the tensor loss.
   const auto is_coarse = [](const TensorCheck& check) { return check.tensor.ends_with(')'); };
-  for (const char* name :
-       {"reference_0", "reference_3", "bridge_1", "dlightsb_0", "dlightsbm_0", "metrics_0"}) {
+  for (const char* name : {"reference_0", "reference_3", "bridge_1", "dlightsb_0", "dlightsbm_0",
+                           "csbm_1", "metrics_0"}) {
     const auto path = kGolden / (std::string(name) + ".safetensors");
     for (const TensorCheck& original : verify_file(kContext, path).checks) {
       if (is_coarse(original)) continue;
@@ -161,6 +162,20 @@ TEST(Verification, RefusesFilesThatDoNotFollowTheSchema) {
   contains(message("bridge_2", metadata("dim", "4")), "log_cores");
   contains(message("bridge_2", metadata("num_components", "-2")), "log_beta");
   contains(message("bridge_2", [](json& h) { h.erase("__metadata__"); }), "is missing");
+  contains(message("csbm_1", metadata("dim", "4")), "net.0.weight");
+  contains(message("csbm_1", metadata("dim", "0")), "dim");
+  contains(message("csbm_1", metadata("num_intermediate", "6")), "timestep_embedding");
+  contains(message("csbm_1", [](json& h) { h["n"]["shape"] = {4, 8}; }), "'n'");
+  contains(message("csbm_1",
+                   [](json& h) {
+                     h["param.net.0.bias"]["shape"] = {8, 4};
+                   }),
+           "param.net.0.bias");
+  contains(message("csbm_1",
+                   [](json& h) {
+                     h["param.net.2.weight"]["shape"] = {32, 24};
+                   }),
+           "param.net.2.weight");
   contains(message("metrics_2", metadata("groups", "0")), "groups");
   contains(message("metrics_2", metadata("groups", "7")), "groups");
   contains(message("metrics_2", metadata("num_categories", "2")), "categories 0..1");

@@ -101,6 +101,20 @@ TEST_F(PredictionFilesTest, ScoreLikeTheCouplingThatWroteThem) {
   }
 }
 
+TEST_F(PredictionFilesTest, AnswersInMemoryScoreLikeFiles) {
+  const auto score = [&](const Coupling& coupling) {
+    return evaluate({}, pair_, coupling, {.seed = kSeed, .num_steps = 4});
+  };
+  const auto in_memory = make_predictions({}, pair_, answers_, conditional_);
+  const Evaluation direct = score(*in_memory), files = score(*load());
+  for (const char* name : {"shape_score", "conditional_trend_score"}) {
+    EXPECT_EQ(direct.mean(name), files.mean(name)) << name;
+  }
+  EXPECT_THROW(make_predictions({}, pair_, States(kRows - 1, 2, 0), conditional_), InvalidArgument);
+  EXPECT_THROW(make_predictions({}, pair_, answers_, States(3 * 999, 2, 0)), InvalidArgument);
+  EXPECT_THROW(make_predictions({}, pair_, States(kRows, 2, 6), conditional_), InvalidArgument);
+}
+
 TEST_F(PredictionFilesTest, TakeAnyIntegerDtype) {
   NpyWriter writer(answers_path(), DType::kI64, {kRows, 2});
   const std::vector<std::int64_t> wide(answers_.data(), answers_.data() + answers_.size());

@@ -196,6 +196,18 @@ TEST(PairSpec, SeedsGiveDifferentPairsAndSpecsTheSame) {
   EXPECT_NE(cores(spec), base);
 }
 
+TEST(PairSpec, TakesAPotentialOfOnesOwn) {
+  PairSpec spec;
+  spec.dim = 1;
+  spec.num_categories = 3;
+  spec.potential = CpPotential({0.0}, Array3<double>(1, 3, 1, {0.0, -1.0, -2.0}));
+  const BenchmarkPair pair = build_pair(spec);
+  EXPECT_EQ(pair.bridge().potential().num_components(), 1u);
+  EXPECT_EQ(pair.bridge().potential().log_cores()(0, 2, 0), -2.0);
+  spec.dim = 2;  // p0 lives elsewhere
+  EXPECT_THROW(build_pair(spec), InvalidArgument);
+}
+
 TEST(PairSpec, RefusesBadInput) {
   const auto with = [](auto&& change) {
     PairSpec spec;

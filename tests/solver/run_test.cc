@@ -128,6 +128,23 @@ TEST_F(RunTest, ConfigSurvivesOddText) {
   EXPECT_EQ(loaded.options, config.options);
 }
 
+TEST_F(RunTest, AFitWithoutAFolderIsKeptLater) {
+  const BenchmarkPair at_hand = pair();
+  const Fitted fitted = testing::fit_solver("feature-wise", at_hand, {"samples=2000"}, 5);
+  save_run({}, config("feature-wise"), at_hand, fitted, 1.5, run_path());
+  const auto loaded = load_run({}, at_hand, run_path());
+  const States x0 = at_hand.sample_x0({}, 500, 1);
+  States from_fitted(500, 2), from_loaded(500, 2);
+  fitted.coupling->sample({}, x0, {3, DrawPurpose::kPrediction}, 0, from_fitted);
+  loaded->sample({}, x0, {3, DrawPurpose::kPrediction}, 0, from_loaded);
+  EXPECT_EQ(from_fitted, from_loaded);
+  EXPECT_EQ(load_run_result(run_path()).at("wall_seconds"), 1.5);
+  EXPECT_EQ(load_run_config(run_path()).options.at("imf_steps"), "16");
+  EXPECT_THAT(
+      message([&] { save_run({}, config("feature-wise"), at_hand, fitted, 1.5, run_path()); }),
+      HasSubstr("already holds a run"));
+}
+
 TEST_F(RunTest, OccupiedFolderIsRefused) {
   train(config("reference"));
   const std::string before = read(run_path() / "result.json");

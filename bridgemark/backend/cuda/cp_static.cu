@@ -296,7 +296,9 @@ void launch_sort(const CpView& view, const Batch& batch, cudaStream_t stream) {
 void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream) {
   const dim3 tiles(view.Kp / kTile, view.D), rows(view.B, 2);
   propagate<<<tiles, kTileThreads, propagate_bytes(view.S, view.Sp), stream>>>(view);
-  gather<<<rows, kTileThreads, view.D * sizeof(int), stream>>>(view, batch);
+  // Rounded up: the compiler reads the states four at a time.
+  const std::size_t states = sizeof(int) * static_cast<std::size_t>((view.D + 3) / 4 * 4);
+  gather<<<rows, kTileThreads, states, stream>>>(view, batch);
   pull_back<<<tiles, kTileThreads, pull_back_bytes(view.S, view.Sp), stream>>>(view, batch);
   BM_CUDA_CHECK(cudaGetLastError());
 }

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "bridgemark/solver/solver.h"
+
+// The two solvers whose model is a chain of network transitions, fitted by iterative Markovian
+// fitting in discrete time (D-IMF).
+namespace bridgemark {
+
+// An update trains one direction on the coupling of the other.
+std::unique_ptr<Solver> make_csbm();
+
+// An update trains both directions, each on the coupling of the other.
+std::unique_ptr<Solver> make_alpha_csbm();
+
+}  // namespace bridgemark

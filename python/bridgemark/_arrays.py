@@ -1,0 +1,100 @@
+"""Arrays of other libraries: read through DLPack, answered in the same library and device.
+
+The native code works on host memory. An array on another device is copied to the host, and the
+result is copied back to where the array came from. JAX rounds float64 results to float32 unless
+jax_enable_x64 is set.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+_HOST = (1, 0)  # kDLCPU, device 0
+
+# What libraries raise for a request of the DLPack protocol that they do not know or cannot serve.
+_REFUSALS = (TypeError, BufferError, NotImplementedError, RuntimeError, ValueError, AttributeError)
+
+
+class _HostCopy:
+    """An array of another device that exports a copy of itself on the host."""
+
+    def __init__(self, array: Any):
+        self._array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _HOST
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._array.__dlpack__(dl_device=_HOST, copy=True)
+
+
+def _is_foreign(array: Any) -> bool:
+    return hasattr(array, "__dlpack__") and not isinstance(array, (np.ndarray, np.generic))
+
+
+def _is_on_host(array: Any) -> bool:
+    return int(array.__dlpack_device__()[0]) == _HOST[0]
+
+
+def _library(array: Any) -> Any:
+    """The module with from_dlpack that the array belongs to."""
+    if hasattr(array, "__array_namespace__"):
+        return array.__array_namespace__()
+    return sys.modules[type(array).__module__.partition(".")[0]]
+
+
+def _describe(array: Any) -> str:
+    kind = type(array)
+    return f"{kind.__module__}.{kind.__qualname__} on {getattr(array, 'device', 'its device')}"
+
+
+def _copy_to_host(array: Any) -> np.ndarray:
+    try:
+        return np.from_dlpack(_HostCopy(array))
+    except _REFUSALS:  # the library's own copy: .cpu() of torch, .get() of CuPy
+        for method in ("cpu", "get"):
+            if callable(getattr(array, method, None)):
+                return to_numpy(getattr(array, method)())
+        return np.asarray(array)
+
+
+def to_numpy(array: Any, name: str = "array") -> np.ndarray:
+    """The array on the host. Raises ValueError that names it where that cannot be."""
+    if not _is_foreign(array):
+        return np.asarray(array)
+    try:
+        return np.from_dlpack(array) if _is_on_host(array) else _copy_to_host(array)
+    except _REFUSALS as error:
+        raise ValueError(
+            f"[python] {name} must be readable through DLPack, got {_describe(array)}: {error}"
+        ) from error
+
+
+def _copy_to_device(library: Any, device: Any, result: np.ndarray) -> Any:
+    try:
+        return library.from_dlpack(result, device=device)
+    except _REFUSALS:
+        pass
+    if hasattr(device, "__enter__"):  # CuPy: the current device takes new arrays
+        with device:
+            return library.asarray(result)
+    on_host = library.from_dlpack(result)
+    return on_host.to(device) if hasattr(on_host, "to") else library.asarray(result, device=device)
+
+
+def like(array: Any, result: np.ndarray) -> Any:
+    """The result in the library and on the device of the array; NumPy stays NumPy."""
+    if not _is_foreign(array):
+        return result
+    try:
+        library = _library(array)
+        if _is_on_host(array):
+            return library.from_dlpack(result)
+        return _copy_to_device(library, array.device, result)
+    except (KeyError, *_REFUSALS) as error:
+        raise ValueError(
+            f"[python] a result cannot follow {_describe(array)}: pass a NumPy array ({error})"
+        ) from error

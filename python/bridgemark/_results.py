@@ -1,0 +1,154 @@
+"""Scores of a solver: evaluate, its result, and several results side by side."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._progress import reporter
+from ._solvers import Solver
+from ._tables import Table, cell_text, import_pandas
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Result(Mapping[str, Any]):
+    """Scores of one solver on one pair, and how they came about.
+
+    A mapping with the keys of `bridgemark evaluate --json`: each score's mean by its name (None
+    where the solver or the pair cannot give it), `standard_errors`, `values` for each seed, and
+    pair, seed, version, machine and time. `print(result)` shows the scores.
+    """
+
+    def __init__(self, values: Mapping[str, Any], label: str):
+        self._values = dict(values)
+        self.label = label
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The mean of each score, in the order of the protocol."""
+        return {name: mean for name, mean in self._values.items() if name in self["values"]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain dicts, lists and numbers that json.dump takes."""
+        return copy.deepcopy(self._values)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A frame with one row a score: mean and standard_error. Needs pandas."""
+        errors = self["standard_errors"]
+        return import_pandas().DataFrame(
+            {"mean": self.scores, "standard_error": {name: errors[name] for name in self.scores}},
+            index=list(self.scores),
+            dtype=float,
+        )
+
+    def __str__(self) -> str:
+        seeds = self["num_seeds"]
+        lines = [f"{self.label} on {self['pair']} ({seeds} seed{'' if seeds == 1 else 's'})"]
+        for name, mean in self.scores.items():
+            error = self["standard_errors"][name]
+            spread = "" if error is None else f" ± {cell_text(error)}"
+            lines.append(f"  {name:<30} {cell_text(mean):>10}{spread}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        errors = self["standard_errors"]
+        rows = (
+            {self.label: name, "mean": mean, "standard error": errors[name]}
+            for name, mean in self.scores.items()
+        )
+        return Table(rows)._repr_html_()
+
+
+def _label(coupling: Any) -> str:
+    if isinstance(coupling, (Solver, _core.Coupling)):
+        return coupling.name if isinstance(coupling, Solver) else coupling.solver
+    return "answers" if isinstance(coupling, tuple) else getattr(coupling, "__name__", "callable")
+
+
+def evaluate(
+    pair: _core.Pair,
+    coupling: Solver | _core.Coupling | Callable[[Any], Any] | tuple[Any, Any],
+    *,
+    seed: int = 0,
+    num_seeds: int = 1,
+    num_steps: int | None = None,
+    num_trajectories: int = 1000,
+    c2st: bool = False,
+    like: Any = None,
+    label: str | None = None,
+    progress: bool | Callable[[str, int, int, str], object] = False,
+    device: str = "cpu",
+) -> Result:
+    """Score a solver against the truth of a pair.
+
+    `coupling` is one of
+      - a fitted solver, or a Coupling;
+      - a callable that takes x0, int32 [B,D], and returns x1, integers [B,D], in any array library
+        and on any device. It is called in this thread, once for the test set [20000,D] and once
+        for each of the 157 conditional inputs, repeated [1000,D]. Its x0 is NumPy, or in the
+        library and on the device of the array `like`;
+      - the answers themselves, (x1 [20000,D], conditional_x1 [157,1000,D]): one x1 for each row of
+        pair.test_set()[0], and 1000 for each row of pair.conditional_inputs().
+
+    `seed` decides the draws of the protocol and of a Coupling (a callable has its own), for
+    `num_seeds` repetitions with seeds seed, seed + 1, ... `num_steps` is the grid of the trajectory
+    KL: 16, or the one that the solver trained on where it has no other. `c2st` also trains a
+    classifier to tell (x0, x1) apart; a reversed pair always has it. `label` names the result.
+    `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
+    """
+    scored = coupling.coupling if isinstance(coupling, Solver) else coupling
+    values = _core.evaluate(
+        pair,
+        scored,
+        seed=seed,
+        num_seeds=num_seeds,
+        num_steps=num_steps,
+        num_trajectories=num_trajectories,
+        c2st=c2st,
+        like=like,
+        progress=reporter(progress),
+        device=device,
+    )
+    return Result(values, label if label is not None else _label(coupling))
+
+
+def compare(results: Sequence[Result] | Mapping[str, Result], *scores: str) -> Table:
+    """Several results side by side: one row a result, one column a score.
+
+    A mapping names the rows. Without `scores` every score is shown. Raises ValueError for a score
+    that a result does not have.
+    """
+    named = results if isinstance(results, Mapping) else {r.label: r for r in results}
+    if len(named) != len(results):
+        raise ValueError("[compare] results must have labels of their own: pass a dict of results")
+    columns = list(scores) or list(dict.fromkeys(s for r in named.values() for s in r.scores))
+    for label, result in named.items():
+        for score in scores:
+            if score not in result.scores:
+                raise ValueError(
+                    f"[compare] a score of '{label}' must be one of "
+                    f"{', '.join(result.scores)}, got '{score}'"
+                )
+    return Table(
+        (
+            {"solver": label, "pair": r["pair"], **{c: r.scores.get(c) for c in columns}}
+            for label, r in named.items()
+        ),
+        ["solver", "pair", *columns],
+    )

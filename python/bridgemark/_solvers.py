@@ -1,0 +1,187 @@
+"""The solvers as classes: options in, a fitted coupling inside.
+
+Names, options and their help come from the native registry; a class here only gives a solver its
+Python name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from . import _core
+from ._progress import reporter
+
+# The classes of solvers, which the package offers under the same names.
+__all__ = ["DLightSB", "DLightSBM", "FeatureWise", "Independent", "Oracle", "Reference"]
+
+_SPECS = {name: (description, options) for name, description, options in _core.solver_specs()}
+_CLASSES: dict[str, type[Solver]] = {}
+
+ArrayT = TypeVar("ArrayT")
+SolverT = TypeVar("SolverT", bound="Solver")
+
+
+def _document(name: str) -> str:
+    description, options = _SPECS[name]
+    lines = [f"{description[0].upper()}{description[1:]}."]
+    if options:
+        lines += ["", "Options, which go to the constructor or to fit:"]
+        lines += [f"  {key}={default or '...'}  {text}" for key, default, text in options]
+    return "\n".join(lines)
+
+
+class Solver:
+    """A solver of the library with its options: fit it, then draw, score or keep it.
+
+    The constructor and `fit` take the keys of `bridgemark train --set` as keywords; an unknown one
+    raises ValueError with the nearest known. `coupling` is what the last fit made. Arrays are
+    answered in their library and on their device.
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = _document(cls.name)
+        _CLASSES[cls.name] = cls
+
+    def __init__(self, **options: Any):
+        if type(self) is Solver:
+            raise TypeError("[solver] make a Solver by its class or by make_solver(name)")
+        _core.resolve_options(self.name, **options)
+        self.options = options
+        self._coupling: _core.Coupling | None = None
+
+    def fit(
+        self: SolverT,
+        pair: _core.Pair,
+        seed: int = 0,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        progress: bool | Callable[[str, int, int, str], object] = False,
+        device: str = "cpu",
+        **options: Any,
+    ) -> SolverT:
+        """Fit to unpaired samples of a pair, and return the solver itself.
+
+        `options` go over those of the constructor, for this fit. `folder` keeps the run there, with
+        checkpoints: Ctrl-C raises KeyboardInterrupt, and the same call with resume=True goes on
+        and ends in the parameters that an undisturbed fit has. `progress` is True for a line on
+        standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
+        build that has it.
+        """
+        self._coupling = _core.fit(
+            self.name,
+            pair,
+            seed,
+            folder=folder,
+            resume=resume,
+            progress=reporter(progress),
+            device=device,
+            **{**self.options, **options},
+        )
+        return self
+
+    @property
+    def coupling(self) -> _core.Coupling:
+        """What the last fit made. Raises RuntimeError before the first."""
+        if self._coupling is None:
+            raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair)")
+        return self._coupling
+
+    def sample(self, x0: ArrayT, seed: int = 0) -> ArrayT:
+        """Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D]."""
+        return self.coupling.sample(x0, seed)
+
+    def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, seed: int = 0) -> ArrayT:
+        """Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D].
+
+        Without num_steps: 16, or the grid that the solver trained on where it has no other.
+        """
+        return self.coupling.sample_trajectory(x0, num_steps, seed)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Keep the fitted solver as a run folder, which `load` and the command line read."""
+        self.coupling.save(folder)
+
+    @classmethod
+    def load(
+        cls: type[SolverT], folder: str | os.PathLike[str], pair: _core.Pair | None = None
+    ) -> SolverT:
+        """The solver of a run folder; `pair` may be left out for a preset.
+
+        Raises ValueError where the folder holds another solver, or one of another pair.
+        """
+        loaded = load_solver(folder, pair)
+        if not isinstance(loaded, cls):
+            raise ValueError(
+                f"[solver] {os.fspath(folder)} must hold a run of {cls.name}, got {loaded.name}"
+            )
+        return loaded
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
+        fitted = f" fitted to '{self._coupling.pair.name}'" if self._coupling else ""
+        return f"<bridgemark.{type(self).__name__}({options}){fitted}>"
+
+
+class Oracle(Solver):
+    name = "oracle"
+
+
+class Independent(Solver):
+    name = "independent"
+
+
+class Reference(Solver):
+    name = "reference"
+
+
+class FeatureWise(Solver):
+    name = "feature-wise"
+
+
+class DLightSB(Solver):
+    name = "dlightsb"
+
+
+class DLightSBM(Solver):
+    name = "dlightsb-m"
+
+
+if "csbm" in _SPECS:
+
+    class CSBM(Solver):
+        name = "csbm"
+
+    __all__ += ["CSBM"]
+
+
+if "alpha-csbm" in _SPECS:
+
+    class AlphaCSBM(Solver):
+        name = "alpha-csbm"
+
+    __all__ += ["AlphaCSBM"]
+
+
+def _class_of(name: str) -> type[Solver]:
+    if name not in _CLASSES:
+        _core.resolve_options(name)  # refuses an unknown name with the nearest known
+        type(name, (Solver,), {"name": name, "__module__": __name__})
+    return _CLASSES[name]
+
+
+def make_solver(name: str, **options: Any) -> Solver:
+    """The solver of a registry name (see `solvers()`) with its options."""
+    return _class_of(name)(**options)
+
+
+def load_solver(folder: str | os.PathLike[str], pair: _core.Pair | None = None) -> Solver:
+    """The fitted solver of a run folder; `pair` may be left out for a preset."""
+    coupling = _core.load_coupling(folder, pair)
+    solver = _class_of(coupling.solver)(**coupling.options)
+    solver._coupling = coupling
+    return solver

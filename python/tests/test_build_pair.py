@@ -1,0 +1,199 @@
+"""Pairs of one's own: their parts, their folders, and what is refused."""
+
+import numpy as np
+import pytest
+
+import bridgemark as bm
+
+
+@pytest.fixture(scope="module")
+def states():
+    return np.random.default_rng(1).integers(0, 7, (40, 3))
+
+
+def reference_matrix(size):
+    matrix = np.random.default_rng(2).random((size, size)) + 0.1
+    return matrix / matrix.sum(1, keepdims=True)
+
+
+def test_defaults_are_the_papers():
+    pair, preset = bm.build_pair(seed=20260, name="mine"), bm.load("d2-gaussian-0.02")
+    assert np.array_equal(pair.log_cores, preset.log_cores)
+    assert np.array_equal(pair.sample_joint(100)[1], preset.sample_joint(100)[1])
+    assert (pair.name, pair.dim, pair.num_categories, pair.num_components) == ("mine", 2, 50, 4)
+    assert (pair.reference, pair.gamma, pair.total_steps) == ("gaussian", 0.02, 128)
+    assert preset.log_beta.tolist() == pytest.approx([np.log(0.25)] * 4)
+
+
+def test_every_number_reaches_the_pair():
+    pair = bm.build_pair(
+        dim=3,
+        num_categories=9,
+        num_components=2,
+        reference="uniform",
+        gamma=0.3,
+        total_steps=12,
+        sigma=0.7,
+        radius=2.0,
+        source="uniform",
+        seed=8,
+        reverse=True,
+    )
+    assert (pair.dim, pair.num_categories, pair.num_components) == (3, 9, 2)
+    assert (pair.reference, pair.gamma, pair.total_steps) == ("uniform", 0.3, 12)
+    assert pair.seed == 8 and pair.reverse
+    assert pair.log_cores.shape == (3, 9, 2)
+    step = np.exp(pair.log_reference(1))
+    np.testing.assert_allclose(step, np.where(np.eye(9), 0.7, 0.3 / 8), rtol=1e-12)
+    assert np.array_equal(np.exp(pair.log_reference(0)), np.eye(9))
+
+
+def test_states_are_p0(states):
+    for given in (states, states.astype(np.uint8), states.tolist()):
+        pair = bm.build_pair(source=given, num_categories=7)
+        assert pair.dim == 3
+        rows = {tuple(row) for row in pair.sample_x0(500).tolist()}
+        assert rows <= {tuple(row) for row in states.tolist()} and len(rows) > 30
+
+
+def test_pmf_is_p0():
+    pmf = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    pair = bm.build_pair(source=pmf)
+    assert (pair.dim, pair.num_categories) == (2, 3)
+    x0 = pair.sample_x0(4000)
+    assert x0[:, 0].max() == 1 and (x0[:, 1] == 2).all()
+    assert abs(x0[:, 0].mean() - 0.5) < 0.05
+
+
+def test_matrix_is_the_reference():
+    matrix = reference_matrix(5)
+    pair = bm.build_pair(reference=matrix, total_steps=4)
+    assert pair.reference == "matrix" and pair.gamma is None and pair.num_categories == 5
+    np.testing.assert_allclose(np.exp(pair.log_reference(1)), matrix, rtol=1e-12)
+    power = np.linalg.matrix_power(matrix, 4)
+    np.testing.assert_allclose(np.exp(pair.log_reference(4)), power, rtol=1e-12)
+
+
+def test_potential_is_ones_own():
+    rng = np.random.default_rng(3)
+    log_beta, log_cores = np.log([0.2, 0.8]), rng.normal(size=(2, 4, 2))
+    pair = bm.build_pair(log_beta=log_beta, log_cores=log_cores, total_steps=2, gamma=0.4)
+    assert (pair.dim, pair.num_categories, pair.num_components) == (2, 4, 2)
+    assert np.array_equal(pair.log_cores, log_cores) and np.array_equal(pair.log_beta, log_beta)
+    # q(x1|x0) by its definition, summed over all x1.
+    q_ref = np.exp(pair.log_reference(2))
+    v = np.einsum("k,ak,bk->ab", np.exp(log_beta), *np.exp(log_cores))
+    joint = v * q_ref[1][:, None] * q_ref[3][None, :]
+    x1 = np.stack(np.meshgrid(np.arange(4), np.arange(4), indexing="ij"), -1).reshape(-1, 2)
+    log_q = pair.log_conditional(np.broadcast_to([1, 3], x1.shape), x1)
+    np.testing.assert_allclose(np.exp(log_q), (joint / joint.sum()).reshape(-1), rtol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["preset", "states", "pmf", "matrix", "reverse"])
+def test_saved_pairs_load(tmp_path, states, kind):
+    pair = {
+        "preset": lambda: bm.load("d2-uniform-0.005"),
+        "states": lambda: bm.build_pair(source=states, num_categories=7, name="mine", seed=3),
+        "pmf": lambda: bm.build_pair(source=np.full((2, 5), 0.2)),
+        "matrix": lambda: bm.build_pair(reference=reference_matrix(5)),
+        "reverse": lambda: bm.build_pair(dim=2, num_categories=6, reverse=True),
+    }[kind]()
+    pair.save(tmp_path / "pair")
+    loaded = bm.load(tmp_path / "pair")
+    for name in ("name", "dim", "num_categories", "seed", "version", "reverse", "reference"):
+        assert getattr(loaded, name) == getattr(pair, name), name
+    assert np.array_equal(loaded.log_cores, pair.log_cores)
+    assert np.array_equal(loaded.sample_x0(100, seed=1), pair.sample_x0(100, seed=1))
+    for mine, theirs in zip(pair.test_set(), loaded.test_set()):
+        assert np.array_equal(mine, theirs)
+
+
+def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
+    np.save(tmp_path / "states.npy", states)
+    command_line(
+        "build",
+        "custom",
+        "--source",
+        tmp_path / "states.npy",
+        "--categories",
+        7,
+        "--reference",
+        "uniform",
+        "--gamma",
+        0.05,
+        "--components",
+        3,
+        "--sigma",
+        0.8,
+        "--seed",
+        4,
+        "-o",
+        tmp_path / "pair",
+    )
+    pair = bm.build_pair(
+        source=states,
+        num_categories=7,
+        reference="uniform",
+        gamma=0.05,
+        num_components=3,
+        sigma=0.8,
+        seed=4,
+    )
+    loaded = bm.load(tmp_path / "pair")
+    assert np.array_equal(loaded.log_cores, pair.log_cores)
+    assert np.array_equal(loaded.sample_joint(50)[1], pair.sample_joint(50)[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dim": 0}, "dim must lie in 1"),
+        ({"num_categories": 1}, r"num_categories must lie in 2..\d+, got 1"),
+        ({"num_components": -1}, "num_components must lie in 1"),
+        ({"gamma": 1.5}, r"gamma must lie in \(0, 1\), got 1.5"),
+        ({"gamma": float("nan")}, r"gamma must lie in \(0, 1\), got nan"),
+        ({"sigma": 0}, "sigma must be positive"),
+        ({"radius": -1}, "radius must be positive"),
+        ({"total_steps": 0}, "total_steps must lie in 1"),
+        ({"seed": -1}, "seed must lie in 0"),
+        ({"reference": "poisson"}, "reference must be gaussian, uniform or a matrix .*'poisson'"),
+        ({"reference": np.eye(4)}, "strictly positive"),
+        ({"reference": np.full((3, 4), 0.25)}, "matrix must be square"),
+        ({"reference": np.ones(4)}, r"reference must be an array \[S,S\] .* shape \(4,\)"),
+        ({"reference": np.full((3, 3), "a")}, "reference must be an array"),
+        ({"reference": np.full((3, 3), 1 / 3), "num_categories": 4}, r"num_categories .* \[3, 4\]"),
+        ({"source": "poisson"}, "source must be gaussian, uniform, a pmf"),
+        ({"source": [1, 2]}, r"source must be .* got shape \(2,\)"),
+        ({"source": np.full((2, 3), 0.5)}, "each row of the pmf must sum to 1, got 1.5"),
+        ({"source": [[0, 1]]}, "num_categories must be given with a source of states"),
+        ({"source": [[0, 5]], "num_categories": 5}, "source must hold categories 0..4, got 5"),
+        ({"source": [[0, 1]], "num_categories": 5, "dim": 3}, r"dim must be the same .* \[2, 3\]"),
+        (
+            {"source": np.zeros((0, 2), int), "num_categories": 5},
+            "states must hold at least one row, got 0",
+        ),
+        ({"source": np.zeros((2, 2), bool), "num_categories": 5}, "integer dtype, got bool"),
+        ({"log_beta": [0.0]}, "log_beta and log_cores must be given together"),
+        (
+            {"log_beta": [0.0], "log_cores": np.zeros((2, 3))},
+            r"log_cores must be an array \[D,S,K\]",
+        ),
+        (
+            {"log_beta": [0.0, 1.0], "log_cores": np.zeros((2, 3, 1))},
+            "log_beta must have 1 entries, .* got 2",
+        ),
+        (
+            {"log_beta": [np.nan], "log_cores": np.zeros((2, 3, 1))},
+            "log_beta must be finite or -inf, got nan",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        bm.build_pair(**arguments)
+
+
+def test_saving_where_nothing_can_be_is_an_os_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        bm.load("d2-gaussian-0.02").save(tmp_path / "file")

@@ -1,0 +1,357 @@
+#include "bridgemark/solver/csbm.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/io/safetensors.h"
+#include "bridgemark/metric/trajectory_kl.h"
+#include "bridgemark/process/pinned_steps.h"
+#include "bridgemark/solver/csbm_recipe.h"
+#include "bridgemark/solver/network_bridge.h"
+#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/solver.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using testing::fit_solver;
+using testing::TempDir;
+
+// 4 steps, 3 D-IMF iterations of 20, 12 and 12 updates.
+RunConfig small_run(const std::string& solver) {
+  RunConfig config{solver, "d2-gaussian-0.05", 3, {}};
+  config.options = {{"num_steps", "4"},       {"imf_iterations", "3"}, {"updates_first", "20"},
+                    {"updates_later", "12"},  {"batch_size", "24"},    {"hidden", "17,12"},
+                    {"input", "embedding"},   {"log_every", "5"},      {"checkpoint_every", "0"},
+                    {"learning_rate", "0.01"}};
+  return config;
+}
+
+std::vector<double> parameters_of(const std::filesystem::path& folder) {
+  const SafetensorsFile file = SafetensorsFile::load(folder / "model.safetensors");
+  std::vector<double> all;
+  for (const std::string& name : file.names()) {
+    const std::vector<double> values = file.read_doubles(name);
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
+  for (const std::string solver : {"csbm", "alpha-csbm"}) {
+    SCOPED_TRACE(solver);
+    const TempDir dir;
+    const RunConfig config = small_run(solver);
+    train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
+
+    Context stopping{.num_threads = 3};
+    int asked = 0;
+    stopping.stop = [&] { return ++asked == 27; };  // within the second iteration
+    EXPECT_THROW(train_run(stopping, config, dir.path() / "parts", false), Interrupted);
+    train_run(Context{.num_threads = 2}, config, dir.path() / "parts", true);
+
+    EXPECT_EQ(parameters_of(dir.path() / "parts"), parameters_of(dir.path() / "whole"));
+    EXPECT_EQ(load_json(dir.path() / "parts" / "result.json")["diagnostics"]["resumed_from"], 27);
+  }
+}
+
+TEST(Csbm, KilledRunsResume) {
+  const TempDir dir;
+  RunConfig config = small_run("csbm");
+  config.options["updates_first"] = "60";
+  config.options["updates_later"] = "60";
+  train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
+  const std::filesystem::path folder = dir.path() / "killed";
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      try {
+        train_run(Context{.num_threads = 1}, config, folder, true);
+      } catch (...) {
+        _exit(1);
+      }
+      _exit(0);
+    }
+    usleep(static_cast<useconds_t>(30000 + 20000 * attempt));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+  }
+  train_run(Context{.num_threads = 1}, config, folder, true);
+  EXPECT_EQ(parameters_of(folder), parameters_of(dir.path() / "whole"));
+}
+
+TEST(Csbm, LogNamesTheIterationOfEachLine) {
+  const TempDir dir;
+  train_run(Context{.num_threads = 1}, small_run("csbm"), dir.path() / "run", false);
+  std::ifstream in(dir.path() / "run" / "log.jsonl");
+  std::vector<std::pair<int, int>> lines;
+  for (std::string line; std::getline(in, line);) {
+    const nlohmann::json entry = nlohmann::json::parse(line);
+    lines.emplace_back(entry["update"].get<int>(), entry["imf_iteration"].get<int>());
+    EXPECT_TRUE(std::isfinite(entry["loss"].get<double>()));
+  }
+  // A line every 5 updates and at the end of each iteration: 20, 32 and 44.
+  const std::vector<std::pair<int, int>> expected = {{5, 1},  {10, 1}, {15, 1}, {20, 1}, {25, 2},
+                                                     {30, 2}, {32, 2}, {35, 3}, {40, 3}, {44, 3}};
+  EXPECT_EQ(lines, expected);
+}
+
+TEST(Csbm, ProgressShowsTheIteration) {
+  Context context{.num_threads = 1};
+  std::string details;
+  context.progress = [&](std::string_view, std::uint64_t, std::uint64_t, std::string_view detail) {
+    details += std::string(detail) + "\n";
+  };
+  const TempDir dir;
+  train_run(context, small_run("alpha-csbm"), dir.path() / "run", false);
+  EXPECT_NE(details.find("D-IMF iteration 1 of 3, loss"), std::string::npos) << details;
+  EXPECT_NE(details.find("D-IMF iteration 2 of 3, loss"), std::string::npos) << details;
+}
+
+TEST(Csbm, DivergenceStopsAndKeepsTheLastCheckpoint) {
+  const TempDir dir;
+  RunConfig config = small_run("csbm");
+  config.options["learning_rate"] = "100";
+  config.options["weight_decay"] = "100";
+  config.options["updates_first"] = "100";
+  try {
+    train_run(Context{.num_threads = 1}, config, dir.path() / "run", false);
+    FAIL() << "did not stop";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("diverged at update"), std::string::npos);
+  }
+  EXPECT_FALSE(is_complete_run(dir.path() / "run"));
+  const auto progress = SafetensorsFile::load(dir.path() / "run" / "checkpoint.safetensors")
+                            .read_doubles("training_progress");
+  EXPECT_GT(progress[0], 0.0);
+}
+
+TEST(CsbmRecipe, ScheduleOfIterationsAndDirections) {
+  CsbmRecipe recipe{};
+  recipe.imf_iterations = 3;
+  recipe.updates_first = 6;
+  recipe.updates_later = 4;
+  recipe.ema = 0.999;
+  EXPECT_EQ(recipe.updates(), 14);
+  std::vector<int> iterations;
+  std::string turns, halves;
+  for (std::int64_t step = 1; step <= 14; ++step) {
+    iterations.push_back(recipe.iteration(step));
+    recipe.halves = false;
+    turns += recipe.direction(step) == Direction::kForward ? 'f' : 'b';
+    recipe.halves = true;
+    halves += recipe.direction(step) == Direction::kForward ? 'f' : 'b';
+  }
+  EXPECT_EQ(iterations, (std::vector<int>{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}));
+  EXPECT_EQ(turns, "bfbfbfbfbfbfbf");
+  EXPECT_EQ(halves, "bbbfffbbffbbff");
+  EXPECT_DOUBLE_EQ(recipe.ema_at(1), 2.0 / 11.0);
+  EXPECT_DOUBLE_EQ(recipe.ema_at(1000000), 0.999);
+}
+
+// One dimension, so that the transitions of the truth are in the model's reach: the fixed point of
+// D-IMF is the pair's own bridge.
+class TinyPair : public ::testing::Test {
+ protected:
+  static PairSpec spec(bool nonsymmetric) {
+    PairSpec tiny = nonsymmetric ? testing::nonsymmetric_spec() : testing::small_spec();
+    tiny.dim = 1;
+    tiny.total_steps = 8;
+    if (!nonsymmetric) tiny.gamma = 0.2;
+    return tiny;
+  }
+
+  // KL(truth || model) of 4-step trajectories, the mean over x0 ~ p0.
+  static double forward_kl(const BenchmarkPair& pair, const Coupling& model) {
+    const States x0 = pair.sample_x0({}, 4000, 5);
+    return trajectory_kl({}, *pair.truth({}), model, 4, x0, 6).mean;
+  }
+
+  // KL(truth || model) of the same trajectories read from x1 to x0, exact: by Bayes' rule from the
+  // truth's transitions and marginals.
+  static double backward_kl(const BenchmarkPair& pair, const Coupling& model) {
+    const States states = testing::all_states(1, pair.num_categories());
+    const std::size_t S = states.rows();
+    std::vector<double> before = testing::source_probabilities(pair, states);
+    double kl = 0.0;
+    for (int n = 0; n < 4; ++n) {
+      Array3<double> log_truth, log_model;
+      pair.truth({})->log_transition_marginals({}, 4, n, states, log_truth);
+      model.log_transition_marginals({}, 4, 3 - n, states, log_model);
+      std::vector<double> after(S, 0.0);
+      for (std::size_t x = 0; x < S; ++x) {
+        for (std::size_t y = 0; y < S; ++y) after[y] += before[x] * std::exp(log_truth(x, 0, y));
+      }
+      for (std::size_t x = 0; x < S; ++x) {
+        for (std::size_t y = 0; y < S; ++y) {
+          const double joint = before[x] * std::exp(log_truth(x, 0, y));
+          if (joint > 0.0) kl += joint * (std::log(joint / after[y]) - log_model(y, 0, x));
+        }
+      }
+      before = after;
+    }
+    return kl;
+  }
+
+  // One thread: threads would cost more than these small networks.
+  static Fitted fit(const std::string& solver, const BenchmarkPair& pair,
+                    const std::vector<std::string>& assignments) {
+    return fit_solver(solver, pair, assignments, 0, Context{.num_threads = 1});
+  }
+
+  static std::vector<std::string> options(const std::string& iterations) {
+    return {"num_steps=4",        "imf_iterations=" + iterations,
+            "updates_first=1000", "batch_size=64",
+            "updates_later=1000", "learning_rate=0.005",
+            "hidden=24",          "input=embedding",
+            "embedding_size=6",   "ema=0.995"};
+  }
+};
+
+TEST_F(TinyPair, CsbmReachesTheFixedPoint) {
+  constexpr double kBound = 0.01;
+  for (const bool nonsymmetric : {false, true}) {
+    SCOPED_TRACE(nonsymmetric);
+    const BenchmarkPair pair = build_pair(spec(nonsymmetric));
+    const double after_one = forward_kl(pair, *fit("csbm", pair, options("1")).coupling);
+    const Fitted fitted = fit("csbm", pair, options("8"));
+    const double reached = forward_kl(pair, *fitted.coupling);
+    EXPECT_LT(reached, kBound);
+    EXPECT_GT(after_one, 1.5 * kBound) << "the iterations had nothing to do";
+
+    const auto& bridge = dynamic_cast<const NetworkBridge&>(*fitted.coupling);
+    EXPECT_LT(backward_kl(pair, bridge.reversed()), kBound);
+  }
+}
+
+TEST_F(TinyPair, AlphaCsbmReachesTheFixedPoint) {
+  const BenchmarkPair pair = build_pair(spec(false));
+  EXPECT_LT(forward_kl(pair, *fit("alpha-csbm", pair, options("8")).coupling), 0.01);
+}
+
+TEST_F(TinyPair, SquaresHalvesAndOptimalStartAlsoDo) {
+  const BenchmarkPair pair = build_pair(spec(false));
+  for (const char* option : {"loss=mse", "order=halves", "initial=minibatch-ot"}) {
+    SCOPED_TRACE(option);
+    std::vector<std::string> assignments = options("8");
+    assignments.push_back(option);
+    EXPECT_LT(forward_kl(pair, *fit("csbm", pair, assignments).coupling), 0.03);
+  }
+}
+
+// Matched within a batch, the first pairs are nearer to the truth than independent ones.
+TEST_F(TinyPair, OptimalStartIsNearerAfterOneIteration) {
+  const BenchmarkPair pair = build_pair(spec(false));
+  std::vector<std::string> matched = options("1");
+  matched.push_back("initial=minibatch-ot");
+  EXPECT_LT(forward_kl(pair, *fit("csbm", pair, matched).coupling),
+            forward_kl(pair, *fit("csbm", pair, options("1")).coupling));
+}
+
+class FittedBridge : public ::testing::Test {
+ protected:
+  FittedBridge() : pair_(build_pair(testing::nonsymmetric_spec())) {
+    fitted_ = fit_solver("csbm", pair_,
+                         {"num_steps=4", "imf_iterations=2", "updates_first=4", "updates_later=4",
+                          "batch_size=8", "hidden=9"});
+  }
+
+  BenchmarkPair pair_;
+  Fitted fitted_;
+};
+
+TEST_F(FittedBridge, SurvivesItsFile) {
+  const TempDir dir;
+  const Solver& solver = find_solver("csbm");
+  const auto path = dir.path() / "model.safetensors";
+  solver.save(*fitted_.coupling, path);
+  const auto loaded = solver.load({}, pair_, path);
+  const auto& before = dynamic_cast<const NetworkBridge&>(*fitted_.coupling);
+  const auto& after = dynamic_cast<const NetworkBridge&>(*loaded);
+  EXPECT_EQ(after.forward().shape, before.forward().shape);
+  EXPECT_EQ(after.forward().values, before.forward().values);
+  EXPECT_EQ(after.backward().values, before.backward().values);
+  const States x0 = pair_.sample_x0({}, 50, 1);
+  States one(50, 2), other(50, 2);
+  before.sample({}, x0, {4}, 0, one);
+  after.sample({}, x0, {4}, 0, other);
+  EXPECT_EQ(one, other);
+
+  // A file for another space, and one with a number that is none.
+  EXPECT_THROW(solver.load({}, build_pair(testing::small_spec()), path), FileError);
+  backend::NetworkTensors<float> broken = before.forward();
+  broken.values[3] = std::nanf("");
+  const NetworkBridge bad(
+      make_two_way_steps({}, pair_.reference(), 4),
+      std::make_shared<const backend::NetworkTensors<float>>(broken),
+      std::make_shared<const backend::NetworkTensors<float>>(before.backward()));
+  solver.save(bad, path);
+  EXPECT_THROW(solver.load({}, pair_, path), FileError);
+}
+
+TEST_F(FittedBridge, HasTransitionsOnItsOwnGridAlone) {
+  const Coupling& bridge = *fitted_.coupling;
+  EXPECT_TRUE(bridge.has_transitions(4));
+  EXPECT_FALSE(bridge.has_transitions(8));
+  EXPECT_EQ(bridge.own_num_steps(), 4);
+  EXPECT_FALSE(bridge.has_joint());
+  const States x0 = pair_.sample_x0({}, 3, 1);
+  Array3<double> out;
+  EXPECT_THROW(bridge.log_transition_marginals({}, 8, 0, x0, out), InvalidArgument);
+  EXPECT_THROW(bridge.log_transition_marginals({}, 4, 4, x0, out), InvalidArgument);
+  const States outside(1, 2, 5);
+  States next(1, 2);
+  EXPECT_THROW(bridge.sample_transition({}, 4, 0, outside, {}, 0, next), InvalidArgument);
+  EXPECT_THROW(bridge.sample({}, outside, {}, 0, next), InvalidArgument);
+  const Context device{.device = Device::kCuda};
+  States drawn(3, 2);
+  EXPECT_THROW(bridge.sample(device, x0, {}, 0, drawn), DeviceError);
+  EXPECT_THROW(bridge.log_transition_marginals(device, 4, 0, x0, out), DeviceError);
+  const Array3<std::int32_t> path = sample_markov_trajectory({}, bridge, 4, x0, 1, 0);
+  EXPECT_EQ(path.extent(1), 5u);
+}
+
+TEST(Csbm, BadOptionsAreNamed) {
+  const BenchmarkPair pair = build_pair(testing::small_spec());
+  const auto message = [&](const std::string& assignment) {
+    try {
+      fit_solver("csbm", pair,
+                 {"num_steps=4", "imf_iterations=1", "updates_first=1", "hidden=3", assignment});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message("hidden=5"), "accepted");
+  for (const char* hidden : {"hidden=", "hidden=5,", "hidden=,5", "hidden=5;5", "hidden=0",
+                             "hidden=-3", "hidden=65537", "hidden=1e3"}) {
+    EXPECT_NE(message(hidden).find("hidden must be"), std::string::npos) << hidden;
+  }
+  EXPECT_NE(message("loss=ce").find("kl, mse"), std::string::npos);
+  EXPECT_NE(message("input=onehot").find("numbers, embedding"), std::string::npos);
+  EXPECT_NE(message("initial=ot").find("independent, minibatch-ot"), std::string::npos);
+  EXPECT_NE(message("order=both").find("turns, halves"), std::string::npos);
+  EXPECT_NE(message("ema=1.5").find("ema must be"), std::string::npos);
+  EXPECT_NE(message("imf_iterations=0").find("imf_iterations"), std::string::npos);
+  EXPECT_NE(message("num_steps=3").find("num_steps"), std::string::npos);
+  EXPECT_NE(message("updates=5").find("updates_"), std::string::npos);
+  EXPECT_NE(message("x1_data=missing.npy").find("missing.npy"), std::string::npos);
+  EXPECT_THROW(fit_solver("alpha-csbm", pair, {"order=turns"}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace bridgemark
