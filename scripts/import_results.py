@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lines measured by scripts/baselines.sh and scripts/cp_quality.py in the form of results.jsonl.
+"""Lines of scripts/baselines.sh, cp_quality.py and csbm_quality.sh in the form of results.jsonl.
 
     scripts/import_results.py EXPERIMENT FILE.jsonl ... >> DIR/results.jsonl
 
@@ -14,6 +14,8 @@ TITLES = {"oracle": "Oracle", "independent": "Independent", "reference": "Refere
           "feature-wise": "Feature-wise SB", "dlightsb": "DLightSB", "dlightsb-m": "DLightSB-M",
           "csbm": "CSBM", "alpha-csbm": "α-CSBM"}
 COLUMNS = ("loss", "num_steps")  # tables have columns for these
+CSBM_UPDATES = 280_000  # of the paper; fewer are said in the method's name
+TRAJECTORY_KLS = ("forward_trajectory_kl", "reverse_trajectory_kl")
 
 
 def records_of(path):
@@ -21,7 +23,9 @@ def records_of(path):
     with open(path) as file:
         for line in file:
             entry = json.loads(line)
-            if "scores" in entry:  # cp_quality.py: "SOLVER PAIR key=value ..."
+            if "num_steps" in entry and "scores" in entry:  # csbm_quality.sh
+                yield entry["pair"], entry["solver"], [], entry["train"], entry["scores"]
+            elif "scores" in entry:  # cp_quality.py: "SOLVER PAIR key=value ..."
                 solver, pair, *assignments = entry["run"].split()
                 yield pair, solver, assignments, entry["train"], entry["scores"]
             else:  # baselines.sh
@@ -39,6 +43,8 @@ def run_lines(experiment, pair, solver, assignments, train, scores):
     others = [item.split("=", 1) for item in assignments if item.split("=")[0] not in COLUMNS]
     method = TITLES[solver] + "".join(f", {key} {value}" for key, value in others)
     name = solver + "".join(f"--{key}-{value}" for key, value in others)
+    if "csbm" in solver and diagnostics["updates"] < CSBM_UPDATES:
+        method, name = f"{method}, short training", f"{name}--short-training"
     common = {
         "experiment": experiment,
         "run": ".".join([pair, name, *filter(None, columns), f"seed{seed}"]), "method": method,
@@ -55,7 +61,10 @@ def run_lines(experiment, pair, solver, assignments, train, scores):
         "set": assignments, "options": options,
         "pair_identity": train.get("pair", {"name": pair, "reverse": pair.endswith("-reverse")}),
         "diagnostics": diagnostics}
+    own_grid = columns[1] in ("", str(scores["num_steps"]))
     for score, error in scores["standard_errors"].items():
+        if score in TRAJECTORY_KLS and not own_grid:
+            continue  # on another grid than the solver's: not what the tables show
         value = "inf" if score in scores.get("infinite", []) else scores[score]
         yield common | {"score": score, "value": value, "standard_error": error,
                         "values": scores.get("values", {}).get(score, [])}
