@@ -225,6 +225,11 @@ class CsbmSolver : public Solver {
   std::string description() const override { return description_; }
   std::vector<OptionSpec> options() const override { return csbm_options(variant_); }
 
+  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+    ReferenceChain(pair.reference(), read_csbm_recipe(options, variant_).num_steps);
+    TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
+  }
+
   Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles& files) const override {
     if (context.device != Device::kCpu) {

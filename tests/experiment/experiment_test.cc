@@ -131,6 +131,8 @@ TEST_F(ExperimentFile, RefusesWithTheLineAndASuggestion) {
          "7", "updates must be a whole number", "got 'few'");
   expect(grid + "solvers = ['dlightsb-m']\n[grid.options]\nnum_steps = 24\n", "6", "num_steps must",
          "got 24");
+  expect(grid + "solvers = ['csbm']\n[grid.options]\nnum_steps = [16, 24]\n", "6", "num_steps must",
+         "got 24");
   expect(grid + "solvers = ['dlightsb-m']\n[grid.options]\nloss = ['kl', 'l2']\n", "6",
          "loss must be one of kl, mse", "got 'l2'");
   expect(grid + "solvers = ['feature-wise']\n[grid.options]\nimf_steps = 24\n", "6",
