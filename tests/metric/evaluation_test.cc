@@ -291,9 +291,11 @@ TEST(Evaluation, JsonHasNullForWhatIsMissing) {
 TEST(Evaluation, JsonNamesWhatIsInfinite) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  const nlohmann::json json = evaluation_json({{{"shape_score", 0.5, 0.1, {0.5}},
-                                                {"joint_kl", kInfinity, kNaN, {kInfinity}},
-                                                {"sb_perplexity", kNaN, kNaN, {kNaN}}}});
+  Evaluation evaluation;
+  evaluation.scores = {{"shape_score", 0.5, 0.1, {0.5}},
+                       {"joint_kl", kInfinity, kNaN, {kInfinity}},
+                       {"sb_perplexity", kNaN, kNaN, {kNaN}}};
+  const nlohmann::json json = evaluation_json(evaluation);
   EXPECT_TRUE(json.at("joint_kl").is_null());
   EXPECT_TRUE(json.at("sb_perplexity").is_null());
   EXPECT_EQ(json.at("infinite"), nlohmann::json::array({"joint_kl"}));
