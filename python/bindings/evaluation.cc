@@ -120,12 +120,14 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   for (const Score& score : evaluation.scores) {  // in the order of the protocol
     result[score.name.c_str()] = to_python(json[score.name]);
   }
+  result["infinite"] = to_python(json["infinite"]);
   result["standard_errors"] = to_python(json["standard_errors"]);
   result["values"] = to_python(json["values"]);
   result["pair"] = pair.identity().name;
   result["seed"] = options.seed;
   result["num_seeds"] = options.num_seeds;
   result["num_steps"] = evaluation.num_steps;
+  result["num_trajectories"] = options.num_trajectories;
   result["version"] = kVersion;
   result["device"] = std::string(device_name(device));
   result["machine"] = machine_description();
