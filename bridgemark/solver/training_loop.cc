@@ -136,7 +136,8 @@ class Loop {
   }
 
   void report(std::int64_t step, double seconds) const {
-    if (!context_.progress || (step % 16 != 0 && model_.updates_at_once() == 1)) return;
+    const bool shown = step % 16 == 0 || step == plan_.updates || model_.updates_at_once() > 1;
+    if (!context_.progress || !shown) return;
     const double rate = static_cast<double>(step - summary_.resumed_from) / seconds;
     const std::string stage = model_.stage(step).name;
     context_.report(plan_.name, static_cast<std::uint64_t>(step),

@@ -22,13 +22,16 @@ constexpr std::chrono::milliseconds kInterval{50};
 
 struct SignalWatch::State {
   nb::handle progress;  // borrowed from the caller
-  Clock::time_point last = Clock::now();
+  // Reports have a clock of their own, so that looking for signals takes none of them; the first is
+  // shown at once.
+  Clock::time_point last_look = Clock::now();
+  Clock::time_point last_report{};
   std::exception_ptr found;
 
   // Python's own work is done under `visit`, whose exception is kept: the native code in between
   // unwinds by its own rules.
   template <typename Visit>
-  void visit_python(bool at_once, Visit&& visit) {
+  void visit_python(Clock::time_point& last, bool at_once, Visit&& visit) {
     const Clock::time_point now = Clock::now();
     if (found || (!at_once && now - last < kInterval)) return;
     last = now;
@@ -50,14 +53,14 @@ SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_
                                        std::uint64_t total, std::string_view detail) {
     if (state->found) std::rethrow_exception(state->found);
     const bool shown = !state->progress.is_none();
-    state->visit_python(shown && done == total, [&] {
+    state->visit_python(state->last_report, shown && done == total, [&] {
       if (!shown) return;
       state->progress(nb::str(what.data(), what.size()), done, total,
                       nb::str(detail.data(), detail.size()));
     });
   };
   context_.stop = [state = state_] {
-    state->visit_python(false, [] {});
+    state->visit_python(state->last_look, false, [] {});
     return state->found != nullptr;
   };
 }
