@@ -2,7 +2,8 @@
 # Builds the CUDA backend, checks it against the CPU, times it beside PyTorch where that is
 # installed, and writes one JSON of results. For machines that cannot install packages:
 #   bench/gpu.sh pack HEADERS     where the packages are: copies the headers such a machine lacks
-#   bench/gpu.sh run OUT [HEADERS]   there: OUT/gpu.json, OUT/gpu_bench.json, OUT/torch.json
+#   bench/gpu.sh run OUT [HEADERS]   there: OUT/gpu_bench.json, OUT/tests.json, OUT/torch.json
+#   bench/gpu.sh profile          after it: time, bytes and rate of each kernel at D = 64, by ncu
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,8 +30,20 @@ case "${1:-}" in
       python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$out/torch.json"
     fi
     ;;
+  profile)
+    metrics=gpu__time_duration.sum,dram__bytes.sum,lts__t_bytes.sum
+    metrics+=,sm__throughput.avg.pct_of_peak_sustained_elapsed
+    metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    for solver in dlightsb dlightsb-m; do
+      ncu --clock-control none --metrics "$metrics" build-gpu/bridgemark train "$solver" \
+        --pair d64-gaussian-0.02 -o "$folder/$solver" --device cuda --set batch_size=128 \
+        --set updates=3
+    done
+    ;;
   *)
-    sed -n '2,6p' "$0"
+    sed -n '2,7p' "$0"
     exit 2
     ;;
 esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tables of the baselines from the lines that scripts/baselines.sh measured.
 
-Reads results/baselines/{runs,reverse,instances}.jsonl and paper.csv (the baseline rows of the
-published tables), writes table.md, table.csv and instances.md beside them. Standard library only.
+Reads results/baselines/{runs,reverse,instances}.jsonl and the published tables, writes table.md,
+table.csv and instances.md beside the former. Standard library only.
 """
 
 import csv
@@ -11,8 +11,9 @@ import math
 import pathlib
 import sys
 
-FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
-                      pathlib.Path(__file__).parent.parent / "results" / "baselines")
+ROOT = pathlib.Path(__file__).parent.parent
+FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "results" / "baselines")
+PUBLISHED = ROOT / "bridgemark" / "experiment" / "data" / "published.csv"
 DIMS = (2, 16, 64)
 REFERENCES = ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")
 PAIRS = [f"d{dim}-{reference}" for dim in DIMS for reference in REFERENCES]
@@ -40,8 +41,10 @@ def load(name):
 
 def load_paper():
     paper = {}
-    with open(FOLDER / "paper.csv", newline="") as file:
+    with open(PUBLISHED, newline="") as file:
         for row in csv.DictReader(file):
+            if row["method"] not in SOLVERS.values():
+                continue
             for pair in PAIRS:
                 column = pair.replace("-", "_")
                 paper[row["table"], row["method"], pair] = float(row[column])
@@ -341,7 +344,7 @@ def write_table(runs, reverse, paper, siblings):
         f"Bridgemark {any_cell['version']}, {any_cell['machine']}. 20,000 test pairs, 157 "
         f"conditional inputs with 1000 draws each, trajectory KL on {STEPS} steps from 1000 "
         f"starts. Mean over {any_cell['num_seeds']} seeds of the evaluation ± its standard error; "
-        "Feature-wise SB is fitted once. Cells of the paper are in italics (paper.csv).", "",
+        "Feature-wise SB is fitted once. Cells of the paper are in italics.", "",
         f"- Oracle: conditional shape at D = 2 is {min(oracle_d2):.3f}–{max(oracle_d2):.3f}; its "
         f"exact score differs from 1 by at most {exact:.1e} on the 12 presets; its trajectory and "
         f"joint KLs are at most {kl:.1e}.",

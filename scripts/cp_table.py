@@ -12,7 +12,7 @@ METHODS = {"dlightsb": "DLightSB", "dlightsb-m": "DLightSB-M"}
 def published():
     """(method, loss, steps, pair) -> the paper's conditional shape score."""
     cells = {}
-    with open(ROOT / "python/bridgemark/data/paper_results.csv") as file:
+    with open(ROOT / "bridgemark/experiment/data/published.csv") as file:
         for row in csv.DictReader(file):
             if row["table"] != "conditional_shape_score":
                 continue

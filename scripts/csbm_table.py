@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Table of the CSBM runs in results/csbm/runs.jsonl beside the paper's cells in paper.csv.
+"""Table of the CSBM runs in results/csbm/runs.jsonl beside the paper's cells.
 
 Writes results/csbm/table.md; standard library only.
 """
@@ -24,7 +24,7 @@ def load_lines(path):
 def main():
     runs = load_lines(ROOT / "csbm" / "runs.jsonl")
     runs.sort(key=lambda run: (run["solver"], run["num_steps"], run["pair"]))
-    with open(ROOT / "csbm" / "paper.csv", newline="") as file:
+    with open(ROOT.parent / "bridgemark/experiment/data/published.csv", newline="") as file:
         paper = {(row["table"], row["method"], row["loss"].lower(), row["steps"]): row
                  for row in csv.DictReader(file)}
     ceiling = {cell["pair"]: cell

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -83,6 +84,19 @@ struct AdamWSettings {
   double epsilon = 1e-8;
   double weight_decay = 0.0;
 };
+
+// What depends on the settings and the step alone.
+struct AdamWFactors {
+  float correction1, correction2;  // of the moments' bias
+  float decay;
+};
+
+inline AdamWFactors adamw_factors(const AdamWSettings& settings, std::int64_t step) {
+  const auto count = static_cast<double>(step);
+  return {static_cast<float>(1.0 / (1.0 - std::pow(settings.beta1, count))),
+          static_cast<float>(1.0 / (1.0 - std::pow(settings.beta2, count))),
+          static_cast<float>(1.0 - settings.learning_rate * settings.weight_decay)};
+}
 
 void adamw_update(const Context& context, const AdamWSettings& settings, std::int64_t step,
                   std::span<const float> gradient, std::span<float> parameters,

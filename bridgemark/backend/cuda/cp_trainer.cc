@@ -269,11 +269,11 @@ class CudaCpTrainer : public CpTrainer {
                 std::span<double> losses) {
     std::vector<UpdateSettings> settings;
     for (std::size_t i = 0; i < learning_rates.size(); ++i) {
-      const double step = static_cast<double>(first_step) + static_cast<double>(i);
-      const double rate = learning_rates[i];
-      settings.push_back({static_cast<float>(rate / (1.0 - std::pow(plan_.adamw.beta1, step))),
-                          static_cast<float>(1.0 / (1.0 - std::pow(plan_.adamw.beta2, step))),
-                          static_cast<float>(1.0 - rate * plan_.adamw.weight_decay)});
+      AdamWSettings adamw = plan_.adamw;
+      adamw.learning_rate = learning_rates[i];
+      const AdamWFactors factors = adamw_factors(adamw, first_step + static_cast<std::int64_t>(i));
+      settings.push_back({static_cast<float>(adamw.learning_rate) * factors.correction1,
+                          factors.correction2, factors.decay});
     }
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     BM_CUDA_CHECK(cudaMemcpyAsync(settings_.get(), settings.data(),
