@@ -28,8 +28,7 @@ __device__ void push_back_exactly(const CpView& view, int d, int k0) {
     if (view.exact_rows[row] == 0) continue;
     const double log_other =
         static_cast<double>(view.total[static_cast<std::size_t>(b) * view.Kp + k]) -
-        static_cast<double>(view.log_r[row * view.Kp + k]) -
-        static_cast<double>(view.high[static_cast<std::size_t>(d) * view.Kp + k]);
+        static_cast<double>(view.log_r[row * view.Kp + k]);
     double term = 0.0;
     for (int t = 0; t < view.S; ++t) {
       const std::size_t at = core_at(view, d, t, k);
@@ -65,7 +64,7 @@ __global__ void __launch_bounds__(kTileThreads, 2) push_back(CpView view) {
       for (int i = 0; i < kPassRows / Tiles::kRowGroups; ++i) {
         const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
         *reinterpret_cast<float4*>(weights + r * Tiles::kStride + c) =
-            b < view.B ? others(view, d, b, k0 + c, view.shift[row_at(view, d, b)])
+            b < view.B ? others(view, d, b, k0 + c, high, view.shift[row_at(view, d, b)])
                        : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
       }
       __syncthreads();
@@ -114,8 +113,9 @@ __global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
   *reinterpret_cast<float4*>(view.total_terms + static_cast<std::size_t>(b) * Kp + k) = sum;
 }
 
-__device__ float through_log(float total, float term, float log_r, int& any_exact) {
-  if (log_r >= kLogProductFloor) return (total - term) * fast_exp(-log_r);
+// d loss / d R, R scaled by its column's largest.
+__device__ float through_log(float total, float term, float log_product, int& any_exact) {
+  if (log_product >= kLogProductFloor) return (total - term) * fast_exp(-log_product);
   if (total != term) any_exact = 1;
   return 0.0f;
 }
@@ -126,18 +126,18 @@ __device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d,
   if (view.any_exact[d] == 0) {
     for (int t = 0; t < view.S; ++t) out[static_cast<std::size_t>(t) * view.Kp] = 0.0f;
   }
-  const double high = view.high[static_cast<std::size_t>(d) * view.Kp + k];
+  const float high = view.high[static_cast<std::size_t>(d) * view.Kp + k];
   for (int b = 0; b < view.B; ++b) {
     const std::size_t at = row_at(view, d, b) * view.Kp + k;
-    if (view.log_r[at] >= kLogProductFloor) continue;
+    if (view.log_r[at] - high >= kLogProductFloor) continue;
     const float weight =
         view.total_terms[static_cast<std::size_t>(b) * view.Kp + k] - view.terms[at];
     if (weight == 0.0f) continue;
     const std::size_t power = view.num_steps - batch.n[b];
     const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
     add_exact_shares(view.log_q + (power * view.S + x) * view.S,
-                     view.log_cores + core_at(view, d, 0, k), view.Kp, view.S,
-                     static_cast<double>(view.log_r[at]) + high, weight, out);
+                     view.log_cores + core_at(view, d, 0, k), view.Kp, view.S, view.log_r[at],
+                     weight, out);
   }
 }
 
@@ -166,11 +166,12 @@ __global__ void __launch_bounds__(kTileThreads, 3) pull_back(CpView view, Batch 
           const std::size_t at = row_at(view, d, b) * view.Kp + k0 + c;
           const float4 total =
               load4(view.total_terms + static_cast<std::size_t>(b) * view.Kp + k0 + c);
-          const float4 term = load4(view.terms + at), log_r = load4(view.log_r + at);
-          out[0] = through_log(total.x, term.x, log_r.x, any_exact);
-          out[1] = through_log(total.y, term.y, log_r.y, any_exact);
-          out[2] = through_log(total.z, term.z, log_r.z, any_exact);
-          out[3] = through_log(total.w, term.w, log_r.w, any_exact);
+          const float4 term = load4(view.terms + at);
+          const float4 log_product = subtract4(load4(view.log_r + at), high);
+          out[0] = through_log(total.x, term.x, log_product.x, any_exact);
+          out[1] = through_log(total.y, term.y, log_product.y, any_exact);
+          out[2] = through_log(total.z, term.z, log_product.z, any_exact);
+          out[3] = through_log(total.w, term.w, log_product.w, any_exact);
           if (d == 0 && t0 == 0) beta = add4(beta, total);
         }
         store4(weights + r * Tiles::kStride + c, out);

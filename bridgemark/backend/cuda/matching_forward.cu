@@ -13,18 +13,16 @@ using Tiles = Tiling<kTile>;
 constexpr int kMixStride = kTile + 4;  // rows of a tile read side by side
 
 // Entries of log R that propagate_rows left at -infinity.
-__device__ void propagate_exactly(const CpView& view, const Batch& batch, int d, int k0,
-                                  const float* high) {
+__device__ void propagate_exactly(const CpView& view, const Batch& batch, int d, int k0) {
   for (int i = threadIdx.x; i < view.B * kTile; i += kTileThreads) {
     const int b = i / kTile, c = i % kTile;
     float& log_r = view.log_r[row_at(view, d, b) * view.Kp + k0 + c];
     if (log_r > -INFINITY) continue;
     const std::size_t power = view.num_steps - batch.n[b];
     const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
-    const double exact =
-        exact_log_dot(view.log_q + (power * view.S + x) * view.S,
-                      view.log_cores + core_at(view, d, 0, k0 + c), view.Kp, view.S);
-    log_r = static_cast<float>(exact - static_cast<double>(high[c]));
+    log_r = static_cast<float>(exact_log_dot(view.log_q + (power * view.S + x) * view.S,
+                                             view.log_cores + core_at(view, d, 0, k0 + c), view.Kp,
+                                             view.S));
   }
 }
 
@@ -55,11 +53,11 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
       if (b >= view.B) return;
       out_of_range |= fminf(sum.x, sum.y) < kProductFloor;
       *reinterpret_cast<float2*>(view.log_r + row_at(view, d, b) * view.Kp + k0 + c) =
-          make_float2(sum.x >= kProductFloor ? fast_log(sum.x) : -INFINITY,
-                      sum.y >= kProductFloor ? fast_log(sum.y) : -INFINITY);
+          make_float2(sum.x >= kProductFloor ? fast_log(sum.x) + high[c] : -INFINITY,
+                      sum.y >= kProductFloor ? fast_log(sum.y) + high[c + 1] : -INFINITY);
     });
   }
-  if (__syncthreads_or(out_of_range)) propagate_exactly(view, batch, d, k0, high);
+  if (__syncthreads_or(out_of_range)) propagate_exactly(view, batch, d, k0);
 }
 
 __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
@@ -68,9 +66,7 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
   const bool there = k < Kp;
   const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   const float4 sum = add_over_dimensions(view, there ? load4(view.log_beta + k) : zero, [&](int d) {
-    return there ? add4(load4(view.log_r + row_at(view, d, b) * Kp + k),
-                        load4(view.high + static_cast<std::size_t>(d) * Kp + k))
-                 : zero;
+    return there ? load4(view.log_r + row_at(view, d, b) * Kp + k) : zero;
   });
   if (threadIdx.x >= 32) return;
   float largest = -INFINITY;
@@ -106,7 +102,8 @@ __global__ void __launch_bounds__(kTileThreads, 2) mix(CpView view) {
     for (int i = 0; i < kPassRows / Tiles::kRowGroups; ++i) {
       const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
       *reinterpret_cast<float4*>(weights + r * kMixStride + c) =
-          b < view.B ? others(view, d, b, k0 + c, highs[r]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+          b < view.B ? others(view, d, b, k0 + c, high, highs[r])
+                     : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
 #pragma unroll
     for (int i = 0; i < kBlockCategories / Tiles::kRowGroups; ++i) {

@@ -46,33 +46,30 @@ __device__ double row_loss(const CpView& view, const RowPlace& at, const float* 
   for (int s = lane; s < S; s += kLanes) high = fmaxf(high, log_weights[s]);
   high = reduce_lanes<kLanes, true>(high);
   float sum = 0.0f;
-  for (int s = lane; s < S; s += kLanes) sum += expf(log_weights[s] - high);
+  for (int s = lane; s < S; s += kLanes) sum += fast_exp(log_weights[s] - high);
   sum = reduce_lanes<kLanes, false>(sum);
   const float log_sum = high + logf(sum), scale = 1.0f / static_cast<float>(view.B);
-  double loss = 0.0;
-  float inner = 0.0f;
+  float loss = 0.0f, inner = 0.0f;
   for (int s = lane; s < S; s += kLanes) {
     const float log_target = flow[s], log_model = log_weights[s] - log_sum;
-    const float target = expf(log_target), model = expf(log_model);
+    const float target = fast_exp(log_target), model = fast_exp(log_model);
+    const float difference = model - target;
     if (view.loss == CpLoss::kMatchingKl) {
-      if (target > 0.0f) {
-        loss += static_cast<double>(target) *
-                (static_cast<double>(log_target) - static_cast<double>(log_model));
-      }
-      flow[s] = scale * (model - target);
+      if (target > 0.0f) loss = fmaf(target, log_target - log_model, loss);
+      flow[s] = scale * difference;
     } else {
-      loss += static_cast<double>(target - model) * static_cast<double>(target - model);
-      flow[s] = 2.0f * scale * (model - target);
+      loss = fmaf(difference, difference, loss);
+      flow[s] = 2.0f * scale * difference;
       inner = fmaf(flow[s], model, inner);
     }
   }
   if (view.loss == CpLoss::kMatchingMse) {
     inner = reduce_lanes<kLanes, false>(inner);
     for (int s = lane; s < S; s += kLanes) {
-      flow[s] = expf(log_weights[s] - log_sum) * (flow[s] - inner);
+      flow[s] = fast_exp(log_weights[s] - log_sum) * (flow[s] - inner);
     }
   }
-  return reduce_lanes<kLanes, false>(loss);
+  return reduce_lanes<kLanes, false>(static_cast<double>(loss));
 }
 
 // One row on the exact path, by a whole warp: log V in double, and d loss / d log V.
@@ -81,7 +78,6 @@ __device__ void match_exactly(const CpView& view, const RowPlace& at, float high
   const int S = view.S, lane = threadIdx.x % 32, rest = view.num_steps - at.n;
   const float* w = view.total + static_cast<std::size_t>(at.b) * view.Kp;
   const float* r = view.log_r + row_at(view, at.d, at.b) * view.Kp;
-  const float* high = view.high + static_cast<std::size_t>(at.d) * view.Kp;
   double* log_v = view.exact_log_v + row_at(view, at.d, at.b) * S;
   double* back = view.exact_back + row_at(view, at.d, at.b) * S;
   const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S;
@@ -91,8 +87,8 @@ __device__ void match_exactly(const CpView& view, const RowPlace& at, float high
     for (int pass = 0; pass < 2; ++pass) {
       double sum = 0.0;
       for (int k = lane; k < view.K; k += 32) {
-        const double value = static_cast<double>(w[k]) - static_cast<double>(r[k]) -
-                             static_cast<double>(high[k]) + static_cast<double>(cores[k]);
+        const double value =
+            static_cast<double>(w[k]) - static_cast<double>(r[k]) + static_cast<double>(cores[k]);
         if (pass == 0) {
           largest = fmax(largest, value);
         } else {
@@ -216,15 +212,18 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
   if (lane == 0) exact[row] = active && !in_range;
   // Lanes of rows out of range and behind D go along: the reductions need them.
   const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
+  const float inverse = 1.0f / total;
 #pragma unroll 8
   for (int s = lane; s < S; s += kMatchLanes) {
-    y[s] = in_range ? y[s] / total : 1.0f;
-    mixed[s] = static_cast<float>(log_one[s]) + logf(y[s]);
+    y[s] = in_range ? y[s] * inverse : 1.0f;
+    mixed[s] = static_cast<float>(log_one[s]) + fast_log(y[s]);
   }
   __syncwarp();
   const double loss = row_loss<kMatchLanes>(view, at, mixed, flow, lane);
   __syncwarp();
-  for (int s = lane; s < S; s += kMatchLanes) mixed[s] = in_range ? flow[s] / y[s] : 0.0f;
+  for (int s = lane; s < S; s += kMatchLanes) {
+    mixed[s] = in_range ? __fdividef(flow[s], y[s]) : 0.0f;
+  }
   if (active && lane == 0) {
     view.shift[row_at(view, d, b)] = in_range ? row_high(view, b, slices) + logf(total) : INFINITY;
     if (in_range) {

@@ -42,11 +42,12 @@ __device__ inline float row_high(const CpView& view, int b, int slices) {
   return largest;
 }
 
-// exp(W - log R_d - shift) for four components of a row.
-__device__ inline float4 others(const CpView& view, int d, int b, int k, float shift) {
+// exp(W - log R_d + high_d - shift) for four components of a row.
+__device__ inline float4 others(const CpView& view, int d, int b, int k, float4 high, float shift) {
   const float4 w = load4(view.total + static_cast<std::size_t>(b) * view.Kp + k);
   const float4 r = load4(view.log_r + row_at(view, d, b) * view.Kp + k);
-  return fast_exp(subtract4(subtract4(w, r), make_float4(shift, shift, shift, shift)));
+  const float4 log_other = add4(subtract4(w, r), high);
+  return fast_exp(subtract4(log_other, make_float4(shift, shift, shift, shift)));
 }
 
 // kPassRows rows of the batch by categories in shared memory, [kPassRows][row_stride(Sp)]: no two
