@@ -15,6 +15,20 @@ __device__ const float* whole_power(const CpView& view, const float* powers) {
   return powers + static_cast<std::size_t>(view.num_steps) * view.S * view.Sp;
 }
 
+// Entries of log u that propagate_tile left at -infinity.
+template <int Tile>
+__device__ void propagate_exactly(const CpView& view, int d, int k0) {
+  const std::size_t last = static_cast<std::size_t>(view.num_steps) * view.S;
+  for (int i = threadIdx.x; i < view.S * Tile; i += kTileThreads) {
+    const int s = i / Tile, k = k0 + i % Tile;
+    float& log_u = view.log_u[core_at(view, d, s, k)];
+    if (log_u > -INFINITY) continue;
+    log_u =
+        static_cast<float>(exact_log_dot(view.log_q + (last + s) * view.S,
+                                         view.log_cores + core_at(view, d, 0, k), view.Kp, view.S));
+  }
+}
+
 // log u = log of power x cores for a tile of log-cores that all threads see. The tile is lost.
 template <int Tile>
 __device__ void propagate_tile(const CpView& view, int d, int k0, const float* power_transposed,
@@ -22,35 +36,28 @@ __device__ void propagate_tile(const CpView& view, int d, int k0, const float* p
   using T = Tiling<Tile>;
   __shared__ float high[Tile];
   scale_columns<Tile>(view, d, k0, tile, high, scratch);
-  for (int s0 = 0; s0 < view.S; s0 += kBlockCategories) {
-    if (s0 + T::warp_row() >= view.S) break;
+  bool out_of_range = false;
+  for (int s0 = 0; s0 + T::warp_row() < view.S; s0 += kBlockCategories) {
     float sum[1][T::kWarpColumns][4] = {};
     multiply_power<Tile>(view, power_transposed, s0, tile, sum);
 #pragma unroll
-    for (int j = 0; j < T::kWarpColumns; ++j) {
+    for (int half = 0; half < 2; ++half) {
+      const int s = s0 + T::warp_row() + sum_row() + 8 * half;
+      if (s >= view.S) continue;
+      float* out = view.log_u + core_at(view, d, s, k0 + T::warp_column() + sum_column());
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int s = s0 + T::warp_row() + sum_row() + 8 * half;
-        const int c = T::warp_column() + 8 * j + sum_column();
-        if (s >= view.S) continue;
-        float out[2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const float value = sum[0][j][2 * half + i];
-          if (value >= kProductFloor) {
-            out[i] = __logf(value) + high[c + i];  // an absolute error of 1e-7 is enough
-          } else {
-            const double* log_q =
-                view.log_q + (static_cast<std::size_t>(view.num_steps) * view.S + s) * view.S;
-            out[i] = static_cast<float>(exact_log_dot(
-                log_q, view.log_cores + core_at(view, d, 0, k0 + c + i), view.Kp, view.S));
-          }
-        }
-        *reinterpret_cast<float2*>(view.log_u + core_at(view, d, s, k0 + c)) =
-            make_float2(out[0], out[1]);
+      for (int j = 0; j < T::kWarpColumns; ++j) {
+        const float first = sum[0][j][2 * half], second = sum[0][j][2 * half + 1];
+        const float2 own =
+            *reinterpret_cast<const float2*>(high + T::warp_column() + 8 * j + sum_column());
+        out_of_range |= fminf(first, second) < kProductFloor;
+        *reinterpret_cast<float2*>(out + 8 * j) =
+            make_float2(first >= kProductFloor ? fast_log(first) + own.x : -INFINITY,
+                        second >= kProductFloor ? fast_log(second) + own.y : -INFINITY);
       }
     }
   }
+  if (__syncthreads_or(out_of_range)) propagate_exactly<Tile>(view, d, k0);
 }
 
 template <int Tile>
@@ -67,7 +74,7 @@ __global__ void __launch_bounds__(kTileThreads) propagate(CpView view) {
 }
 
 // weights[b,:] = exp(log_beta + sum over d of the table's rows - maximum), with what divides them.
-__global__ void __launch_bounds__(kTileThreads) gather(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 4) gather(CpView view, Batch batch) {
   extern __shared__ int states[];
   __shared__ float scratch[kTileThreads / 32];
   const int side = blockIdx.y, b = blockIdx.x, D = view.D, Kp = view.Kp;
@@ -81,11 +88,7 @@ __global__ void __launch_bounds__(kTileThreads) gather(CpView view, Batch batch)
     float4 sum = load4(view.log_beta + k);
 #pragma unroll 8
     for (int d = 0; d < D; ++d) {
-      const float4 value = load4(source + static_cast<std::size_t>(states[d]) * Kp + k);
-      sum.x += value.x;
-      sum.y += value.y;
-      sum.z += value.z;
-      sum.w += value.w;
+      sum = add4(sum, load4(source + static_cast<std::size_t>(states[d]) * Kp + k));
     }
     *reinterpret_cast<float4*>(row + k) = sum;
     largest = fmaxf(largest, fmaxf(fmaxf(sum.x, sum.y), fmaxf(sum.z, sum.w)));
@@ -94,10 +97,7 @@ __global__ void __launch_bounds__(kTileThreads) gather(CpView view, Batch batch)
   float total = 0.0f;
   for (int k = 4 * threadIdx.x; k < Kp; k += 4 * kTileThreads) {
     float4 value = load4(row + k);
-    value.x = expf(value.x - high);
-    value.y = expf(value.y - high);
-    value.z = expf(value.z - high);
-    value.w = expf(value.w - high);
+    value = fast_exp(subtract4(value, make_float4(high, high, high, high)));
     *reinterpret_cast<float4*>(row + k) = value;
     total += (value.x + value.y) + (value.z + value.w);
   }
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kTileThreads) gather(CpView view, Batch batch)
 // One block for each dimension, side, batch and pass of rows.
 __global__ void sort_states(CpView view, Batch batches) {
   __shared__ int states[kPassRows];
-  const int d = blockIdx.x, side = blockIdx.y, S = view.S;
+  const int d = blockIdx.x, side = blockIdx.y;
   const int pass = blockIdx.z % view.passes, first = pass * kPassRows;
   const Batch batch = batch_at(view, batches, blockIdx.z / view.passes);
   const int rows = min(kPassRows, view.B - first), own = threadIdx.x;
@@ -120,115 +120,89 @@ __global__ void sort_states(CpView view, Batch batches) {
   const std::int32_t* x = side == 0 ? batch.x0 : batch.x1;
   if (own < rows) states[own] = x[static_cast<std::size_t>(first + own) * view.D + d];
   __syncthreads();
-  for (int s = threadIdx.x; s <= S; s += kPassRows) {
-    int below = 0;
-    for (int b = 0; b < rows; ++b) below += states[b] < s;
-    batch.begin[(row * view.passes + pass) * (S + 1) + s] = below;
-  }
   if (own >= rows) return;
   int rank = 0;
   for (int other = 0; other < rows; ++other) {
     rank += states[other] < states[own] || (states[other] == states[own] && other < own);
   }
-  batch.order[row * view.B + first + rank] = own;
+  batch.order[row * view.B + first + rank] = states[own] * kPassRows + own;
 }
 
-// Who of a pass is in which state, on both sides.
+// The rows of a pass on both sides, sorted by state, are weighed in kRuns runs of kRunRows rows
+// each, so that all have the same work and the loads of a run are on their way at once. The first
+// state of a run may be the last one of the run before: what a run has of it stays apart, as its
+// head, and is added at the end.
+constexpr int kRuns = 16, kRunRows = kPassRows / kRuns;
+
 struct SortedPass {
-  int* order[2];      // [kPassRows], rows of the pass by state
-  float* factors[2];  // [kPassRows], of these rows
-  int* begin[2];      // [S+1]
+  std::int32_t order[2][kPassRows];  // state * kPassRows + row, -1 behind the batch
+  float factors[2][kPassRows];       // of these rows
+  std::int32_t head[2][kRuns];       // state of the run's head
 };
 
-constexpr int pass_size(int S) { return 2 * (2 * kPassRows + S + 1); }
-
-__device__ SortedPass place_pass(float* memory, int S) {
-  SortedPass pass;
-  for (int side = 0; side < 2; ++side) {
-    pass.factors[side] = memory + side * kPassRows;
-    pass.order[side] = reinterpret_cast<int*>(memory) + (2 + side) * kPassRows;
-    pass.begin[side] = reinterpret_cast<int*>(memory) + 4 * kPassRows + side * (S + 1);
+__device__ void load_pass(const CpView& view, const Batch& batch, int d, int first,
+                          SortedPass& out) {
+  const int rows = min(kPassRows, view.B - first);
+  for (int i = threadIdx.x; i < 2 * kPassRows; i += kTileThreads) {
+    const int side = i / kPassRows, at = i % kPassRows;
+    const std::size_t row = static_cast<std::size_t>(side) * view.D + d;
+    const int own = at < rows ? batch.order[row * view.B + first + at] : -1;
+    out.order[side][at] = own;
+    out.factors[side][at] = own < 0 ? 0.0f : view.factors[side][first + own % kPassRows];
+    if (at % kRunRows == 0) out.head[side][at / kRunRows] = own < 0 ? -1 : own / kPassRows;
   }
-  return pass;
 }
 
-__device__ void load_pass(const CpView& view, const Batch& batch, int d, int number,
-                          const SortedPass& out) {
-  const int S = view.S, first = number * kPassRows, rows = min(kPassRows, view.B - first);
-  __syncthreads();  // the pass before is done with
-  for (int side = 0; side < 2; ++side) {
-    const std::size_t row = static_cast<std::size_t>(side) * view.D + d;
-    for (int i = threadIdx.x; i < rows; i += kTileThreads) {
-      const int own = batch.order[row * view.B + first + i];
-      out.order[side][i] = own;
-      out.factors[side][i] = view.factors[side][first + own];
+// Adds what the rows of a pass in each state weigh to sums[side][state], sides side_size apart and
+// states kStride; heads has room for [2][kRuns][Tile].
+template <int Tile>
+__device__ void weigh_pass(const CpView& view, const SortedPass& pass, int first, int k0,
+                           float* sums, int side_size, float* heads) {
+  using T = Tiling<Tile>;
+  const int c = T::column();
+  for (int i = T::row(); i < 2 * kRuns; i += T::kRowGroups) {
+    const int side = i / kRuns, run = i % kRuns;
+    const float* weights = view.weights[side] + static_cast<std::size_t>(first) * view.Kp + k0 + c;
+    float4 weight[kRunRows];
+    int state[kRunRows];
+#pragma unroll
+    for (int j = 0; j < kRunRows; ++j) {
+      const int own = pass.order[side][run * kRunRows + j];
+      state[j] = own < 0 ? -1 : own / kPassRows;
+      weight[j] = own < 0 ? make_float4(0.0f, 0.0f, 0.0f, 0.0f)
+                          : load4(weights + (own % kPassRows) * view.Kp);
     }
-    for (int i = threadIdx.x; i <= S; i += kTileThreads) {
-      out.begin[side][i] = batch.begin[(row * view.passes + number) * (S + 1) + i];
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    bool head = true;
+#pragma unroll
+    for (int j = 0; j < kRunRows; ++j) {
+      const float factor = pass.factors[side][run * kRunRows + j];
+      sum.x = fmaf(weight[j].x, factor, sum.x);
+      sum.y = fmaf(weight[j].y, factor, sum.y);
+      sum.z = fmaf(weight[j].z, factor, sum.z);
+      sum.w = fmaf(weight[j].w, factor, sum.w);
+      if (j + 1 < kRunRows && state[j + 1] == state[j]) continue;
+      if (head) {
+        *reinterpret_cast<float4*>(heads + i * Tile + c) = sum;
+      } else if (state[j] >= 0) {
+        float4* out =
+            reinterpret_cast<float4*>(sums + side * side_size + state[j] * T::kStride + c);
+        *out = add4(*out, sum);
+      }
+      head = false;
+      sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
   }
   __syncthreads();
-}
-
-// Adds, for each side, what the rows of the pass in the thread's states weigh together. Loads of
-// all states and both sides are on their way at once.
-template <int Tile>
-__device__ void weigh_states(const CpView& view, const SortedPass& pass, int first, int s0, int k,
-                             float4 (&sum)[2][Tiling<Tile>::kOwnRows]) {
-  using T = Tiling<Tile>;
-  int next[2][T::kOwnRows], end[2][T::kOwnRows], longest = 0;
-#pragma unroll
-  for (int side = 0; side < 2; ++side) {
-#pragma unroll
-    for (int j = 0; j < T::kOwnRows; ++j) {
-      const int s = s0 + j * T::kRowGroups;
-      next[side][j] = s < view.S ? pass.begin[side][s] : 0;
-      end[side][j] = s < view.S ? pass.begin[side][s + 1] : 0;
-      longest = max(longest, end[side][j] - next[side][j]);
+  // The first of several heads with the same state adds them all.
+  for (int i = threadIdx.x; i < 2 * kRuns * Tile; i += kTileThreads) {
+    const int side = i / Tile / kRuns, run = i / Tile % kRuns, state = pass.head[side][run];
+    if (state < 0 || (run > 0 && pass.head[side][run - 1] == state)) continue;
+    float sum = 0.0f;
+    for (int other = run; other < kRuns && pass.head[side][other] == state; ++other) {
+      sum += heads[(side * kRuns + other) * Tile + i % Tile];
     }
-  }
-  const std::size_t Kp = view.Kp;
-  for (int i = 0; i < longest; ++i) {
-    float4 weight[2][T::kOwnRows];
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      const float* weights = view.weights[side] + first * Kp + k;
-#pragma unroll
-      for (int j = 0; j < T::kOwnRows; ++j) {
-        weight[side][j] = next[side][j] + i < end[side][j]
-                              ? load4(weights + pass.order[side][next[side][j] + i] * Kp)
-                              : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-      }
-    }
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-#pragma unroll
-      for (int j = 0; j < T::kOwnRows; ++j) {
-        if (next[side][j] + i >= end[side][j]) continue;
-        const float factor = pass.factors[side][next[side][j] + i];
-        float4& own = sum[side][j];
-        own.x = fmaf(weight[side][j].x, factor, own.x);
-        own.y = fmaf(weight[side][j].y, factor, own.y);
-        own.z = fmaf(weight[side][j].z, factor, own.z);
-        own.w = fmaf(weight[side][j].w, factor, own.w);
-      }
-    }
-  }
-}
-
-template <int Tile>
-__device__ void weigh_all_passes(const CpView& view, const Batch& batch, int d, int k0, int block,
-                                 const SortedPass& pass, float4 (&sum)[2][Tiling<Tile>::kOwnRows]) {
-  using T = Tiling<Tile>;
-#pragma unroll
-  for (int j = 0; j < T::kOwnRows; ++j) {
-    sum[0][j] = sum[1][j] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  }
-  for (int i = 0; i < view.passes; ++i) {
-    // A single pass stays where it is.
-    if (block == 0 || view.passes > 1) load_pass(view, batch, d, i, pass);
-    weigh_states<Tile>(view, pass, i * kPassRows, block * kBlockCategories + T::row(),
-                       k0 + T::column(), sum);
+    sums[side * side_size + state * T::kStride + i % Tile] += sum;
   }
 }
 
@@ -250,95 +224,81 @@ __device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d,
 
 // d loss / d u = weight / u. Where u left its range the share goes the exact way.
 __device__ float over_product(float weight, float log_product, int& any_exact) {
-  if (log_product >= kLogProductFloor) return weight * expf(-log_product);
+  if (log_product >= kLogProductFloor) return weight * fast_exp(-log_product);
   if (weight != 0.0f) any_exact = 1;
   return 0.0f;
 }
 
 template <int Tile>
-__global__ void __launch_bounds__(kTileThreads, 2) update_tile(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batch batch) {
   using T = Tiling<Tile>;
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * Tile, c = T::column();
-  float* power = shared;
-  float* power_transposed = power + power_size(Sp);
-  float* ratios = power_transposed + power_size(Sp);  // [Sp][kStride]: d loss / d u
-  // [blocks of categories][kStride]: the gradient without its factor, then the new cores
-  float* tile = ratios + Sp * T::kStride;
-  const int blocks = (S + kBlockCategories - 1) / kBlockCategories;
-  const SortedPass pass = place_pass(tile + blocks * kBlockCategories * T::kStride, S);
-  __shared__ float scratch[4 * kTileThreads];
-  __shared__ double sums[kTileThreads];
+  float* power = shared;                    // of the reference, later its transpose
+  float* ratios = power + power_size(Sp);   // [Sp][kStride]: weights of x0, then d loss / d u
+  float* asked = ratios + Sp * T::kStride;  // [Sp][kStride]: weights of x1
+  // [blocks of categories][kStride]: heads, the gradient without its factor, the new cores
+  float* tile = asked + Sp * T::kStride;
+  __shared__ SortedPass pass;
+  __shared__ double scratch[2 * kTileThreads];
   __shared__ int any_exact;
   if (threadIdx.x == 0) any_exact = 0;
   load_power(view, whole_power(view, view.q), power);
-  load_power(view, whole_power(view, view.q_transposed), power_transposed);
-  const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
+  for (int i = 4 * threadIdx.x; i < 2 * Sp * T::kStride; i += 4 * kTileThreads) {
+    *reinterpret_cast<float4*>(ratios + i) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  }
+  for (int first = 0; first < view.B; first += kPassRows) {
+    load_pass(view, batch, d, first, pass);
+    __syncthreads();
+    weigh_pass<Tile>(view, pass, first, k0, ratios, Sp * T::kStride, tile);
+    __syncthreads();
+  }
 
+  const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
   float4 beta = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  float4 weight[2][T::kOwnRows];  // of one block of categories: side 0 asks, side 1 is asked for
-  for (int block = 0; block < blocks; ++block) {
-    weigh_all_passes<Tile>(view, batch, d, k0, block, pass, weight);
-#pragma unroll
-    for (int j = 0; j < T::kOwnRows; ++j) {
-      const int s = block * kBlockCategories + T::row() + j * T::kRowGroups;
-      if (s >= Sp) continue;
-      float ratio[4] = {};
-      if (s < S) {
-        const float4 log_u = load4(view.log_u + core_at(view, d, s, k0 + c)), own = weight[0][j];
-        ratio[0] = over_product(own.x, log_u.x - high.x, any_exact);
-        ratio[1] = over_product(own.y, log_u.y - high.y, any_exact);
-        ratio[2] = over_product(own.z, log_u.z - high.z, any_exact);
-        ratio[3] = over_product(own.w, log_u.w - high.w, any_exact);
-      }
-      store4(ratios + s * T::kStride + c, ratio);
-      beta.x += weight[0][j].x - weight[1][j].x;
-      beta.y += weight[0][j].y - weight[1][j].y;
-      beta.z += weight[0][j].z - weight[1][j].z;
-      beta.w += weight[0][j].w - weight[1][j].w;
-    }
+  for (int s = T::row(); s < S; s += T::kRowGroups) {
+    const float4 weight = load4(ratios + s * T::kStride + c);
+    const float4 log_product = subtract4(load4(view.log_u + core_at(view, d, s, k0 + c)), high);
+    const float ratio[4] = {over_product(weight.x, log_product.x, any_exact),
+                            over_product(weight.y, log_product.y, any_exact),
+                            over_product(weight.z, log_product.z, any_exact),
+                            over_product(weight.w, log_product.w, any_exact)};
+    store4(ratios + s * T::kStride + c, ratio);
+    if (d == 0) beta = add4(beta, subtract4(weight, load4(asked + s * T::kStride + c)));
   }
   __syncthreads();
   if (any_exact != 0) {
     if (threadIdx.x < Tile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
     __syncthreads();
   }
-  if (d == 0 && k0 == 0) add_up_loss(view, 2 * view.B, sums);
+  if (d == 0 && k0 == 0) add_up_loss(view, 2 * view.B, scratch);
 
-  // Backwards: the weights of the last block are at hand.
-  for (int block = blocks - 1; block >= 0; --block) {
-    const int t0 = block * kBlockCategories;
-    if (block < blocks - 1) weigh_all_passes<Tile>(view, batch, d, k0, block, pass, weight);
+  for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
     float sum[1][T::kWarpColumns][4] = {};
     multiply_power<Tile>(view, power, t0, ratios, sum);
     store_sums<Tile>(sum, tile + t0 * T::kStride);
-    __syncthreads();
-#pragma unroll
-    for (int j = 0; j < T::kOwnRows; ++j) {
-      const int t = t0 + T::row() + j * T::kRowGroups;
-      if (t >= S) continue;
-      const std::size_t at = core_at(view, d, t, k0 + c);
-      const float4 core = load4(view.log_cores + at), pulled = load4(tile + t * T::kStride + c);
-      float gradient[4] = {fmaf(pulled.x, expf(core.x - high.x), -weight[1][j].x),
-                           fmaf(pulled.y, expf(core.y - high.y), -weight[1][j].y),
-                           fmaf(pulled.z, expf(core.z - high.z), -weight[1][j].z),
-                           fmaf(pulled.w, expf(core.w - high.w), -weight[1][j].w)};
-      if (any_exact != 0) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) gradient[i] += view.exact_gradient[at + i];
-      }
-      *reinterpret_cast<float4*>(tile + t * T::kStride + c) =
-          finish_cores(view, at, core, gradient);
-    }
   }
   __syncthreads();
+  load_power(view, whole_power(view, view.q_transposed), power);
+  for (int t = T::row(); t < S; t += T::kRowGroups) {
+    const std::size_t at = core_at(view, d, t, k0 + c);
+    const float4 core = load4(view.log_cores + at), factor = fast_exp(subtract4(core, high));
+    const float4 pulled = load4(tile + t * T::kStride + c), own = load4(asked + t * T::kStride + c);
+    float gradient[4] = {fmaf(pulled.x, factor.x, -own.x), fmaf(pulled.y, factor.y, -own.y),
+                         fmaf(pulled.z, factor.z, -own.z), fmaf(pulled.w, factor.w, -own.w)};
+    if (any_exact != 0) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) gradient[i] += view.exact_gradient[at + i];
+    }
+    *reinterpret_cast<float4*>(tile + t * T::kStride + c) = finish_cores(view, at, core, gradient);
+  }
+  __syncthreads();
+  float* floats = reinterpret_cast<float*>(scratch);
   if (d == 0) {
-    add_up_beta<Tile>(view, k0, beta, scratch);
+    add_up_beta<Tile>(view, k0, beta, floats);
     __syncthreads();
   }
-  if (view.gradient_cores == nullptr) {
-    propagate_tile<Tile>(view, d, k0, power_transposed, tile, scratch);
-  }
+  if (view.gradient_cores == nullptr) propagate_tile<Tile>(view, d, k0, power, tile, floats);
 }
 
 template <int Tile>
@@ -350,8 +310,7 @@ std::size_t propagate_bytes(int S, int Sp) {
 template <int Tile>
 std::size_t update_bytes(int S, int Sp) {
   return propagate_bytes<Tile>(S, Sp) +
-         sizeof(float) *
-             static_cast<std::size_t>(power_size(Sp) + Sp * Tiling<Tile>::kStride + pass_size(S));
+         sizeof(float) * static_cast<std::size_t>(2 * Sp * Tiling<Tile>::kStride);
 }
 
 // The widest tiles that still give every multiprocessor work and that fit it, as a type's value.

@@ -32,6 +32,30 @@ __device__ inline void store4(float* to, const float (&values)[4]) {
   *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
 }
 
+__device__ inline float4 add4(float4 a, float4 b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+__device__ inline float4 subtract4(float4 a, float4 b) {
+  return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
+}
+
+// The hardware's exponential and logarithm, 0 below the range of normal numbers. The error is
+// 1e-7 times the exponent, as that of the exponent itself, or 1e-7 of a logarithm.
+__device__ inline float fast_exp(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f));
+  return y;
+}
+__device__ inline float fast_log(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y * 0.69314718f;
+}
+__device__ inline float4 fast_exp(float4 x) {
+  return make_float4(fast_exp(x.x), fast_exp(x.y), fast_exp(x.z), fast_exp(x.w));
+}
+
 __device__ inline std::size_t core_at(const CpView& view, int d, int s, int k) {
   return (static_cast<std::size_t>(d) * view.S + s) * view.Kp + k;
 }
@@ -66,7 +90,7 @@ __device__ inline void scale_columns(const CpView& view, int d, int k0, float* t
   __syncthreads();
   for (int s = group; s < view.Sp; s += kGroups) {
     float& value = tile[s * kStride + c];
-    value = s < view.S ? expf(value - high[c]) : 0.0f;
+    value = s < view.S ? fast_exp(value - high[c]) : 0.0f;
   }
   __syncthreads();
 }
@@ -89,8 +113,9 @@ __device__ inline void multiply_power(const CpView& view, const float* power, in
                                       const float* tile,
                                       float (&sum)[1][Tiling<Tile>::kWarpColumns][4]) {
   using T = Tiling<Tile>;
-  add_tensor_product<1, T::kWarpColumns>({power + t0 + T::warp_row(), 1, view.Sp},
-                                         {tile + T::warp_column(), T::kStride, 1}, view.Sp, sum);
+  add_tensor_product<1, T::kWarpColumns>(SharedMatrix<1, 0>{power + t0 + T::warp_row(), view.Sp},
+                                         SharedMatrix<T::kStride, 1>{tile + T::warp_column()},
+                                         view.Sp, sum);
 }
 
 // out = the sums of all warps, [kBlockCategories][kStride].
@@ -129,10 +154,6 @@ __device__ inline void add_exact_shares(const double* log_q, const float* cores,
     out[at] +=
         static_cast<float>(weight * exp(log_q[t] + static_cast<double>(cores[at]) - log_value));
   }
-}
-
-__device__ inline float4 add4(float4 a, float4 b) {
-  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
 __device__ inline float approximate_root(float x) {

@@ -195,14 +195,12 @@ class CudaCpTrainer : public CpTrainer {
 
   void allocate_batches() {
     const std::size_t rows = kBatchesAhead * plan_.batch_size, D = view_.D;
-    const std::size_t passes = static_cast<std::size_t>(kBatchesAhead) * view_.passes;
     for (Batch& batch : batches_) {
       batch.x0 = states(rows * D);
       batch.x1 = states(rows * D);
       batch.x_n = states(rows * D);
       batch.n = states(rows);
       batch.order = states(2 * rows * D);
-      batch.begin = states(2 * D * passes * (view_.S + 1));
     }
   }
 

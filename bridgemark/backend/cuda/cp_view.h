@@ -42,9 +42,9 @@ struct PinnedView {
 // kBatchesAhead batches, one behind the other, or one of them.
 struct Batch {
   std::int32_t *x0, *x1, *x_n, *n;  // [B,D], and n [B]
-  // Static loss: the rows of each side in passes of kPassRows, sorted by their state, in order
-  // among equals: [2,D,B], and where each state begins in its pass, [2,D,passes,S+1].
-  std::int32_t *order, *begin;
+  // Static loss: the rows of each side in passes of kPassRows, as state * kPassRows + row in their
+  // order, [2,D,B].
+  std::int32_t* order;
 };
 
 struct CpView {
@@ -93,12 +93,8 @@ struct CpView {
 // Number `i` of the batches.
 constexpr Batch batch_at(const CpView& view, const Batch& first, int i) {
   const std::size_t rows = static_cast<std::size_t>(i) * view.B, states = rows * view.D;
-  return {first.x0 + states,
-          first.x1 + states,
-          first.x_n + states,
-          first.n + rows,
-          first.order + 2 * states,
-          first.begin + static_cast<std::size_t>(i) * 2 * view.D * view.passes * (view.S + 1)};
+  return {first.x0 + states, first.x1 + states, first.x_n + states, first.n + rows,
+          first.order + 2 * states};
 }
 
 // Draws kBatchesAhead batches, from that of the update progress->index + view.ahead.

@@ -13,9 +13,9 @@ using Tiles = Tiling<kTile>;
 // sum += the categories from t0 of rows^T x weights, over the rows of a pass.
 __device__ void add_rows_product(const float* rows, int Sp, int t0, const float* weights,
                                  float (&sum)[1][Tiles::kWarpColumns][4]) {
-  add_tensor_product<1, Tiles::kWarpColumns>({rows + t0 + Tiles::warp_row(), 1, row_stride(Sp)},
-                                             {weights + Tiles::warp_column(), Tiles::kStride, 1},
-                                             kPassRows, sum);
+  add_tensor_product<1, Tiles::kWarpColumns>(
+      SharedMatrix<1, 0>{rows + t0 + Tiles::warp_row(), row_stride(Sp)},
+      SharedMatrix<Tiles::kStride, 1>{weights + Tiles::warp_column()}, kPassRows, sum);
 }
 
 // Rows of the exact path: their terms, and their part of the gradient of the cores.
@@ -52,15 +52,9 @@ __global__ void __launch_bounds__(kTileThreads, 2) push_back(CpView view) {
   float* rows = weights + kPassRows * Tiles::kStride;  // [kPassRows][row_stride]: d loss / d V
   const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
   for (int s = Tiles::row(); s < Sp; s += Tiles::kRowGroups) {
-    float scaled[4] = {};
-    if (s < S) {
-      const float4 core = load4(view.log_cores + core_at(view, d, s, k0 + c));
-      scaled[0] = expf(core.x - high.x);
-      scaled[1] = expf(core.y - high.y);
-      scaled[2] = expf(core.z - high.z);
-      scaled[3] = expf(core.w - high.w);
-    }
-    store4(tile + s * Tiles::kStride + c, scaled);
+    *reinterpret_cast<float4*>(tile + s * Tiles::kStride + c) =
+        s < S ? fast_exp(subtract4(load4(view.log_cores + core_at(view, d, s, k0 + c)), high))
+              : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
   for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
     float mixed[1][Tiles::kWarpColumns][4] = {};
@@ -78,8 +72,8 @@ __global__ void __launch_bounds__(kTileThreads, 2) push_back(CpView view) {
       if (t0 == 0) {
         RowSums sums = {};
         add_tensor_product<kRowBlocks, kColumnBlocks>(
-            {rows + warp_rows() * row_stride(Sp), row_stride(Sp), 1},
-            {tile + warp_columns(), Tiles::kStride, 1}, Sp, sums);
+            SharedMatrix<0, 1>{rows + warp_rows() * row_stride(Sp), row_stride(Sp)},
+            SharedMatrix<Tiles::kStride, 1>{tile + warp_columns()}, Sp, sums);
         each_two_sums(sums, [&](int r, int column, float2 sum) {
           const int b = b0 + r;
           if (b >= view.B) return;
@@ -120,7 +114,7 @@ __global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
 }
 
 __device__ float through_log(float total, float term, float log_r, int& any_exact) {
-  if (log_r >= kLogProductFloor) return (total - term) * expf(-log_r);
+  if (log_r >= kLogProductFloor) return (total - term) * fast_exp(-log_r);
   if (total != term) any_exact = 1;
   return 0.0f;
 }
@@ -146,7 +140,7 @@ __device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d,
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads, 2) pull_back(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) pull_back(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
   const int c = Tiles::column();
@@ -197,8 +191,9 @@ __global__ void __launch_bounds__(kTileThreads, 2) pull_back(CpView view, Batch 
       const std::size_t at = core_at(view, d, t, k0 + c);
       const float4 core = load4(view.log_cores + at), mixed = load4(view.mixed_gradient + at);
       const float4 pulled = add4(load4(weights + r * Tiles::kStride + c), mixed);
-      float gradient[4] = {pulled.x * expf(core.x - high.x), pulled.y * expf(core.y - high.y),
-                           pulled.z * expf(core.z - high.z), pulled.w * expf(core.w - high.w)};
+      const float4 factor = fast_exp(subtract4(core, high));
+      float gradient[4] = {pulled.x * factor.x, pulled.y * factor.y, pulled.z * factor.z,
+                           pulled.w * factor.w};
       if (exact) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) gradient[i] += view.exact_gradient[at + i];

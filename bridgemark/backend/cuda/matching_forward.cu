@@ -12,9 +12,25 @@ using Tiles = Tiling<kTile>;
 
 constexpr int kMixStride = kTile + 4;  // rows of a tile read side by side
 
+// Entries of log R that propagate_rows left at -infinity.
+__device__ void propagate_exactly(const CpView& view, const Batch& batch, int d, int k0,
+                                  const float* high) {
+  for (int i = threadIdx.x; i < view.B * kTile; i += kTileThreads) {
+    const int b = i / kTile, c = i % kTile;
+    float& log_r = view.log_r[row_at(view, d, b) * view.Kp + k0 + c];
+    if (log_r > -INFINITY) continue;
+    const std::size_t power = view.num_steps - batch.n[b];
+    const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
+    const double exact =
+        exact_log_dot(view.log_q + (power * view.S + x) * view.S,
+                      view.log_cores + core_at(view, d, 0, k0 + c), view.Kp, view.S);
+    log_r = static_cast<float>(exact - static_cast<double>(high[c]));
+  }
+}
+
 __global__ void __launch_bounds__(kTileThreads, 2) propagate_rows(CpView view, Batch batch) {
   extern __shared__ float shared[];
-  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
+  const int Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
   float* tile = shared;                      // [Sp][kStride]
   float* rows = tile + Sp * Tiles::kStride;  // [kPassRows][row_stride]
   __shared__ float high[kTile], scratch[kTileThreads];
@@ -23,6 +39,7 @@ __global__ void __launch_bounds__(kTileThreads, 2) propagate_rows(CpView view, B
   __syncthreads();
   scale_columns<kTile>(view, d, k0, tile, high, scratch);
   if (threadIdx.x == 0 && k0 == 0) view.any_exact[d] = 0;
+  bool out_of_range = false;
   for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
     if (b0 > 0) {
       __syncthreads();
@@ -31,24 +48,18 @@ __global__ void __launch_bounds__(kTileThreads, 2) propagate_rows(CpView view, B
     }
     RowSums sums = {};
     add_tensor_product<kRowBlocks, kColumnBlocks>(
-        {rows + warp_rows() * row_stride(Sp), row_stride(Sp), 1},
-        {tile + warp_columns(), Tiles::kStride, 1}, Sp, sums);
+        SharedMatrix<0, 1>{rows + warp_rows() * row_stride(Sp), row_stride(Sp)},
+        SharedMatrix<Tiles::kStride, 1>{tile + warp_columns()}, Sp, sums);
     each_two_sums(sums, [&](int r, int c, float2 sum) {
       const int b = b0 + r;
       if (b >= view.B) return;
-      const auto log_of = [&](float value, int column) {
-        if (value >= kProductFloor) return __logf(value);  // an absolute error of 1e-7 is enough
-        const std::size_t power = view.num_steps - batch.n[b];
-        const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
-        const double exact =
-            exact_log_dot(view.log_q + (power * S + x) * S,
-                          view.log_cores + core_at(view, d, 0, k0 + column), view.Kp, S);
-        return static_cast<float>(exact - static_cast<double>(high[column]));
-      };
+      out_of_range |= fminf(sum.x, sum.y) < kProductFloor;
       *reinterpret_cast<float2*>(view.log_r + row_at(view, d, b) * view.Kp + k0 + c) =
-          make_float2(log_of(sum.x, c), log_of(sum.y, c + 1));
+          make_float2(sum.x >= kProductFloor ? fast_log(sum.x) : -INFINITY,
+                      sum.y >= kProductFloor ? fast_log(sum.y) : -INFINITY);
     });
   }
+  if (__syncthreads_or(out_of_range)) propagate_exactly(view, batch, d, k0, high);
 }
 
 __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
@@ -100,16 +111,14 @@ __global__ void __launch_bounds__(kTileThreads, 2) mix(CpView view) {
       const int r = Tiles::row() + i * Tiles::kRowGroups, t = t0 + r;
       float4 value = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
       if (t < S) {
-        value = load4(view.log_cores + core_at(view, d, t, k0 + c));
-        value = make_float4(expf(value.x - high.x), expf(value.y - high.y), expf(value.z - high.z),
-                            expf(value.w - high.w));
+        value = fast_exp(subtract4(load4(view.log_cores + core_at(view, d, t, k0 + c)), high));
       }
       *reinterpret_cast<float4*>(cores + r * kMixStride + c) = value;
     }
     __syncthreads();
     add_tensor_product<kRowBlocks, kColumnBlocks>(
-        {weights + warp_rows() * kMixStride, kMixStride, 1},
-        {cores + warp_columns() * kMixStride, 1, kMixStride}, kTile, sums);
+        SharedMatrix<kMixStride, 1>{weights + warp_rows() * kMixStride},
+        SharedMatrix<1, kMixStride>{cores + warp_columns() * kMixStride}, kTile, sums);
   }
   each_two_sums(sums, [&](int r, int column, float2 sum) {
     const int b = b0 + r, t = t0 + column;

@@ -27,8 +27,7 @@ __device__ inline float row_high(const CpView& view, int b, int slices) {
 __device__ inline float4 others(const CpView& view, int d, int b, int k, float shift) {
   const float4 w = load4(view.total + static_cast<std::size_t>(b) * view.Kp + k);
   const float4 r = load4(view.log_r + row_at(view, d, b) * view.Kp + k);
-  return make_float4(expf(w.x - r.x - shift), expf(w.y - r.y - shift), expf(w.z - r.z - shift),
-                     expf(w.w - r.w - shift));
+  return fast_exp(subtract4(subtract4(w, r), make_float4(shift, shift, shift, shift)));
 }
 
 // kPassRows rows of the batch by categories in shared memory, [kPassRows][row_stride(Sp)]: no two
