@@ -4,10 +4,11 @@
 #include <span>
 
 #include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/network_training.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/philox.h"
 
-// The operations of ops.h on a CUDA device. Defined in cuda/, or in no_cuda/ where the build has no
+// The operations of ops.h and network_training.h on a CUDA device. Defined in cuda/, or in no_cuda/ where the build has no
 // CUDA: there each of them throws DeviceError.
 namespace bridgemark::backend::cuda {
 
@@ -25,5 +26,11 @@ void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key
 void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
                          StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out);
+void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
+                          int steps_left, int num_steps, StatesView x, const DrawKey& key,
+                          std::uint64_t first_index, MutableStatesView out);
+void network_log_transition(const NetworkTensors<float>& parameters,
+                            const ChainTables<float>& chain, int steps_left, StatesView x,
+                            Array3<double>& out);
 
 }  // namespace bridgemark::backend::cuda
