@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -8,11 +9,12 @@
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/philox.h"
 
-// The operations of ops.h and network_training.h on a CUDA device. Defined in cuda/, or in no_cuda/ where the build has no
-// CUDA: there each of them throws DeviceError.
+// The operations of ops.h and network_training.h on a CUDA device. Defined in cuda/, or in no_cuda/
+// where the build has no CUDA: there each of them throws DeviceError.
 namespace bridgemark::backend::cuda {
 
 void require_device();
+std::size_t memory_in_use();  // bytes of the device, by anybody
 void log_matmul(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> out);
 void propagate_cores(MatrixView<const double> log_q, const Array3<double>& log_cores,
                      Array3<double>& out);

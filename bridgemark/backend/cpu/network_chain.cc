@@ -34,8 +34,8 @@ class Evaluator {
     network_inputs(parameters_, x, steps_.data(), in_.data());
     for (std::size_t l = 0; l < shape.num_layers(); ++l) {
       out_.resize(std::max(out_.size(), x.rows * shape.layer_outputs(l)));
-      apply_layer(packed_[l], in_.data(), x.rows, shape.layer_inputs(l),
-                       shape.layer_outputs(l), l + 1 < shape.num_layers(), out_.data());
+      apply_layer(packed_[l], in_.data(), x.rows, shape.layer_inputs(l), shape.layer_outputs(l),
+                  l + 1 < shape.num_layers(), out_.data());
       std::swap(in_, out_);
     }
     return in_.data();
@@ -117,7 +117,7 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
       for (std::size_t d = 0; d < D; ++d, logits += S) {
         z.assign(logits, logits + S);
         log_transition_row(chain, steps_left, static_cast<std::size_t>(x(b, d)), z.data(),
-                                out.row(b, d));
+                           out.row(b, d));
       }
     }
   });

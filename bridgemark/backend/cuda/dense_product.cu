@@ -6,8 +6,8 @@
 #include "bridgemark/backend/cuda/check.h"
 
 // One product in tiles: out[m,n] = sum_k a(m,k) b(k,n). A block of 256 threads makes a tile of
-// Tile x Tile, a thread Tile/16 x Tile/16 of it; the next kInner columns of a and rows of b are read
-// into registers while the present ones, in shared memory, are multiplied.
+// Tile x Tile, a thread Tile/16 x Tile/16 of it; the next kInner columns of a and rows of b are
+// read into registers while the present ones, in shared memory, are multiplied.
 namespace bridgemark::backend::cuda {
 
 namespace {

@@ -29,6 +29,12 @@ void require_device() {
   }
 }
 
+std::size_t memory_in_use() {
+  std::size_t free = 0, total = 0;
+  BM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return total - free;
+}
+
 void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories) {
   int device = 0, limit = 0;
   BM_CUDA_CHECK(cudaGetDevice(&device));

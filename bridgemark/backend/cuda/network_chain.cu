@@ -23,8 +23,8 @@ __global__ void start_chain(ChainJob job, std::size_t count) {
 }
 
 // The step pinned to a clean end from its logarithms, as in a table: S values by a draw's lanes.
-__device__ void write_pinned(const StepTables& tables, int left, int S, int x, int clean,
-                             int count, float* out) {
+__device__ void write_pinned(const StepTables& tables, int left, int S, int x, int clean, int count,
+                             float* out) {
   const std::size_t square = static_cast<std::size_t>(S) * S;
   const double* log_one = tables.log_q + square + static_cast<std::size_t>(x) * S;
   const double* log_after = tables.log_q + (left - 1) * square;
@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(kBlock)
   if (left > 1) {
     const float* weights = values;
     if (job.tables.probabilities != nullptr) {
-      weights = job.tables.probabilities +
-                ((static_cast<std::size_t>(left - 1) * S + x) * S + to) * S;
+      weights =
+          job.tables.probabilities + ((static_cast<std::size_t>(left - 1) * S + x) * S + to) * S;
     } else {
       write_pinned(job.tables, left, S, x, to, count, values);
       __syncwarp();

@@ -8,9 +8,9 @@
 #include "bridgemark/backend/cuda/network_view.h"
 
 // A chain in one kernel. A cluster of blocks walks all steps of its Rows rows: each block keeps its
-// share of every layer's outputs in shared memory, the last layer's by dimensions, and sends what it
-// made to the others. Per step and layer there is one barrier of the cluster, and no weight is read
-// twice from beyond the multiprocessor.
+// share of every layer's outputs in shared memory, the last layer's by dimensions, and sends what
+// it made to the others. Per step and layer there is one barrier of the cluster, and no weight is
+// read twice from beyond the multiprocessor.
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -41,15 +41,15 @@ __host__ __device__ inline int round_up(int count, int to) { return (count + to 
 // Where the parts lie in a block's shared memory, counted in floats; those that hold float4 start
 // at multiples of four.
 struct ClusterLayout {
-  int logit_stride;  // of the last layer's outputs
-  int row_stride;    // of a row of the tables
-  int last;          // [inputs + 1, logit_stride], the bias last
-  int logits;        // [Rows, logit_stride]
-  int input;         // [state_width, Rows]
-  int values[2];     // [widest hidden layer, Rows]
-  int uniforms;      // [pairs] double
-  int states;        // [pairs]
-  int rows;          // [pairs, row_stride] of the tables
+  int logit_stride;        // of the last layer's outputs
+  int row_stride;          // of a row of the tables
+  int last;                // [inputs + 1, logit_stride], the bias last
+  int logits;              // [Rows, logit_stride]
+  int input;               // [state_width, Rows]
+  int values[2];           // [widest hidden layer, Rows]
+  int uniforms;            // [pairs] double
+  int states;              // [pairs]
+  int rows;                // [pairs, row_stride] of the tables
   int hidden[kMaxHidden];  // [outputs, inputs + 1], the bias last
   int size;
 };
@@ -62,7 +62,8 @@ __host__ __device__ inline ClusterLayout cluster_layout(const ClusterNetwork& ne
   layout.logit_stride = round_up(dims * net.S + 4, 8) - 4;
   layout.row_stride = net.S | 1;
   int widest = 0;
-  for (int l = 1; l <= net.num_hidden; ++l) widest = net.widths[l] > widest ? net.widths[l] : widest;
+  for (int l = 1; l <= net.num_hidden; ++l)
+    widest = net.widths[l] > widest ? net.widths[l] : widest;
   int at = 0;
   const auto take = [&](int count) {
     const int begin = at;
@@ -219,10 +220,9 @@ __global__ void __launch_bounds__(kClusterThreads)
     for (int i = tid; i < count * (inputs + 1); i += kClusterThreads) {
       const int o = i / (inputs + 1), k = i % (inputs + 1);
       memory[layout.hidden[l] + i] =
-          k < inputs
-              ? job.parameters[net.weights[l] +
-                               static_cast<std::size_t>(first + o) * net.strides[l] + k]
-              : job.parameters[net.biases[l] + first + o];
+          k < inputs ? job.parameters[net.weights[l] +
+                                      static_cast<std::size_t>(first + o) * net.strides[l] + k]
+                     : job.parameters[net.biases[l] + first + o];
     }
   }
   const int last_inputs = net.widths[hidden], outputs = dims * S;
@@ -231,9 +231,10 @@ __global__ void __launch_bounds__(kClusterThreads)
     const int o = i / (last_inputs + 1), k = i % (last_inputs + 1);
     float value = 0.0f;
     if (o < outputs) {
-      value = k < last_inputs ? job.parameters[net.weights[hidden] +
-                                               (first_output + o) * net.strides[hidden] + k]
-                              : job.parameters[net.biases[hidden] + first_output + o];
+      value =
+          k < last_inputs
+              ? job.parameters[net.weights[hidden] + (first_output + o) * net.strides[hidden] + k]
+              : job.parameters[net.biases[hidden] + first_output + o];
     }
     last[k * layout.logit_stride + o] = value;
   }
@@ -246,9 +247,9 @@ __global__ void __launch_bounds__(kClusterThreads)
   };
   for (int i = tid; i < net.widths[0] * Rows; i += kClusterThreads) {
     const int row = i % Rows, column = i / Rows;
-    input[i] = E == 0 ? static_cast<float>(state_of(row, column))
-                      : categories[static_cast<std::size_t>(state_of(row, column / E)) * E +
-                                   column % E];
+    input[i] =
+        E == 0 ? static_cast<float>(state_of(row, column))
+               : categories[static_cast<std::size_t>(state_of(row, column / E)) * E + column % E];
   }
   for (int p = tid; p < pairs; p += kClusterThreads) {
     states[p] = state_of(p % Rows, first_dim + p / Rows);
@@ -268,9 +269,9 @@ __global__ void __launch_bounds__(kClusterThreads)
                   rows + p * layout.row_stride);
       }
       if (draw_lane() == 0) {
-        DrawSequence draws(job.key, index + p % Rows,
-                           static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D +
-                                                      first_dim + p / Rows));
+        DrawSequence draws(
+            job.key, index + p % Rows,
+            static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D + first_dim + p / Rows));
         uniforms[2 * p] = draws.uniform();
         uniforms[2 * p + 1] = draws.uniform();
       }
@@ -297,9 +298,8 @@ __global__ void __launch_bounds__(kClusterThreads)
       const bool valid = begin + group < pairs;
       const int p = valid ? begin + group : 0;
       float* row = rows + p * layout.row_stride;
-      const int to =
-          draw_softmax(logits + p % Rows * layout.logit_stride + p / Rows * S,
-                       left > 1 ? row : nullptr, valid ? S : 0, uniforms[2 * p]);
+      const int to = draw_softmax(logits + p % Rows * layout.logit_stride + p / Rows * S,
+                                  left > 1 ? row : nullptr, valid ? S : 0, uniforms[2 * p]);
       if (!valid) continue;
       if (left > 1) {
         fetch_row(job.tables.probabilities +
@@ -394,8 +394,8 @@ int clusters_at_once(const ClusterNetwork& net, const ClusterChain& plan, int sh
   configure(launch, net, plan, dim3(static_cast<unsigned>(plan.blocks)), nullptr);
   if (launch.config.dynamicSmemBytes > static_cast<std::size_t>(shared_limit)) return 0;
   const auto kernel = reinterpret_cast<const void*>(kernel_of(plan.rows));
-  BM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     shared_limit));
+  BM_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_limit));
   BM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   int count = 0;
   if (cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config) != cudaSuccess) {
@@ -414,8 +414,8 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
   BM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   // Sizes that could leave the range of int are far beyond shared memory.
   constexpr std::size_t kLargest = 1 << 16;
-  if (major < 9 || shape.hidden.empty() || shape.hidden.size() > kMaxHidden || shape.dim > kLargest ||
-      shape.num_categories > kLargest || shape.state_width() > kLargest ||
+  if (major < 9 || shape.hidden.empty() || shape.hidden.size() > kMaxHidden ||
+      shape.dim > kLargest || shape.num_categories > kLargest || shape.state_width() > kLargest ||
       shape.output_width() > kLargest ||
       *std::max_element(shape.hidden.begin(), shape.hidden.end()) > kLargest / 8) {
     return {};

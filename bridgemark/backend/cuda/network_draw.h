@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-// Draws of CSBM's chains over categories, by groups of kDrawLanes lanes of a warp, each with a share
-// of consecutive categories. All lanes of the warp call together; a group with nothing to draw
-// passes count 0. The sums are those of the CPU up to their order.
+// Draws of CSBM's chains over categories, by groups of kDrawLanes lanes of a warp, each with a
+// share of consecutive categories. All lanes of the warp call together; a group with nothing to
+// draw passes count 0. The sums are those of the CPU up to their order.
 namespace bridgemark::backend::cuda {
 
 inline constexpr int kDrawLanes = 8;
@@ -40,7 +40,7 @@ __device__ inline int draw_weighted(const float* weights, int count, double unif
   constexpr unsigned kGroup = (1u << kDrawLanes) - 1;
   const unsigned finders = __ballot_sync(kWholeWarp, found >= 0) >> shift & kGroup;
   const unsigned holders = __ballot_sync(kWholeWarp, drawable >= 0) >> shift & kGroup;
-  const int source = finders != 0 ? __ffs(static_cast<int>(finders)) - 1
+  const int source = finders != 0   ? __ffs(static_cast<int>(finders)) - 1
                      : holders != 0 ? 31 - __clz(static_cast<int>(holders))
                                     : 0;
   const int drawn = __shfl_sync(kWholeWarp, found >= 0 ? found : drawable, source, kDrawLanes);

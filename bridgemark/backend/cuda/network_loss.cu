@@ -4,9 +4,9 @@
 #include "bridgemark/backend/cuda/network_view.h"
 
 // The loss of bridge matching from logits to their gradient; cpu/network_loss.cc has the formulas.
-// A block takes kDims dimensions of one row, so that they share the power Q_{r-1} of the row's steps
-// left; kLanes lanes of a warp work on the categories of a dimension. A dimension that leaves the
-// range of float is done again in the log domain by the whole block.
+// A block takes kDims dimensions of one row, so that they share the power Q_{r-1} of the row's
+// steps left; kLanes lanes of a warp work on the categories of a dimension. A dimension that leaves
+// the range of float is done again in the log domain by the whole block.
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -137,8 +137,9 @@ __device__ void match_exactly(const LossView& view, const Place& place, float* l
   const double log_z = log_sum_of(logits, last ? nullptr : log_whole, S);
   for (int s = threadIdx.x; s < S; s += kLossThreads) {
     const double log_m = log_y[s] + (last ? 0.0 : log_one[s]) - log_z;
-    const double log_t = last ? log_after[s * S + place.clean]
-                              : log_one[s] + log_after[s * S + place.clean] - log_whole[place.clean];
+    const double log_t = last
+                             ? log_after[s * S + place.clean]
+                             : log_one[s] + log_after[s * S + place.clean] - log_whole[place.clean];
     const double t = exp(log_t), m = exp(log_m);
     if (view.kind == MatchingLoss::kKl) {
       part[s] = t > 0.0 ? t * (log_t - log_m) : 0.0;
@@ -173,7 +174,8 @@ __global__ void __launch_bounds__(kLossThreads) network_loss_rows(LossView view)
   double* work = shared;  // [3][S]
   auto* free = reinterpret_cast<float*>(shared + 3 * S + S % 2);
   const std::size_t block = blockIdx.y * static_cast<std::size_t>(gridDim.x) + blockIdx.x;
-  float* p = view.scratch != nullptr ? view.scratch + block * 2 * S * kStride : free;  // [S,kStride]
+  float* p =
+      view.scratch != nullptr ? view.scratch + block * 2 * S * kStride : free;  // [S,kStride]
   float* y = p + S * kStride;
   const float* power = view.tables.q + static_cast<std::size_t>(left - 1) * S * S;
   int stride = S;
@@ -252,9 +254,8 @@ __global__ void __launch_bounds__(kLossThreads) network_loss_rows(LossView view)
       const int d = group + j;
       if (fate[d] != kDone) continue;
       const float reach = last ? 1.0f : whole[states[d] * S + c];
-      logits[static_cast<std::size_t>(d) * S + c] = static_cast<float>(view.scale) *
-                                                    p[c * kStride + d] *
-                                                    (pulled[j] - reach * ratios[d]);
+      logits[static_cast<std::size_t>(d) * S + c] =
+          static_cast<float>(view.scale) * p[c * kStride + d] * (pulled[j] - reach * ratios[d]);
     }
   }
   for (int d = 0; d < dims; ++d) {

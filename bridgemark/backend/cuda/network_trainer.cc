@@ -161,9 +161,12 @@ class CudaNetworkTrainer : public NetworkTrainer {
       }
       return memory_.upload(all);
     };
-    pinned_ = {join(plan_.pinned.before, false), join(plan_.pinned.before, true),
-               join(plan_.pinned.after, false),  join(plan_.pinned.after, true),
-               plan_.pinned.time_key,            plan_.pinned.state_key};
+    pinned_ = {join(plan_.pinned.before, false),
+               join(plan_.pinned.before, true),
+               join(plan_.pinned.after, false),
+               join(plan_.pinned.after, true),
+               plan_.pinned.time_key,
+               plan_.pinned.state_key};
   }
 
   void allocate(Trained& trained) {
@@ -180,8 +183,8 @@ class CudaNetworkTrainer : public NetworkTrainer {
       trained.flows.push_back(l + 1 < layers ? floats(rows_ * outputs) : trained.values.back());
       scratch = std::max(scratch, pull_back_scratch(rows_, outputs, shape_.layer_inputs(l)));
     }
-    trained.scratch = floats(std::max(scratch, pull_back_scratch(rows_, shape_.layer_outputs(0),
-                                                                 input_flow_width())));
+    trained.scratch = floats(
+        std::max(scratch, pull_back_scratch(rows_, shape_.layer_outputs(0), input_flow_width())));
     trained.input_flow = floats(rows_ * input_flow_width());
     trained.loss_scratch = floats(prepare_network_loss(shape_, rows_));
     trained.step_table =

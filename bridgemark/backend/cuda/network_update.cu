@@ -101,8 +101,8 @@ __global__ void optimize(OptimizedNetwork network, float beta1, float beta2, flo
   const NetworkSettings settings = all_settings[progress->local];
   const float gradient = network.gradient[i];
   const float first = fmaf(1.0f - beta1, gradient - network.first[i], network.first[i]);
-  const float second = fmaf(1.0f - beta2, gradient * gradient - network.second[i],
-                            network.second[i]);
+  const float second =
+      fmaf(1.0f - beta2, gradient * gradient - network.second[i], network.second[i]);
   const float root = sqrtf(second * settings.correction2) + epsilon;
   const float parameter = network.parameters[i] * settings.decay - first * settings.rate / root;
   network.first[i] = first;

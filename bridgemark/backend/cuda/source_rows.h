@@ -9,7 +9,7 @@
 namespace bridgemark::backend::cuda {
 
 __device__ inline void draw_source(const RowSourceView& source, std::uint64_t index, int D, int S,
-                            std::int32_t* row) {
+                                   std::int32_t* row) {
   if (source.cumulative != nullptr) {
     for (int d = threadIdx.x; d < D; d += blockDim.x) {
       row[d] = static_cast<std::int32_t>(
@@ -27,8 +27,8 @@ __device__ inline void draw_source(const RowSourceView& source, std::uint64_t in
 }
 
 // row becomes a draw of the source's step from row.
-__device__ inline void draw_step(const RowSourceView& source, std::uint64_t index, int b, int D, int S,
-                          std::int32_t* row) {
+__device__ inline void draw_step(const RowSourceView& source, std::uint64_t index, int b, int D,
+                                 int S, std::int32_t* row) {
   __shared__ int component;
   const int K = source.num_components;
   double* weights = source.weights + static_cast<std::size_t>(b) * K;
