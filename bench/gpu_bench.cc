@@ -40,7 +40,7 @@ CpRecipe recipe_of(int batch_size) {
   return read_cp_recipe(options);
 }
 
-// Median microseconds of an update over `repeats` runs of 500.
+// Median microseconds of an update over `repeats` runs of 512.
 double time_updates(const Case& test, int batch_size, int repeats) {
   const Context host;
   const BenchmarkPair pair = load_pair(test.pair);
@@ -49,7 +49,7 @@ double time_updates(const Case& test, int batch_size, int repeats) {
   const auto model = make_device_cp_model(
       host, {ReferenceChain(pair.reference(), test.num_steps), test.loss, 0}, recipe, data,
       initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), 0));
-  std::vector<double> losses(500), times;
+  std::vector<double> losses(512), times;
   std::int64_t step = 1;
   for (int i = 0; i < repeats + 1; ++i) {
     const double time = seconds([&] { model->updates(host, step, losses); });

@@ -5,9 +5,9 @@ namespace bridgemark::backend::cuda {
 
 namespace {
 
-__global__ void count_update(Progress* progress) {
-  ++progress->index;
-  ++progress->local;
+__global__ void count_updates(Progress* progress) {
+  progress->index += kBatchesAhead;
+  progress->local += kBatchesAhead;
 }
 
 // Log-sum of log_beta and the negative entropy of its softmax; one block.
@@ -48,7 +48,7 @@ __global__ void measure_entropy(const float* log_beta, int K, float* out) {
 }  // namespace
 
 void launch_count(const CpView& view, cudaStream_t stream) {
-  count_update<<<1, 1, 0, stream>>>(view.progress);
+  count_updates<<<1, 1, 0, stream>>>(view.progress);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -3,85 +3,107 @@
 #include <cmath>
 
 #include "bridgemark/backend/cuda/cp_view.h"
+#include "bridgemark/backend/cuda/tensor_product.h"
 
-// Steps of the CP kernels that work on one tile: all categories of kTile components of one
-// dimension, in shared memory as [S][kTile], by a block of kTileThreads. Fused multiply-adds are
-// written out: the build contracts nothing by itself.
+// Steps of the CP kernels that work on one tile: all categories of `Tile` components of one
+// dimension, in shared memory as [categories][kStride], by a block of kTileThreads. Fused
+// multiply-adds are written out: the build contracts nothing by itself.
 namespace bridgemark::backend::cuda {
 
-// A thread's part of a product: `Rows` rows from row(), four columns from column().
-inline constexpr int kColumnGroups = kTile / 4;
-inline constexpr int kRowGroups = kTileThreads / kColumnGroups;
-__device__ inline int tile_column() { return 4 * (threadIdx.x % kColumnGroups); }
-__device__ inline int row_group() { return threadIdx.x / kColumnGroups; }
+// How a block's threads share a tile. For loads, stores and updates a thread has four components
+// in a row and kOwnRows of kBlockCategories categories, kRowGroups apart. For products, four warps
+// share the categories and two the components.
+template <int Tile>
+struct Tiling {
+  static constexpr int kStride = Tile + 8;  // no two lanes of a product in one bank
+  static constexpr int kColumnGroups = Tile / 4;
+  static constexpr int kRowGroups = kTileThreads / kColumnGroups;
+  static constexpr int kOwnRows = kBlockCategories / kRowGroups;
+  static constexpr int kWarpColumns = Tile / 16;  // blocks of 8 components of a warp
+
+  __device__ static int column() { return 4 * static_cast<int>(threadIdx.x % kColumnGroups); }
+  __device__ static int row() { return static_cast<int>(threadIdx.x / kColumnGroups); }
+  __device__ static int warp_row() { return 16 * static_cast<int>(threadIdx.x / 32 % 4); }
+  __device__ static int warp_column() { return Tile / 2 * static_cast<int>(threadIdx.x / 128); }
+};
 
 __device__ inline float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
 __device__ inline void store4(float* to, const float (&values)[4]) {
   *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
 }
 
-// sum[i][c] += sum_j a[j*stride + i] x[j*kTile + c], a and x at the thread's row and column.
-template <int Rows>
-__device__ inline void add_product(const float* a, int stride, const float* x, int inner,
-                                   float (&sum)[Rows][4]) {
-#pragma unroll 4
-  for (int j = 0; j < inner; ++j) {
-    const float4 right = load4(x + j * kTile);
-#pragma unroll
-    for (int group = 0; group < Rows / 4; ++group) {
-      const float4 left = load4(a + j * stride + 4 * group);
-      const float values[4] = {left.x, left.y, left.z, left.w};
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float* out = sum[4 * group + i];
-        out[0] = fmaf(values[i], right.x, out[0]);
-        out[1] = fmaf(values[i], right.y, out[1]);
-        out[2] = fmaf(values[i], right.z, out[2]);
-        out[3] = fmaf(values[i], right.w, out[3]);
-      }
-    }
-  }
-}
-
 __device__ inline std::size_t core_at(const CpView& view, int d, int s, int k) {
   return (static_cast<std::size_t>(d) * view.S + s) * view.Kp + k;
 }
 
-// tile = cores, then the largest of each column in high[kTile] and tile = exp(cores - high).
-// scratch holds kTileThreads values.
-__device__ inline void load_scaled(const CpView& view, int d, int k0, float* tile, float* high,
-                                   float* scratch) {
-  const int S = view.S;
-  for (int i = threadIdx.x; i < S * kTile / 4; i += kTileThreads) {
-    const int s = i / (kTile / 4), c = 4 * (i % (kTile / 4));
-    *reinterpret_cast<float4*>(tile + s * kTile + c) =
-        load4(view.log_cores + core_at(view, d, s, k0 + c));
+// tile = log-cores.
+template <int Tile>
+__device__ inline void load_cores(const CpView& view, int d, int k0, float* tile) {
+  using T = Tiling<Tile>;
+  for (int s = T::row(); s < view.S; s += T::kRowGroups) {
+    *reinterpret_cast<float4*>(tile + s * T::kStride + T::column()) =
+        load4(view.log_cores + core_at(view, d, s, k0 + T::column()));
   }
-  __syncthreads();
-  const int c = threadIdx.x % kTile, group = threadIdx.x / kTile;
+}
+
+// From log-cores in the tile, seen by all: the largest of each column in high[Tile], also in
+// view.high, and tile = exp(cores - high), with 0 for the categories up to Sp. scratch holds
+// kTileThreads values.
+template <int Tile>
+__device__ inline void scale_columns(const CpView& view, int d, int k0, float* tile, float* high,
+                                     float* scratch) {
+  constexpr int kStride = Tiling<Tile>::kStride, kGroups = kTileThreads / Tile;
+  const int c = threadIdx.x % Tile, group = threadIdx.x / Tile;
   float largest = -INFINITY;
-  for (int s = group; s < S; s += kTileThreads / kTile) {
-    largest = fmaxf(largest, tile[s * kTile + c]);
-  }
+  for (int s = group; s < view.S; s += kGroups) largest = fmaxf(largest, tile[s * kStride + c]);
   scratch[threadIdx.x] = largest;
   __syncthreads();
-  if (threadIdx.x < kTile) {
-    for (int g = 1; g < kTileThreads / kTile; ++g) {
-      largest = fmaxf(largest, scratch[g * kTile + threadIdx.x]);
-    }
+  if (threadIdx.x < Tile) {
+    for (int g = 1; g < kGroups; ++g) largest = fmaxf(largest, scratch[g * Tile + threadIdx.x]);
     high[threadIdx.x] = largest;
+    view.high[static_cast<std::size_t>(d) * view.Kp + k0 + threadIdx.x] = largest;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < S * kTile; i += kTileThreads) {
-    tile[i] = expf(tile[i] - high[i % kTile]);
+  for (int s = group; s < view.Sp; s += kGroups) {
+    float& value = tile[s * kStride + c];
+    value = s < view.S ? expf(value - high[c]) : 0.0f;
   }
   __syncthreads();
 }
 
-// Copies rows of a padded table [rows][Sp] to shared memory.
-__device__ inline void load_table(const float* from, int count, float* to) {
-  for (int i = threadIdx.x; i < count / 4; i += kTileThreads) {
-    reinterpret_cast<float4*>(to)[i] = reinterpret_cast<const float4*>(from)[i];
+// A power of the chain in shared memory, [Sp][Sp] with zeros behind S; a product may read
+// kBlockCategories behind its end.
+__device__ inline void load_power(const CpView& view, const float* from, float* to) {
+  const int groups = view.Sp / 4;
+  for (int i = threadIdx.x; i < view.Sp * groups; i += kTileThreads) {
+    reinterpret_cast<float4*>(to)[i] = i / groups < view.S
+                                           ? reinterpret_cast<const float4*>(from)[i]
+                                           : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  }
+}
+constexpr int power_size(int Sp) { return Sp * Sp + kBlockCategories; }
+
+// sum = the categories from t0 of power^T tile, at the warp's place: power[s][t] with s summed.
+template <int Tile>
+__device__ inline void multiply_power(const CpView& view, const float* power, int t0,
+                                      const float* tile,
+                                      float (&sum)[1][Tiling<Tile>::kWarpColumns][4]) {
+  using T = Tiling<Tile>;
+  add_tensor_product<1, T::kWarpColumns>({power + t0 + T::warp_row(), 1, view.Sp},
+                                         {tile + T::warp_column(), T::kStride, 1}, view.Sp, sum);
+}
+
+// out = the sums of all warps, [kBlockCategories][kStride].
+template <int Tile>
+__device__ inline void store_sums(const float (&sum)[1][Tiling<Tile>::kWarpColumns][4],
+                                  float* out) {
+  using T = Tiling<Tile>;
+  float* own = out + (T::warp_row() + sum_row()) * T::kStride + T::warp_column() + sum_column();
+#pragma unroll
+  for (int j = 0; j < T::kWarpColumns; ++j) {
+    const float(&block)[4] = sum[0][j];
+    *reinterpret_cast<float2*>(own + 8 * j) = make_float2(block[0], block[1]);
+    *reinterpret_cast<float2*>(own + 8 * T::kStride + 8 * j) = make_float2(block[2], block[3]);
   }
 }
 
@@ -128,14 +150,20 @@ __device__ inline void adamw(const CpView& view, const UpdateSettings& settings,
   parameter = parameter * settings.decay - __fdividef(first * settings.rate, root);
 }
 
-// The gradient of four cores in a row goes into the update, or out. `core` are the cores.
-__device__ inline void finish_cores(const CpView& view, std::size_t at, float4 core,
-                                    const float (&gradient)[4]) {
+// The number of this update within run().
+__device__ inline unsigned update_number(const CpView& view) {
+  return view.progress->local + static_cast<unsigned>(view.ahead);
+}
+
+// The gradient of four cores in a row goes into the update, or out. `core` are the cores; returns
+// them as they are afterwards.
+__device__ inline float4 finish_cores(const CpView& view, std::size_t at, float4 core,
+                                      const float (&gradient)[4]) {
   if (view.gradient_cores != nullptr) {
     store4(view.gradient_cores + at, gradient);
-    return;
+    return core;
   }
-  const UpdateSettings settings = view.settings[view.progress->local];
+  const UpdateSettings settings = view.settings[update_number(view)];
   float4 m = load4(view.first_cores + at), v = load4(view.second_cores + at);
   adamw(view, settings, gradient[0], core.x, m.x, v.x);
   adamw(view, settings, gradient[1], core.y, m.y, v.y);
@@ -144,6 +172,7 @@ __device__ inline void finish_cores(const CpView& view, std::size_t at, float4 c
   *reinterpret_cast<float4*>(view.log_cores + at) = core;
   *reinterpret_cast<float4*>(view.first_cores + at) = m;
   *reinterpret_cast<float4*>(view.second_cores + at) = v;
+  return core;
 }
 
 // The same for one component's weight, with the entropy's part.
@@ -157,19 +186,21 @@ __device__ inline void finish_beta(const CpView& view, int k, float gradient) {
     return;
   }
   if (k >= view.K) return;
-  adamw(view, view.settings[view.progress->local], gradient, view.log_beta[k], view.first_beta[k],
+  adamw(view, view.settings[update_number(view)], gradient, view.log_beta[k], view.first_beta[k],
         view.second_beta[k]);
 }
 
-// Sums of kTileThreads / kTile threads for each column of a tile, in the first kTile threads.
-__device__ inline float add_quarters(float value, float* scratch) {
-  scratch[threadIdx.x] = value;
+// Sums over the row groups of what each thread has for its four columns, to finish_beta. scratch
+// holds 4 kTileThreads values.
+template <int Tile>
+__device__ inline void add_up_beta(const CpView& view, int k0, float4 value, float* scratch) {
+  using T = Tiling<Tile>;
+  *reinterpret_cast<float4*>(scratch + T::row() * Tile + T::column()) = value;
   __syncthreads();
-  value = 0.0f;
-  if (threadIdx.x < kTile) {
-    for (int i = threadIdx.x; i < kTileThreads; i += kTile) value += scratch[i];
-  }
-  return value;
+  if (threadIdx.x >= Tile) return;
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < T::kRowGroups * Tile; i += Tile) sum += scratch[i];
+  finish_beta(view, k0 + threadIdx.x, sum);
 }
 
 // The sum over `count` values by a block, in an order of its own, for thread 0.
@@ -183,6 +214,15 @@ __device__ inline double add_all(const double* values, int count, double* scratc
     __syncthreads();
   }
   return scratch[0];
+}
+
+// The update's loss from row_loss, by one block.
+__device__ inline void add_up_loss(const CpView& view, int rows, double* scratch) {
+  const double loss = add_all(view.row_loss, rows, scratch) / view.B;
+  if (threadIdx.x != 0) return;
+  view.losses[update_number(view)] =
+      view.entropy > 0.0f ? loss + static_cast<double>(view.entropy * view.entropy_of_beta[1])
+                          : loss;
 }
 
 // The largest or the sum over a block of kTileThreads, in each thread.

@@ -7,34 +7,34 @@
 #include "bridgemark/backend/cuda/buffer.h"
 #include "bridgemark/backend/cuda/cp_view.h"
 #include "bridgemark/backend/cuda/device_source.h"
+#include "bridgemark/backend/cuda/matching_steps.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
-// Owns the device's memory of a training and replays its updates as CUDA graphs. While an update
-// runs, the batch of the next one is drawn beside it into the other of two buffers.
+// Owns the device's memory of a training and replays its updates as CUDA graphs of kBatchesAhead
+// updates each. While a graph runs, the batches of the next one are drawn beside it.
 namespace bridgemark::backend::cuda {
 
 namespace {
 
 constexpr std::size_t kMaxUpdatesOfRun = 4096;
-// Updates of the larger graph: even, so that it ends with the batch it began with.
-constexpr std::size_t kUpdatesOfGraph = 8;
 
 class CudaCpTrainer : public CpTrainer {
  public:
   CudaCpTrainer(CpTrainerPlan plan, const CpTensors<float>& parameters)
       : plan_(std::move(plan)),
-        source0_(plan_.x0, plan_.batch_size),
-        source1_(plan_.x1, plan_.batch_size),
+        source0_(plan_.x0, kBatchesAhead * plan_.batch_size),
+        source1_(plan_.x1, kBatchesAhead * plan_.batch_size),
         settings_(kMaxUpdatesOfRun),
         progress_(1),
         losses_(kMaxUpdatesOfRun) {
     view_.D = static_cast<int>(parameters.dim);
     view_.S = static_cast<int>(parameters.num_categories);
-    view_.Sp = (view_.S + 3) / 4 * 4;
+    view_.Sp = (view_.S + 7) / 8 * 8;
     view_.K = static_cast<int>(parameters.num_components);
     view_.Kp = (view_.K + kTile - 1) / kTile * kTile;
     view_.B = static_cast<int>(plan_.batch_size);
+    view_.passes = (view_.B + kPassRows - 1) / kPassRows;
     view_.num_steps = plan_.chain.num_steps;
     view_.loss = plan_.loss;
     view_.beta1 = static_cast<float>(plan_.adamw.beta1);
@@ -47,21 +47,13 @@ class CudaCpTrainer : public CpTrainer {
     allocate_state();
     allocate_tables();
     if (matching()) {
-      prepare_matching(view_.S);
+      prepare_matching(view_);
       allocate_matching();
     } else {
-      prepare_static(view_.S);
+      prepare_static(view_);
       allocate_static();
     }
-    for (Batch& batch : batches_) {
-      batch.x0 = states(plan_.batch_size * parameters.dim);
-      batch.x1 = states(plan_.batch_size * parameters.dim);
-      batch.x_n = states(plan_.batch_size * parameters.dim);
-      batch.n = states(plan_.batch_size);
-      batch.order = states(2 * plan_.batch_size * parameters.dim);
-      const std::size_t chunks = (plan_.batch_size + kChunkRows - 1) / kChunkRows;
-      batch.begin = states(2 * parameters.dim * chunks * (parameters.num_categories + 1));
-    }
+    allocate_batches();
     BM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     BM_CUDA_CHECK(cudaStreamCreateWithFlags(&side_stream_, cudaStreamNonBlocking));
     BM_CUDA_CHECK(cudaEventCreateWithFlags(&fork_, cudaEventDisableTiming));
@@ -72,7 +64,7 @@ class CudaCpTrainer : public CpTrainer {
         {}};
     start.second_moment = start.first_moment;
     set_state(start);
-    capture_updates();
+    for (std::size_t i = 0; i < graphs_.size(); ++i) graphs_[i] = capture_updates(i);
   }
 
   ~CudaCpTrainer() override {
@@ -101,7 +93,7 @@ class CudaCpTrainer : public CpTrainer {
       throw_invalid("training", "a batch must have {} rows, got {} and {}", plan_.batch_size,
                     x.rows, x1.rows);
     }
-    const Batch& batch = batches_[0];
+    const Batch batch = batch_at(view_, batches_[0], 0);
     const auto upload = [](std::int32_t* to, const std::int32_t* from, std::size_t count) {
       BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(std::int32_t), cudaMemcpyHostToDevice));
     };
@@ -114,7 +106,10 @@ class CudaCpTrainer : public CpTrainer {
     view.gradient_cores = const_cast<float*>(cores.get());
     const Progress start{0, 0};
     BM_CUDA_CHECK(cudaMemcpy(view_.progress, &start, sizeof start, cudaMemcpyHostToDevice));
-    if (!matching()) launch_sort(view, batch, stream_);
+    if (!matching()) {
+      launch_sort(view, batch, 1, stream_);
+      launch_propagate(view, stream_);
+    }
     launch(view, batch);
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
     gradient = read(view.gradient_beta, view.gradient_cores);
@@ -198,6 +193,19 @@ class CudaCpTrainer : public CpTrainer {
     pinned_.state_key = plan_.pinned.state_key;
   }
 
+  void allocate_batches() {
+    const std::size_t rows = kBatchesAhead * plan_.batch_size, D = view_.D;
+    const std::size_t passes = static_cast<std::size_t>(kBatchesAhead) * view_.passes;
+    for (Batch& batch : batches_) {
+      batch.x0 = states(rows * D);
+      batch.x1 = states(rows * D);
+      batch.x_n = states(rows * D);
+      batch.n = states(rows);
+      batch.order = states(2 * rows * D);
+      batch.begin = states(2 * D * passes * (view_.S + 1));
+    }
+  }
+
   void allocate_static() {
     const std::size_t B = view_.B;
     view_.log_u = floats(padded_size());
@@ -215,9 +223,9 @@ class CudaCpTrainer : public CpTrainer {
     view_.terms = floats(D * B * Kp);
     view_.total = floats(B * Kp);
     view_.total_terms = floats(B * Kp);
-    view_.row_high = floats(B * matching_parts(view_.Kp));
+    view_.row_high = floats(B * matching_slices(view_.Kp));
     view_.shift = floats(D * B);
-    view_.partial = floats(static_cast<std::size_t>(matching_parts(view_.Kp)) * D * B * Sp);
+    view_.partial = floats(static_cast<std::size_t>(matching_slices(view_.Kp)) * D * B * Sp);
     view_.back = floats(D * B * Sp);
     view_.mixed_gradient = floats(padded_size());
     view_.exact_rows = allocate<int>(D * B);
@@ -233,36 +241,37 @@ class CudaCpTrainer : public CpTrainer {
     matching() ? launch_matching(view, batch, stream_) : launch_static(view, batch, stream_);
   }
 
-  void draw(int ahead, const Batch& batch, cudaStream_t stream) {
-    launch_draws(view_, source0_.view(), source1_.view(), pinned_, ahead, batch, stream);
-    if (!matching()) launch_sort(view_, batch, stream);
+  // The batches of the updates from `ahead` on.
+  void draw(int ahead, const Batch& batches, cudaStream_t stream) {
+    CpView view = view_;
+    view.ahead = ahead;
+    launch_draws(view, source0_.view(), source1_.view(), pinned_, batches, stream);
+    if (!matching()) launch_sort(view, batches, kBatchesAhead, stream);
   }
 
-  // An update from batches_[i] while batches_[1 - i] is drawn for the next.
-  void capture_update(int i) {
+  void update(const Batch& batches, int number) {
+    CpView view = view_;
+    view.ahead = number;
+    launch(view, batch_at(view, batches, number));
+  }
+
+  // Updates from the batches of one half while those of the other half are drawn.
+  cudaGraphExec_t capture_updates(std::size_t half) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    BM_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
     BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
     BM_CUDA_CHECK(cudaStreamWaitEvent(side_stream_, fork_));
-    draw(1, batches_[1 - i], side_stream_);
+    draw(kBatchesAhead, batches_[1 - half], side_stream_);
     BM_CUDA_CHECK(cudaEventRecord(join_, side_stream_));
-    launch(view_, batches_[i]);
+    for (int i = 0; i < kBatchesAhead; ++i) update(batches_[half], i);
     BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, join_));
     launch_count(view_, stream_);
-  }
-
-  // One update from each of the two batches, and many in a row.
-  void capture_updates() {
-    const auto capture = [&](int first, std::size_t count) {
-      cudaGraph_t graph = nullptr;
-      cudaGraphExec_t executable = nullptr;
-      BM_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-      for (std::size_t i = 0; i < count; ++i) capture_update((first + static_cast<int>(i)) % 2);
-      BM_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
-      const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
-      cudaGraphDestroy(graph);
-      BM_CUDA_CHECK(status);
-      return executable;
-    };
-    graphs_ = {capture(0, 1), capture(1, 1), capture(0, kUpdatesOfGraph)};
+    BM_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
+    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+    cudaGraphDestroy(graph);
+    BM_CUDA_CHECK(status);
+    return executable;
   }
 
   void run_part(std::int64_t first_step, std::span<const double> learning_rates,
@@ -282,13 +291,13 @@ class CudaCpTrainer : public CpTrainer {
     BM_CUDA_CHECK(
         cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
     draw(0, batches_[0], stream_);
-    std::size_t done = 0;
-    for (; done + kUpdatesOfGraph <= settings.size(); done += kUpdatesOfGraph) {
-      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[2], stream_));
+    if (!matching()) launch_propagate(view_, stream_);
+    const std::size_t graphs = settings.size() / kBatchesAhead;
+    for (std::size_t i = 0; i < graphs; ++i) {
+      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[i % 2], stream_));
     }
-    for (; done < settings.size(); ++done) {
-      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[done % 2], stream_));
-    }
+    const int rest = static_cast<int>(settings.size() % kBatchesAhead);
+    for (int i = 0; i < rest; ++i) update(batches_[graphs % 2], i);
     BM_CUDA_CHECK(cudaMemcpyAsync(losses.data(), losses_.get(), losses.size() * sizeof(double),
                                   cudaMemcpyDeviceToHost, stream_));
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
@@ -326,7 +335,7 @@ class CudaCpTrainer : public CpTrainer {
   CpView view_{};
   PinnedView pinned_{};
   std::array<Batch, 2> batches_{};
-  std::array<cudaGraphExec_t, 3> graphs_{};
+  std::array<cudaGraphExec_t, 2> graphs_{};
   cudaStream_t stream_ = nullptr, side_stream_ = nullptr;
   cudaEvent_t fork_ = nullptr, join_ = nullptr;
 };

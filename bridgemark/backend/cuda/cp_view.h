@@ -11,10 +11,11 @@
 // Components are padded to whole tiles with weight 0, so no kernel looks at the end of a row.
 namespace bridgemark::backend::cuda {
 
-inline constexpr int kTile = 64;      // components of a tile
-inline constexpr int kPassRows = 64;  // rows of the batch that a block handles at a time
+inline constexpr int kTile = 64;  // components of a tile, and what they are padded to
 inline constexpr int kTileThreads = 256;
-inline constexpr int kChunkRows = 128;  // rows whose weights a block of the static loss holds
+inline constexpr int kBlockCategories = 64;  // categories whose sums a block holds at a time
+inline constexpr int kPassRows = 128;        // rows of the batch that a block handles at a time
+inline constexpr int kBatchesAhead = 8;      // batches drawn at once
 
 // A scaled product below this is computed again in the log domain (cpu/exact_column.h).
 inline constexpr float kProductFloor = 1e-30f;
@@ -29,8 +30,8 @@ struct UpdateSettings {
 
 // Counts updates on the device, so that a captured graph can be replayed.
 struct Progress {
-  unsigned long long index;  // of the update, from 0
-  unsigned local;            // of the update within this run()
+  unsigned long long index;  // of the graph's first update, from 0
+  unsigned local;            // the same within this run()
 };
 
 struct PinnedView {
@@ -38,15 +39,18 @@ struct PinnedView {
   DrawKey time_key, state_key;
 };
 
+// kBatchesAhead batches, one behind the other, or one of them.
 struct Batch {
   std::int32_t *x0, *x1, *x_n, *n;  // [B,D], and n [B]
-  // Static loss: the rows of each side in chunks of kChunkRows, sorted by their state, in order
-  // among equals: [2,D,B], and where each state begins in its chunk, [2,D,chunks,S+1].
+  // Static loss: the rows of each side in passes of kPassRows, sorted by their state, in order
+  // among equals: [2,D,B], and where each state begins in its pass, [2,D,passes,S+1].
   std::int32_t *order, *begin;
 };
 
 struct CpView {
-  int D, S, Sp, K, Kp, B, num_steps;  // Sp, Kp: padded strides
+  int D, S, Sp, K, Kp, B, num_steps;  // Sp, Kp: padded strides, of 8 categories and kTile
+  int passes;                         // of kPassRows rows over the batch
+  int ahead;                          // updates since *progress
   CpLoss loss;
 
   float *log_beta, *log_cores;  // [Kp], [D,S,Kp]
@@ -70,9 +74,9 @@ struct CpView {
   float* terms;  // [D,B,Kp]
   float* total;  // [B,Kp]: W, then the sum of terms
   float* total_terms;
-  float* row_high;        // [B,parts], largest W of each slice
+  float* row_high;        // [B,slices], largest W of each slice
   float* shift;           // [D,B]
-  float* partial;         // [parts,D,B,Sp] of V
+  float* partial;         // [slices,D,B,Sp] of V
   float* back;            // [D,B,Sp]
   float* mixed_gradient;  // [D,S,Kp]
   int* exact_rows;        // [D,B], rows on the exact path
@@ -86,28 +90,41 @@ struct CpView {
   double* losses;
 };
 
-// Draws the batch of update progress->index + ahead.
-void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
-                  const PinnedView& pinned, int ahead, const Batch& out, cudaStream_t stream);
+// Number `i` of the batches.
+constexpr Batch batch_at(const CpView& view, const Batch& first, int i) {
+  const std::size_t rows = static_cast<std::size_t>(i) * view.B, states = rows * view.D;
+  return {first.x0 + states,
+          first.x1 + states,
+          first.x_n + states,
+          first.n + rows,
+          first.order + 2 * states,
+          first.begin + static_cast<std::size_t>(i) * 2 * view.D * view.passes * (view.S + 1)};
+}
 
-// Sorts the rows of a batch by state.
-void launch_sort(const CpView& view, const Batch& batch, cudaStream_t stream);
+// Draws kBatchesAhead batches, from that of the update progress->index + view.ahead.
+void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
+                  const PinnedView& pinned, const Batch& out, cudaStream_t stream);
+
+// Sorts the rows of `count` batches by state.
+void launch_sort(const CpView& view, const Batch& batches, int count, cudaStream_t stream);
+
+// log_u of the parameters. An update leaves that of the next one behind.
+void launch_propagate(const CpView& view, cudaStream_t stream);
 
 // Loss, gradient and, unless gradient_cores is set, the update.
 void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream);
 void launch_matching(const CpView& view, const Batch& batch, cudaStream_t stream);
 
-// Moves on to the next update; measures log_beta for the entropy's part of the loss.
+// Moves *progress on by kBatchesAhead updates; measures log_beta for the entropy's part of the
+// loss.
 void launch_count(const CpView& view, cudaStream_t stream);
 void launch_entropy(const CpView& view, cudaStream_t stream);
 
 // Makes room for the shared memory of the kernels; throws DeviceError where it is not enough for
 // so many categories.
-void prepare_static(int num_categories);
-void prepare_matching(int num_categories);
+void prepare_static(const CpView& view);
+void prepare_matching(const CpView& view);
+std::size_t max_shared_memory();  // that a block can ask for
 void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories);
-
-// Slices of the components whose sums over k are made apart.
-int matching_parts(int padded_components);
 
 }  // namespace bridgemark::backend::cuda

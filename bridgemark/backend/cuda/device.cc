@@ -35,16 +35,20 @@ std::size_t memory_in_use() {
   return total - free;
 }
 
-void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories) {
+std::size_t max_shared_memory() {
+  constexpr int kStatic = 8192;  // what kernels declare beside it
   int device = 0, limit = 0;
   BM_CUDA_CHECK(cudaGetDevice(&device));
   BM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  constexpr std::size_t kStatic = 4096;  // what kernels declare beside it
-  if (bytes + kStatic > static_cast<std::size_t>(limit)) {
+  return static_cast<std::size_t>(limit - kStatic);
+}
+
+void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories) {
+  if (bytes > max_shared_memory()) {
     throw DeviceError(
         fmt::format("[device] {} categories need {} KiB of shared memory, this device has {}; take "
                     "device cpu",
-                    num_categories, (bytes + kStatic) >> 10, limit >> 10));
+                    num_categories, bytes >> 10, max_shared_memory() >> 10));
   }
   BM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(bytes)));

@@ -12,12 +12,13 @@ namespace {
 
 constexpr int kDrawThreads = 128;
 
-__global__ void draw_batch(CpView view, RowSourceView source0, RowSourceView source1,
-                           PinnedView pinned, int ahead, Batch out) {
+// Row b of the batches that lie one behind the other.
+__global__ void draw_batches(CpView view, RowSourceView source0, RowSourceView source1,
+                             PinnedView pinned, Batch out) {
   extern __shared__ std::int32_t rows[];
   const int D = view.D, S = view.S, b = blockIdx.x;
   std::int32_t *x0 = rows, *x1 = rows + D;
-  const std::uint64_t index = (view.progress->index + ahead) * view.B + b;
+  const std::uint64_t index = (view.progress->index + view.ahead) * view.B + b;
   draw_source(source0, index, D, S, x0);
   if (source0.has_step) draw_step(source0, index, b, D, S, x0);
   draw_source(source1, index, D, S, x1);
@@ -61,9 +62,9 @@ void launch_pairs(const RowSourceView& source, int D, int S, std::uint64_t first
 }
 
 void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
-                  const PinnedView& pinned, int ahead, const Batch& out, cudaStream_t stream) {
-  draw_batch<<<view.B, kDrawThreads, 2 * view.D * sizeof(std::int32_t), stream>>>(
-      view, x0, x1, pinned, ahead, out);
+                  const PinnedView& pinned, const Batch& out, cudaStream_t stream) {
+  draw_batches<<<kBatchesAhead * view.B, kDrawThreads, 2 * view.D * sizeof(std::int32_t), stream>>>(
+      view, x0, x1, pinned, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -272,10 +272,7 @@ struct SharedPlan {
 
 // The rows [S,kStride] come first, then the power.
 SharedPlan plan_shared(std::size_t S) {
-  int device = 0, limit = 0;
-  BM_CUDA_CHECK(cudaGetDevice(&device));
-  BM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  const std::size_t room = static_cast<std::size_t>(limit) - 1024;  // what is declared beside it
+  const std::size_t room = max_shared_memory();
   SharedPlan plan{false, false, (3 * S + S % 2) * sizeof(double)};
   const std::size_t rows = 2 * S * kStride * sizeof(float), power = S * (S | 1) * sizeof(float);
   if ((plan.rows = plan.bytes + rows <= room)) plan.bytes += rows;

@@ -1,0 +1,240 @@
+#include "bridgemark/backend/cuda/check.h"
+#include "bridgemark/backend/cuda/matching_tiles.h"
+
+//   push_back  terms and the gradient through V        [B,S] x [S,tile], [S,B] x [B,tile]
+//   add_terms  d loss / d W, for a row
+//   pull_back  the gradient through R, and the update  [S,B] x [B,tile]
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+using Tiles = Tiling<kTile>;
+
+// sum += the categories from t0 of rows^T x weights, over the rows of a pass.
+__device__ void add_rows_product(const float* rows, int Sp, int t0, const float* weights,
+                                 float (&sum)[1][Tiles::kWarpColumns][4]) {
+  add_tensor_product<1, Tiles::kWarpColumns>({rows + t0 + Tiles::warp_row(), 1, row_stride(Sp)},
+                                             {weights + Tiles::warp_column(), Tiles::kStride, 1},
+                                             kPassRows, sum);
+}
+
+// Rows of the exact path: their terms, and their part of the gradient of the cores.
+__device__ void push_back_exactly(const CpView& view, int d, int k0) {
+  if (threadIdx.x >= kTile) return;
+  const int k = k0 + threadIdx.x;
+  for (int t = 0; t < view.S; ++t) view.exact_gradient[core_at(view, d, t, k)] = 0.0f;
+  for (int b = 0; b < view.B; ++b) {
+    const std::size_t row = row_at(view, d, b);
+    if (view.exact_rows[row] == 0) continue;
+    const double log_other =
+        static_cast<double>(view.total[static_cast<std::size_t>(b) * view.Kp + k]) -
+        static_cast<double>(view.log_r[row * view.Kp + k]) -
+        static_cast<double>(view.high[static_cast<std::size_t>(d) * view.Kp + k]);
+    double term = 0.0;
+    for (int t = 0; t < view.S; ++t) {
+      const std::size_t at = core_at(view, d, t, k);
+      const double share = view.exact_back[row * view.S + t] *
+                           exp(log_other + static_cast<double>(view.log_cores[at]) -
+                               view.exact_log_v[row * view.S + t]);
+      term += share;
+      view.exact_gradient[at] += static_cast<float>(share);
+    }
+    view.terms[row * view.Kp + k] = static_cast<float>(term);
+  }
+}
+
+__global__ void __launch_bounds__(kTileThreads, 2) push_back(CpView view) {
+  extern __shared__ float shared[];
+  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
+  const int c = Tiles::column();
+  float* tile = shared;                                // [Sp][kStride]
+  float* weights = tile + Sp * Tiles::kStride;         // [kPassRows][kStride]
+  float* rows = weights + kPassRows * Tiles::kStride;  // [kPassRows][row_stride]: d loss / d V
+  const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
+  for (int s = Tiles::row(); s < Sp; s += Tiles::kRowGroups) {
+    float scaled[4] = {};
+    if (s < S) {
+      const float4 core = load4(view.log_cores + core_at(view, d, s, k0 + c));
+      scaled[0] = expf(core.x - high.x);
+      scaled[1] = expf(core.y - high.y);
+      scaled[2] = expf(core.z - high.z);
+      scaled[3] = expf(core.w - high.w);
+    }
+    store4(tile + s * Tiles::kStride + c, scaled);
+  }
+  for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
+    float mixed[1][Tiles::kWarpColumns][4] = {};
+    for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
+      __syncthreads();
+      load_rows(view, b0, rows, [&](int b) { return view.back + row_at(view, d, b) * Sp; });
+#pragma unroll
+      for (int i = 0; i < kPassRows / Tiles::kRowGroups; ++i) {
+        const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
+        *reinterpret_cast<float4*>(weights + r * Tiles::kStride + c) =
+            b < view.B ? others(view, d, b, k0 + c, view.shift[row_at(view, d, b)])
+                       : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      }
+      __syncthreads();
+      if (t0 == 0) {
+        RowSums sums = {};
+        add_tensor_product<kRowBlocks, kColumnBlocks>(
+            {rows + warp_rows() * row_stride(Sp), row_stride(Sp), 1},
+            {tile + warp_columns(), Tiles::kStride, 1}, Sp, sums);
+        each_two_sums(sums, [&](int r, int column, float2 sum) {
+          const int b = b0 + r;
+          if (b >= view.B) return;
+          const float2 weight =
+              *reinterpret_cast<const float2*>(weights + r * Tiles::kStride + column);
+          *reinterpret_cast<float2*>(view.terms + row_at(view, d, b) * view.Kp + k0 + column) =
+              make_float2(sum.x * weight.x, sum.y * weight.y);
+        });
+      }
+      add_rows_product(rows, Sp, t0, weights, mixed);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int t = t0 + Tiles::warp_row() + sum_row() + 8 * half;
+      if (t >= S) continue;
+#pragma unroll
+      for (int j = 0; j < Tiles::kWarpColumns; ++j) {
+        const int column = Tiles::warp_column() + 8 * j + sum_column();
+        *reinterpret_cast<float2*>(view.mixed_gradient + core_at(view, d, t, k0 + column)) =
+            make_float2(mixed[0][j][2 * half], mixed[0][j][2 * half + 1]);
+      }
+    }
+  }
+  if (view.any_exact[d] != 0) {
+    __syncthreads();
+    push_back_exactly(view, d, k0);
+  }
+}
+
+__global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
+  const int b = blockIdx.x, Kp = view.Kp;
+  const int k = static_cast<int>(blockIdx.y * kSliceThreads + threadIdx.x) * 4;
+  if (k >= Kp) return;
+  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 16
+  for (int d = 0; d < view.D; ++d) sum = add4(sum, load4(view.terms + row_at(view, d, b) * Kp + k));
+  *reinterpret_cast<float4*>(view.total_terms + static_cast<std::size_t>(b) * Kp + k) = sum;
+}
+
+__device__ float through_log(float total, float term, float log_r, int& any_exact) {
+  if (log_r >= kLogProductFloor) return (total - term) * expf(-log_r);
+  if (total != term) any_exact = 1;
+  return 0.0f;
+}
+
+// Entries of R on the exact path: their shares, added to what push_back_exactly left.
+__device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d, int k) {
+  float* out = view.exact_gradient + core_at(view, d, 0, k);
+  if (view.any_exact[d] == 0) {
+    for (int t = 0; t < view.S; ++t) out[static_cast<std::size_t>(t) * view.Kp] = 0.0f;
+  }
+  const double high = view.high[static_cast<std::size_t>(d) * view.Kp + k];
+  for (int b = 0; b < view.B; ++b) {
+    const std::size_t at = row_at(view, d, b) * view.Kp + k;
+    if (view.log_r[at] >= kLogProductFloor) continue;
+    const float weight =
+        view.total_terms[static_cast<std::size_t>(b) * view.Kp + k] - view.terms[at];
+    if (weight == 0.0f) continue;
+    const std::size_t power = view.num_steps - batch.n[b];
+    const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
+    add_exact_shares(view.log_q + (power * view.S + x) * view.S,
+                     view.log_cores + core_at(view, d, 0, k), view.Kp, view.S,
+                     static_cast<double>(view.log_r[at]) + high, weight, out);
+  }
+}
+
+__global__ void __launch_bounds__(kTileThreads, 2) pull_back(CpView view, Batch batch) {
+  extern __shared__ float shared[];
+  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
+  const int c = Tiles::column();
+  float* weights = shared;                             // [kPassRows][kStride]: d loss / d R
+  float* rows = weights + kPassRows * Tiles::kStride;  // [kPassRows][row_stride]
+  __shared__ float scratch[4 * kTileThreads];
+  __shared__ double sums_of_loss[kTileThreads];
+  __shared__ int any_exact;
+  if (threadIdx.x == 0) any_exact = 0;
+  const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
+  float4 beta = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
+    float sum[1][Tiles::kWarpColumns][4] = {};
+    for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
+      __syncthreads();
+      load_sources(view, batch, d, b0, rows);
+#pragma unroll
+      for (int i = 0; i < kPassRows / Tiles::kRowGroups; ++i) {
+        const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
+        float out[4] = {};
+        if (b < view.B) {
+          const std::size_t at = row_at(view, d, b) * view.Kp + k0 + c;
+          const float4 total =
+              load4(view.total_terms + static_cast<std::size_t>(b) * view.Kp + k0 + c);
+          const float4 term = load4(view.terms + at), log_r = load4(view.log_r + at);
+          out[0] = through_log(total.x, term.x, log_r.x, any_exact);
+          out[1] = through_log(total.y, term.y, log_r.y, any_exact);
+          out[2] = through_log(total.z, term.z, log_r.z, any_exact);
+          out[3] = through_log(total.w, term.w, log_r.w, any_exact);
+          if (d == 0 && t0 == 0) beta = add4(beta, total);
+        }
+        store4(weights + r * Tiles::kStride + c, out);
+      }
+      __syncthreads();
+      add_rows_product(rows, Sp, t0, weights, sum);
+    }
+    if (t0 == 0 && any_exact != 0) {
+      if (threadIdx.x < kTile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
+    }
+    __syncthreads();
+    store_sums<kTile>(sum, weights);  // [kBlockCategories][kStride]
+    __syncthreads();
+    const bool exact = any_exact != 0 || view.any_exact[d] != 0;
+#pragma unroll
+    for (int j = 0; j < Tiles::kOwnRows; ++j) {
+      const int r = Tiles::row() + j * Tiles::kRowGroups, t = t0 + r;
+      if (t >= S) continue;
+      const std::size_t at = core_at(view, d, t, k0 + c);
+      const float4 core = load4(view.log_cores + at), mixed = load4(view.mixed_gradient + at);
+      const float4 pulled = add4(load4(weights + r * Tiles::kStride + c), mixed);
+      float gradient[4] = {pulled.x * expf(core.x - high.x), pulled.y * expf(core.y - high.y),
+                           pulled.z * expf(core.z - high.z), pulled.w * expf(core.w - high.w)};
+      if (exact) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) gradient[i] += view.exact_gradient[at + i];
+      }
+      finish_cores(view, at, core, gradient);
+    }
+  }
+  if (d == 0) add_up_beta<kTile>(view, k0, beta, scratch);
+  if (d == 0 && k0 == 0) {
+    __syncthreads();
+    add_up_loss(view, view.D * view.B, sums_of_loss);
+  }
+}
+
+std::size_t pull_back_bytes(int Sp) {
+  return sizeof(float) *
+         static_cast<std::size_t>(kPassRows * (Tiles::kStride + row_stride(Sp)) + kBlockCategories);
+}
+
+std::size_t push_back_bytes(int Sp) {
+  return pull_back_bytes(Sp) + sizeof(float) * static_cast<std::size_t>(Sp * Tiles::kStride);
+}
+
+}  // namespace
+
+void prepare_backward(const CpView& view) {
+  allow_shared_memory(reinterpret_cast<const void*>(push_back), push_back_bytes(view.Sp), view.S);
+  allow_shared_memory(reinterpret_cast<const void*>(pull_back), pull_back_bytes(view.Sp), view.S);
+}
+
+void launch_backward(const CpView& view, const Batch& batch, cudaStream_t stream) {
+  const dim3 tiles(view.Kp / kTile, view.D);
+  push_back<<<tiles, kTileThreads, push_back_bytes(view.Sp), stream>>>(view);
+  add_terms<<<dim3(view.B, matching_slices(view.Kp)), kSliceThreads, 0, stream>>>(view);
+  pull_back<<<tiles, kTileThreads, pull_back_bytes(view.Sp), stream>>>(view, batch);
+  BM_CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace bridgemark::backend::cuda

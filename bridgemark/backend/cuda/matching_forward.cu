@@ -1,0 +1,146 @@
+#include "bridgemark/backend/cuda/check.h"
+#include "bridgemark/backend/cuda/matching_tiles.h"
+
+//   propagate_rows  log R of a tile                 [B,S] x [S,tile]
+//   add_dimensions  W and its largest, for a row
+//   mix             V, in slices of the components  [B,slice] x [slice,S]
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+using Tiles = Tiling<kTile>;
+
+constexpr int kMixStride = kTile + 4;  // rows of a tile read side by side
+
+__global__ void __launch_bounds__(kTileThreads, 2) propagate_rows(CpView view, Batch batch) {
+  extern __shared__ float shared[];
+  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
+  float* tile = shared;                      // [Sp][kStride]
+  float* rows = tile + Sp * Tiles::kStride;  // [kPassRows][row_stride]
+  __shared__ float high[kTile], scratch[kTileThreads];
+  load_cores<kTile>(view, d, k0, tile);
+  load_sources(view, batch, d, 0, rows);
+  __syncthreads();
+  scale_columns<kTile>(view, d, k0, tile, high, scratch);
+  if (threadIdx.x == 0 && k0 == 0) view.any_exact[d] = 0;
+  for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
+    if (b0 > 0) {
+      __syncthreads();
+      load_sources(view, batch, d, b0, rows);
+      __syncthreads();
+    }
+    RowSums sums = {};
+    add_tensor_product<kRowBlocks, kColumnBlocks>(
+        {rows + warp_rows() * row_stride(Sp), row_stride(Sp), 1},
+        {tile + warp_columns(), Tiles::kStride, 1}, Sp, sums);
+    each_two_sums(sums, [&](int r, int c, float2 sum) {
+      const int b = b0 + r;
+      if (b >= view.B) return;
+      const auto log_of = [&](float value, int column) {
+        if (value >= kProductFloor) return __logf(value);  // an absolute error of 1e-7 is enough
+        const std::size_t power = view.num_steps - batch.n[b];
+        const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
+        const double exact =
+            exact_log_dot(view.log_q + (power * S + x) * S,
+                          view.log_cores + core_at(view, d, 0, k0 + column), view.Kp, S);
+        return static_cast<float>(exact - static_cast<double>(high[column]));
+      };
+      *reinterpret_cast<float2*>(view.log_r + row_at(view, d, b) * view.Kp + k0 + c) =
+          make_float2(log_of(sum.x, c), log_of(sum.y, c + 1));
+    });
+  }
+}
+
+__global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
+  const int b = blockIdx.x, slice = blockIdx.y, Kp = view.Kp;
+  const int k = (slice * kSliceThreads + threadIdx.x) * 4;
+  float largest = -INFINITY;
+  if (k < Kp) {
+    float4 sum = load4(view.log_beta + k);
+#pragma unroll 16
+    for (int d = 0; d < view.D; ++d) {
+      sum = add4(sum, add4(load4(view.log_r + row_at(view, d, b) * Kp + k),
+                           load4(view.high + static_cast<std::size_t>(d) * Kp + k)));
+    }
+    *reinterpret_cast<float4*>(view.total + static_cast<std::size_t>(b) * Kp + k) = sum;
+    largest = fmaxf(fmaxf(sum.x, sum.y), fmaxf(sum.z, sum.w));
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+  }
+  if (threadIdx.x == 0) view.row_high[static_cast<std::size_t>(b) * gridDim.y + slice] = largest;
+}
+
+// The block's pass of rows and categories lie in blockIdx.z.
+__global__ void __launch_bounds__(kTileThreads, 2) mix(CpView view) {
+  extern __shared__ float shared[];
+  const int S = view.S, d = blockIdx.y, slice = blockIdx.x;
+  const int b0 = (blockIdx.z % view.passes) * kPassRows;
+  const int t0 = (blockIdx.z / view.passes) * kBlockCategories;
+  float* weights = shared;                          // [kPassRows][kMixStride]
+  float* cores = weights + kPassRows * kMixStride;  // [kBlockCategories][kMixStride]
+  __shared__ float highs[kPassRows];
+  for (int r = threadIdx.x; r < kPassRows && b0 + r < view.B; r += kTileThreads) {
+    highs[r] = row_high(view, b0 + r, gridDim.x);
+  }
+  const int c = Tiles::column(), first = slice * kSliceComponents;
+  const int end = min(view.Kp, first + kSliceComponents);
+  RowSums sums = {};
+  for (int k0 = first; k0 < end; k0 += kTile) {
+    __syncthreads();
+    const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
+#pragma unroll
+    for (int i = 0; i < kPassRows / Tiles::kRowGroups; ++i) {
+      const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
+      *reinterpret_cast<float4*>(weights + r * kMixStride + c) =
+          b < view.B ? others(view, d, b, k0 + c, highs[r]) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+#pragma unroll
+    for (int i = 0; i < kBlockCategories / Tiles::kRowGroups; ++i) {
+      const int r = Tiles::row() + i * Tiles::kRowGroups, t = t0 + r;
+      float4 value = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      if (t < S) {
+        value = load4(view.log_cores + core_at(view, d, t, k0 + c));
+        value = make_float4(expf(value.x - high.x), expf(value.y - high.y), expf(value.z - high.z),
+                            expf(value.w - high.w));
+      }
+      *reinterpret_cast<float4*>(cores + r * kMixStride + c) = value;
+    }
+    __syncthreads();
+    add_tensor_product<kRowBlocks, kColumnBlocks>(
+        {weights + warp_rows() * kMixStride, kMixStride, 1},
+        {cores + warp_columns() * kMixStride, 1, kMixStride}, kTile, sums);
+  }
+  each_two_sums(sums, [&](int r, int column, float2 sum) {
+    const int b = b0 + r, t = t0 + column;
+    if (b >= view.B || t >= view.Sp) return;
+    const std::size_t row = static_cast<std::size_t>(slice) * view.D * view.B + row_at(view, d, b);
+    *reinterpret_cast<float2*>(view.partial + row * view.Sp + t) = sum;
+  });
+}
+
+std::size_t propagate_bytes(int Sp) {
+  return sizeof(float) * static_cast<std::size_t>(Sp * Tiles::kStride + kPassRows * row_stride(Sp));
+}
+
+constexpr std::size_t kMixBytes = sizeof(float) * (kPassRows + kBlockCategories) * kMixStride;
+
+}  // namespace
+
+void prepare_forward(const CpView& view) {
+  allow_shared_memory(reinterpret_cast<const void*>(propagate_rows), propagate_bytes(view.Sp),
+                      view.S);
+  allow_shared_memory(reinterpret_cast<const void*>(mix), kMixBytes, view.S);
+}
+
+void launch_forward(const CpView& view, const Batch& batch, cudaStream_t stream) {
+  const int slices = matching_slices(view.Kp);
+  const int blocks = (view.S + kBlockCategories - 1) / kBlockCategories;
+  propagate_rows<<<dim3(view.Kp / kTile, view.D), kTileThreads, propagate_bytes(view.Sp), stream>>>(
+      view, batch);
+  add_dimensions<<<dim3(view.B, slices), kSliceThreads, 0, stream>>>(view);
+  mix<<<dim3(slices, view.D, view.passes * blocks), kTileThreads, kMixBytes, stream>>>(view);
+  BM_CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace bridgemark::backend::cuda

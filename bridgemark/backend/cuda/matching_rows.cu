@@ -1,0 +1,259 @@
+#include "bridgemark/backend/cuda/check.h"
+#include "bridgemark/backend/cuda/matching_tiles.h"
+
+// y, target, loss, and back to d loss / d V: a block has one row of the batch, so one power of the
+// reference, and kMatchDims dimensions.
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+constexpr int kMatchDims = 32;
+constexpr int kMatchLanes = kTileThreads / kMatchDims;  // that share a dimension
+
+// y below this share of its sum may have lost terms of V to underflow.
+constexpr float kShareFloor = 1e-26f;
+
+// Reductions over neighbouring lanes: those of a dimension, or a whole warp on the exact path.
+template <int kLanes, bool kMax, typename T>
+__device__ T reduce_lanes(T value) {
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+    const T other = __shfl_xor_sync(0xffffffffu, value, offset, kLanes);
+    value = kMax ? (value > other ? value : other) : value + other;
+  }
+  return value;
+}
+
+struct RowPlace {
+  int b, d, n, x, end;
+};
+
+// The pinned target and, from log_weights [S], unnormalised, the loss; flow = d loss / d
+// log_weights.
+template <int kLanes>
+__device__ double row_loss(const CpView& view, const RowPlace& at, const float* log_weights,
+                           float* flow, int lane) {
+  const int S = view.S, rest = view.num_steps - at.n;
+  const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
+  const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S + at.end;
+  const double log_rest = view.log_q[(static_cast<std::size_t>(rest) * S + at.x) * S + at.end];
+  float high = -INFINITY;
+  for (int s = lane; s < S; s += kLanes) high = fmaxf(high, log_weights[s]);
+  high = reduce_lanes<kLanes, true>(high);
+  float sum = 0.0f;
+  for (int s = lane; s < S; s += kLanes) sum += expf(log_weights[s] - high);
+  sum = reduce_lanes<kLanes, false>(sum);
+  const float log_sum = high + logf(sum), scale = 1.0f / static_cast<float>(view.B);
+  double loss = 0.0;
+  float inner = 0.0f;
+  for (int s = lane; s < S; s += kLanes) {
+    const double log_target = log_one[s] + log_after[static_cast<std::size_t>(s) * S] - log_rest;
+    const float log_model = log_weights[s] - log_sum;
+    const float target = static_cast<float>(exp(log_target)), model = expf(log_model);
+    if (view.loss == CpLoss::kMatchingKl) {
+      if (target > 0.0f) {
+        loss += static_cast<double>(target) * (log_target - static_cast<double>(log_model));
+      }
+      flow[s] = scale * (model - target);
+    } else {
+      loss += static_cast<double>(target - model) * static_cast<double>(target - model);
+      flow[s] = 2.0f * scale * (model - target);
+      inner = fmaf(flow[s], model, inner);
+    }
+  }
+  if (view.loss == CpLoss::kMatchingMse) {
+    inner = reduce_lanes<kLanes, false>(inner);
+    for (int s = lane; s < S; s += kLanes) {
+      flow[s] = expf(log_weights[s] - log_sum) * (flow[s] - inner);
+    }
+  }
+  return reduce_lanes<kLanes, false>(loss);
+}
+
+// One row on the exact path, by a whole warp: log V in double, and d loss / d log V.
+__device__ void match_exactly(const CpView& view, const RowPlace& at, float high_of_row,
+                              float* log_weights, float* flow) {
+  const int S = view.S, lane = threadIdx.x % 32, rest = view.num_steps - at.n;
+  const float* w = view.total + static_cast<std::size_t>(at.b) * view.Kp;
+  const float* r = view.log_r + row_at(view, at.d, at.b) * view.Kp;
+  const float* high = view.high + static_cast<std::size_t>(at.d) * view.Kp;
+  double* log_v = view.exact_log_v + row_at(view, at.d, at.b) * S;
+  double* back = view.exact_back + row_at(view, at.d, at.b) * S;
+  const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S;
+  for (int t = 0; t < S; ++t) {
+    const float* cores = view.log_cores + core_at(view, at.d, t, 0);
+    double largest = -INFINITY;
+    for (int pass = 0; pass < 2; ++pass) {
+      double sum = 0.0;
+      for (int k = lane; k < view.K; k += 32) {
+        const double value = static_cast<double>(w[k]) - static_cast<double>(r[k]) -
+                             static_cast<double>(high[k]) + static_cast<double>(cores[k]);
+        if (pass == 0) {
+          largest = fmax(largest, value);
+        } else {
+          sum += exp(value - largest);
+        }
+      }
+      for (int offset = 16; offset > 0; offset /= 2) {
+        largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+      }
+      if (pass == 1 && lane == 0) log_v[t] = largest + log(sum);
+    }
+  }
+  __syncwarp();
+  for (int s = lane; s < S; s += 32) {
+    double largest = -INFINITY, sum = 0.0;
+    for (int t = 0; t < S; ++t) largest = fmax(largest, log_after[s * S + t] + log_v[t]);
+    for (int t = 0; t < S; ++t) sum += exp(log_after[s * S + t] + log_v[t] - largest);
+    back[s] = largest + log(sum);  // log y until the flow is known
+    log_weights[s] = static_cast<float>(view.log_q[(static_cast<std::size_t>(S) + at.x) * S + s] +
+                                        back[s] - high_of_row);
+  }
+  __syncwarp();
+  const double loss = row_loss<32>(view, at, log_weights, flow, lane);
+  __syncwarp();
+  double to_v[8];
+  for (int t = lane, i = 0; t < S; t += 32, ++i) {
+    double sum = 0.0;
+    for (int s = 0; s < S; ++s) {
+      sum += static_cast<double>(flow[s]) * exp(log_after[s * S + t] + log_v[t] - back[s]);
+    }
+    to_v[i] = sum;
+  }
+  __syncwarp();
+  for (int t = lane, i = 0; t < S; t += 32, ++i) back[t] = to_v[i];
+  if (lane == 0) {
+    view.row_loss[row_at(view, at.d, at.b)] = loss;
+    view.exact_rows[row_at(view, at.d, at.b)] = 1;
+    view.any_exact[at.d] = 1;
+  }
+}
+
+// out(row, t, four sums) = sum_i x[row][i] table[i][t..t+3] for all rows of the block; x has Sp
+// columns and zeros behind S.
+template <typename Out>
+__device__ void multiply_rows(const float* table, const float* x, int Sp, Out&& out) {
+  constexpr int kRows = 2;  // of a thread
+  const int groups = Sp / 4;
+  for (int i = threadIdx.x; i < groups * (kMatchDims / kRows); i += kTileThreads) {
+    const int t = 4 * (i % groups), row = kRows * (i / groups);
+    float4 sum[kRows] = {};
+    for (int s = 0; s < Sp; s += 4) {
+      float4 left[kRows];
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) left[r] = load4(x + (row + r) * Sp + s);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const float4 right = load4(table + (s + j) * Sp + t);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          const float value =
+              j == 0 ? left[r].x : (j == 1 ? left[r].y : (j == 2 ? left[r].z : left[r].w));
+          sum[r].x = fmaf(value, right.x, sum[r].x);
+          sum[r].y = fmaf(value, right.y, sum[r].y);
+          sum[r].z = fmaf(value, right.z, sum[r].z);
+          sum[r].w = fmaf(value, right.w, sum[r].w);
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) out(row + r, t, sum[r]);
+  }
+}
+
+__global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, int slices) {
+  extern __shared__ float shared[];
+  const int S = view.S, Sp = view.Sp, b = blockIdx.x, d0 = blockIdx.y * kMatchDims;
+  const int row = threadIdx.x / kMatchLanes, lane = threadIdx.x % kMatchLanes, d = d0 + row;
+  const int n = batch.n[b], after = view.num_steps - n - 1;
+  float* q = shared;  // Q_after
+  float* q_transposed = q + power_size(Sp);
+  float* all_mixed = q_transposed + power_size(Sp);  // [kMatchDims][Sp]: V, then flow / y
+  float* all_y = all_mixed + kMatchDims * Sp;
+  float* all_flow = all_y + kMatchDims * Sp;
+  __shared__ int exact[kMatchDims];
+  load_power(view, view.q + static_cast<std::size_t>(after) * S * Sp, q);
+  load_power(view, view.q_transposed + static_cast<std::size_t>(after) * S * Sp, q_transposed);
+  for (int i = threadIdx.x; i < kMatchDims * Sp / 4; i += kTileThreads) {
+    const int dim = d0 + i / (Sp / 4), t = 4 * (i % (Sp / 4));
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (dim < view.D) {
+      const float* partial = view.partial + row_at(view, dim, b) * Sp + t;
+#pragma unroll 8
+      for (int slice = 0; slice < slices; ++slice) {
+        sum = add4(sum, load4(partial + static_cast<std::size_t>(slice) * view.D * view.B * Sp));
+      }
+    }
+    reinterpret_cast<float4*>(all_mixed)[i] = sum;
+  }
+  __syncthreads();
+  multiply_rows(q_transposed, all_mixed, Sp, [&](int r, int s, float4 sum) {
+    *reinterpret_cast<float4*>(all_y + r * Sp + s) = sum;
+  });
+  __syncthreads();
+
+  float *mixed = all_mixed + row * Sp, *y = all_y + row * Sp, *flow = all_flow + row * Sp;
+  const bool active = d < view.D;
+  RowPlace at{b, d, n, 0, 0};
+  if (active) {
+    at.x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
+    at.end = batch.x1[static_cast<std::size_t>(b) * view.D + d];
+  }
+  float total = 0.0f, low = INFINITY;
+  for (int s = lane; s < S; s += kMatchLanes) {
+    total += y[s];
+    low = fminf(low, y[s]);
+  }
+  total = reduce_lanes<kMatchLanes, false>(total);
+  low = -reduce_lanes<kMatchLanes, true>(-low);
+  const bool in_range = active && total < 1e36f && low >= kShareFloor * total && low > 0.0f;
+  if (lane == 0) exact[row] = active && !in_range;
+  // Lanes of rows out of range and behind D go along: the reductions need them.
+  const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
+  for (int s = lane; s < S; s += kMatchLanes) {
+    y[s] = in_range ? y[s] / total : 1.0f;
+    mixed[s] = static_cast<float>(log_one[s]) + logf(y[s]);
+  }
+  __syncwarp();
+  const double loss = row_loss<kMatchLanes>(view, at, mixed, flow, lane);
+  __syncwarp();
+  for (int s = lane; s < S; s += kMatchLanes) mixed[s] = in_range ? flow[s] / y[s] : 0.0f;
+  if (active && lane == 0) {
+    view.shift[row_at(view, d, b)] = in_range ? row_high(view, b, slices) + logf(total) : INFINITY;
+    if (in_range) {
+      view.row_loss[row_at(view, d, b)] = loss;
+      view.exact_rows[row_at(view, d, b)] = 0;
+    }
+  }
+  __syncthreads();
+  multiply_rows(q, all_mixed, Sp, [&](int r, int t, float4 sum) {
+    if (d0 + r >= view.D) return;
+    *reinterpret_cast<float4*>(view.back + row_at(view, d0 + r, b) * Sp + t) = sum;
+  });
+  __syncthreads();
+  for (int r = threadIdx.x / 32; r < kMatchDims; r += kTileThreads / 32) {
+    if (exact[r] == 0) continue;
+    RowPlace place{b, d0 + r, n, 0, 0};
+    place.x = batch.x_n[static_cast<std::size_t>(b) * view.D + place.d];
+    place.end = batch.x1[static_cast<std::size_t>(b) * view.D + place.d];
+    match_exactly(view, place, row_high(view, b, slices), all_mixed + r * Sp, all_flow + r * Sp);
+  }
+}
+
+std::size_t match_bytes(int Sp) {
+  return sizeof(float) * static_cast<std::size_t>(2 * power_size(Sp) + 3 * kMatchDims * Sp);
+}
+
+}  // namespace
+
+void prepare_rows(const CpView& view) {
+  allow_shared_memory(reinterpret_cast<const void*>(match), match_bytes(view.Sp), view.S);
+}
+
+void launch_rows(const CpView& view, const Batch& batch, cudaStream_t stream) {
+  match<<<dim3(view.B, (view.D + kMatchDims - 1) / kMatchDims), kTileThreads, match_bytes(view.Sp),
+          stream>>>(view, batch, matching_slices(view.Kp));
+  BM_CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace bridgemark::backend::cuda

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "bridgemark/backend/cuda/cp_tiles.h"
+#include "bridgemark/backend/cuda/matching_steps.h"
+
+// What the kernels of the matching loss share; matching_steps.h names them.
+namespace bridgemark::backend::cuda {
+
+// A row's slice of the components, four of them a thread.
+inline constexpr int kSliceThreads = kSliceComponents / 4;
+static_assert(kSliceThreads == 32, "a slice is one warp: its largest needs no shared memory");
+
+__device__ inline std::size_t row_at(const CpView& view, int d, int b) {
+  return static_cast<std::size_t>(d) * view.B + b;
+}
+
+// The largest W of a row over its slices.
+__device__ inline float row_high(const CpView& view, int b, int slices) {
+  float largest = -INFINITY;
+  for (int slice = 0; slice < slices; ++slice) {
+    largest = fmaxf(largest, view.row_high[static_cast<std::size_t>(b) * slices + slice]);
+  }
+  return largest;
+}
+
+// exp(W - log R_d - shift) for four components of a row.
+__device__ inline float4 others(const CpView& view, int d, int b, int k, float shift) {
+  const float4 w = load4(view.total + static_cast<std::size_t>(b) * view.Kp + k);
+  const float4 r = load4(view.log_r + row_at(view, d, b) * view.Kp + k);
+  return make_float4(expf(w.x - r.x - shift), expf(w.y - r.y - shift), expf(w.z - r.z - shift),
+                     expf(w.w - r.w - shift));
+}
+
+// kPassRows rows of the batch by categories in shared memory, [kPassRows][row_stride(Sp)]: no two
+// lanes of a product in one bank.
+constexpr int row_stride(int Sp) { return Sp + 4; }
+
+// rows[r,:] = from(b) + [0, Sp) for the rows of a pass, 0 behind the batch.
+template <typename From>
+__device__ inline void load_rows(const CpView& view, int b0, float* rows, From&& from) {
+  const int groups = view.Sp / 4;
+  for (int i = threadIdx.x; i < kPassRows * groups; i += kTileThreads) {
+    const int r = i / groups, t = 4 * (i % groups), b = b0 + r;
+    *reinterpret_cast<float4*>(rows + r * row_stride(view.Sp) + t) =
+        b < view.B ? load4(from(b) + t) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  }
+}
+
+// rows[r,:] = Q_rest[x,:].
+__device__ inline void load_sources(const CpView& view, const Batch& batch, int d, int b0,
+                                    float* rows) {
+  load_rows(view, b0, rows, [&](int b) {
+    const std::size_t power = view.num_steps - batch.n[b];
+    const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
+    return view.q + (power * view.S + x) * view.Sp;
+  });
+}
+
+// A warp's part of a product with the rows of a pass on the left: 32 rows, 32 columns.
+inline constexpr int kRowBlocks = 2, kColumnBlocks = 4;
+using RowSums = float[kRowBlocks][kColumnBlocks][4];
+__device__ inline int warp_rows() { return 32 * static_cast<int>(threadIdx.x / 32 % 4); }
+__device__ inline int warp_columns() { return 32 * static_cast<int>(threadIdx.x / 128); }
+
+// Calls visit(row, column, sums) for each two sums that lie side by side.
+template <typename Visit>
+__device__ inline void each_two_sums(const RowSums& sums, Visit&& visit) {
+#pragma unroll
+  for (int i = 0; i < kRowBlocks; ++i) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int j = 0; j < kColumnBlocks; ++j) {
+        visit(warp_rows() + 16 * i + 8 * half + sum_row(), warp_columns() + 8 * j + sum_column(),
+              make_float2(sums[i][j][2 * half], sums[i][j][2 * half + 1]));
+      }
+    }
+  }
+}
+
+}  // namespace bridgemark::backend::cuda
