@@ -256,6 +256,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batc
 
   const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
   float4 beta = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 4
   for (int s = T::row(); s < S; s += T::kRowGroups) {
     const float4 weight = load4(ratios + s * T::kStride + c);
     const float4 log_product = subtract4(load4(view.log_u + core_at(view, d, s, k0 + c)), high);
@@ -280,6 +281,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batc
   }
   __syncthreads();
   load_power(view, whole_power(view, view.q_transposed), power);
+#pragma unroll 2
   for (int t = T::row(); t < S; t += T::kRowGroups) {
     const std::size_t at = core_at(view, d, t, k0 + c);
     const float4 core = load4(view.log_cores + at), factor = fast_exp(subtract4(core, high));

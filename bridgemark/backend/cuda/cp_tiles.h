@@ -64,6 +64,7 @@ __device__ inline std::size_t core_at(const CpView& view, int d, int s, int k) {
 template <int Tile>
 __device__ inline void load_cores(const CpView& view, int d, int k0, float* tile) {
   using T = Tiling<Tile>;
+#pragma unroll 4
   for (int s = T::row(); s < view.S; s += T::kRowGroups) {
     *reinterpret_cast<float4*>(tile + s * T::kStride + T::column()) =
         load4(view.log_cores + core_at(view, d, s, k0 + T::column()));
@@ -98,11 +99,13 @@ __device__ inline void scale_columns(const CpView& view, int d, int k0, float* t
 // A power of the chain in shared memory, [Sp][Sp] with zeros behind S; a product may read
 // kBlockCategories behind its end.
 __device__ inline void load_power(const CpView& view, const float* from, float* to) {
-  const int groups = view.Sp / 4;
-  for (int i = threadIdx.x; i < view.Sp * groups; i += kTileThreads) {
-    reinterpret_cast<float4*>(to)[i] = i / groups < view.S
-                                           ? reinterpret_cast<const float4*>(from)[i]
-                                           : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  using T = Tiling<kTile>;
+  for (int t = T::column(); t < view.Sp; t += kTile) {
+#pragma unroll 4
+    for (int s = T::row(); s < view.Sp; s += T::kRowGroups) {
+      *reinterpret_cast<float4*>(to + s * view.Sp + t) =
+          s < view.S ? load4(from + s * view.Sp + t) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
   }
 }
 constexpr int power_size(int Sp) { return Sp * Sp + kBlockCategories; }

@@ -105,11 +105,12 @@ __global__ void __launch_bounds__(kTileThreads, 2) push_back(CpView view) {
 
 __global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
   const int b = blockIdx.x, Kp = view.Kp;
-  const int k = static_cast<int>(blockIdx.y * kSliceThreads + threadIdx.x) * 4;
-  if (k >= Kp) return;
-  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 16
-  for (int d = 0; d < view.D; ++d) sum = add4(sum, load4(view.terms + row_at(view, d, b) * Kp + k));
+  const int k = blockIdx.y * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
+  const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const float4 sum = add_over_dimensions(view, zero, [&](int d) {
+    return k < Kp ? load4(view.terms + row_at(view, d, b) * Kp + k) : zero;
+  });
+  if (threadIdx.x >= 32 || k >= Kp) return;
   *reinterpret_cast<float4*>(view.total_terms + static_cast<std::size_t>(b) * Kp + k) = sum;
 }
 

@@ -28,7 +28,7 @@ __device__ void propagate_exactly(const CpView& view, const Batch& batch, int d,
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads, 2) propagate_rows(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
   float* tile = shared;                      // [Sp][kStride]
@@ -64,15 +64,17 @@ __global__ void __launch_bounds__(kTileThreads, 2) propagate_rows(CpView view, B
 
 __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
   const int b = blockIdx.x, slice = blockIdx.y, Kp = view.Kp;
-  const int k = (slice * kSliceThreads + threadIdx.x) * 4;
+  const int k = slice * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
+  const bool there = k < Kp;
+  const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const float4 sum = add_over_dimensions(view, there ? load4(view.log_beta + k) : zero, [&](int d) {
+    return there ? add4(load4(view.log_r + row_at(view, d, b) * Kp + k),
+                        load4(view.high + static_cast<std::size_t>(d) * Kp + k))
+                 : zero;
+  });
+  if (threadIdx.x >= 32) return;
   float largest = -INFINITY;
-  if (k < Kp) {
-    float4 sum = load4(view.log_beta + k);
-#pragma unroll 16
-    for (int d = 0; d < view.D; ++d) {
-      sum = add4(sum, add4(load4(view.log_r + row_at(view, d, b) * Kp + k),
-                           load4(view.high + static_cast<std::size_t>(d) * Kp + k)));
-    }
+  if (there) {
     *reinterpret_cast<float4*>(view.total + static_cast<std::size_t>(b) * Kp + k) = sum;
     largest = fmaxf(fmaxf(sum.x, sum.y), fmaxf(sum.z, sum.w));
   }

@@ -28,7 +28,7 @@ struct RowPlace {
 };
 
 // The pinned target and, from log_weights [S], unnormalised, the loss; flow = d loss / d
-// log_weights.
+// log_weights. Between lanes that share a row.
 template <int kLanes>
 __device__ double row_loss(const CpView& view, const RowPlace& at, const float* log_weights,
                            float* flow, int lane) {
@@ -36,6 +36,12 @@ __device__ double row_loss(const CpView& view, const RowPlace& at, const float* 
   const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
   const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S + at.end;
   const double log_rest = view.log_q[(static_cast<std::size_t>(rest) * S + at.x) * S + at.end];
+  // The target's logarithm takes the flow's place until it is needed.
+#pragma unroll 8
+  for (int s = lane; s < S; s += kLanes) {
+    flow[s] =
+        static_cast<float>(log_one[s] + log_after[static_cast<std::size_t>(s) * S] - log_rest);
+  }
   float high = -INFINITY;
   for (int s = lane; s < S; s += kLanes) high = fmaxf(high, log_weights[s]);
   high = reduce_lanes<kLanes, true>(high);
@@ -46,12 +52,12 @@ __device__ double row_loss(const CpView& view, const RowPlace& at, const float* 
   double loss = 0.0;
   float inner = 0.0f;
   for (int s = lane; s < S; s += kLanes) {
-    const double log_target = log_one[s] + log_after[static_cast<std::size_t>(s) * S] - log_rest;
-    const float log_model = log_weights[s] - log_sum;
-    const float target = static_cast<float>(exp(log_target)), model = expf(log_model);
+    const float log_target = flow[s], log_model = log_weights[s] - log_sum;
+    const float target = expf(log_target), model = expf(log_model);
     if (view.loss == CpLoss::kMatchingKl) {
       if (target > 0.0f) {
-        loss += static_cast<double>(target) * (log_target - static_cast<double>(log_model));
+        loss += static_cast<double>(target) *
+                (static_cast<double>(log_target) - static_cast<double>(log_model));
       }
       flow[s] = scale * (model - target);
     } else {
@@ -210,6 +216,7 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
   if (lane == 0) exact[row] = active && !in_range;
   // Lanes of rows out of range and behind D go along: the reductions need them.
   const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
+#pragma unroll 8
   for (int s = lane; s < S; s += kMatchLanes) {
     y[s] = in_range ? y[s] / total : 1.0f;
     mixed[s] = static_cast<float>(log_one[s]) + logf(y[s]);

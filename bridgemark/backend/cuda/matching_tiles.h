@@ -6,17 +6,36 @@
 // What the kernels of the matching loss share; matching_steps.h names them.
 namespace bridgemark::backend::cuda {
 
-// A row's slice of the components, four of them a thread.
-inline constexpr int kSliceThreads = kSliceComponents / 4;
-static_assert(kSliceThreads == 32, "a slice is one warp: its largest needs no shared memory");
+// A row's slice of the components is summed over the dimensions by kSliceWarps warps, each with a
+// part of them; a lane has four components.
+inline constexpr int kSliceWarps = 4, kSliceThreads = 32 * kSliceWarps;
+static_assert(kSliceComponents == 32 * 4);
 
 __device__ inline std::size_t row_at(const CpView& view, int d, int b) {
   return static_cast<std::size_t>(d) * view.B + b;
 }
 
+// start + the sum over dimensions of value(d), by the whole block; for threads of the first warp.
+template <typename Value>
+__device__ inline float4 add_over_dimensions(const CpView& view, float4 start, Value&& value) {
+  __shared__ float4 parts[kSliceWarps][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  float4 sum = warp == 0 ? start : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 8
+  for (int d = warp; d < view.D; d += kSliceWarps) sum = add4(sum, value(d));
+  parts[warp][lane] = sum;
+  __syncthreads();
+  if (warp == 0) {
+#pragma unroll
+    for (int i = 1; i < kSliceWarps; ++i) sum = add4(sum, parts[i][lane]);
+  }
+  return sum;
+}
+
 // The largest W of a row over its slices.
 __device__ inline float row_high(const CpView& view, int b, int slices) {
   float largest = -INFINITY;
+#pragma unroll 8
   for (int slice = 0; slice < slices; ++slice) {
     largest = fmaxf(largest, view.row_high[static_cast<std::size_t>(b) * slices + slice]);
   }
@@ -34,14 +53,25 @@ __device__ inline float4 others(const CpView& view, int d, int b, int k, float s
 // lanes of a product in one bank.
 constexpr int row_stride(int Sp) { return Sp + 4; }
 
-// rows[r,:] = from(b) + [0, Sp) for the rows of a pass, 0 behind the batch.
+// rows[r,:] = from(b) + [0, Sp) for the rows of a pass, 0 behind the batch. A thread's rows are on
+// their way at once.
 template <typename From>
 __device__ inline void load_rows(const CpView& view, int b0, float* rows, From&& from) {
-  const int groups = view.Sp / 4;
-  for (int i = threadIdx.x; i < kPassRows * groups; i += kTileThreads) {
-    const int r = i / groups, t = 4 * (i % groups), b = b0 + r;
-    *reinterpret_cast<float4*>(rows + r * row_stride(view.Sp) + t) =
-        b < view.B ? load4(from(b) + t) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  using T = Tiling<kTile>;
+  constexpr int kRows = kPassRows / T::kRowGroups;
+  const float* sources[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const int b = b0 + T::row() + i * T::kRowGroups;
+    sources[i] = b < view.B ? from(b) : nullptr;
+  }
+  for (int t = T::column(); t < view.Sp; t += kTile) {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const int r = T::row() + i * T::kRowGroups;
+      *reinterpret_cast<float4*>(rows + r * row_stride(view.Sp) + t) =
+          sources[i] != nullptr ? load4(sources[i] + t) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
   }
 }
 
