@@ -30,7 +30,8 @@ struct ProductShape {
 struct Epilogue {
   const float* start;  // [columns]: where the sums start; or null
   bool relu;
-  float* row_sums;  // [rows]: sums of a over k; or null
+  float* row_sums;      // [rows]: sums of a over k; or null
+  const float* values;  // [rows, columns]: the result is 0 where these are not above 0; or null
 };
 
 // Element of a tile that a thread reads: lanes follow the operand's contiguous axis.
@@ -132,8 +133,11 @@ __global__ void __launch_bounds__(kBlock)
     for (int j = 0; j < kOwn; ++j) {
       const std::size_t n = n0 + column + j;
       // NaN stays, since it has to reach the loss: a comparison with it is false.
-      const float value = epilogue.relu && sum[i][j] < 0.0f ? 0.0f : sum[i][j];
-      if (n < shape.columns) out[m * shape.columns + n] = value;
+      float value = epilogue.relu && sum[i][j] < 0.0f ? 0.0f : sum[i][j];
+      if (n >= shape.columns) continue;
+      const std::size_t at = m * shape.columns + n;
+      if (epilogue.values != nullptr && !(epilogue.values[at] > 0.0f)) value = 0.0f;
+      out[at] = value;
     }
   }
   if (adds_rows && threadIdx.x < Tile && m0 + threadIdx.x < shape.rows) {
@@ -194,20 +198,23 @@ void launch_layer(const float* in, std::size_t rows, std::size_t inputs, const f
                   std::size_t weight_stride, const float* bias, std::size_t outputs, bool relu,
                   float* out, cudaStream_t stream) {
   launch<false, false>({rows, outputs, inputs, inputs}, {in, inputs}, {weight, weight_stride},
-                       {bias, relu, nullptr}, out, stream);
+                       {bias, relu, nullptr, nullptr}, out, stream);
 }
 
 std::size_t pull_back_scratch(std::size_t rows, std::size_t outputs, std::size_t inputs) {
-  return tiles(outputs, outputs_of_part(rows, outputs, inputs)) * rows * inputs;
+  const std::size_t parts = tiles(outputs, outputs_of_part(rows, outputs, inputs));
+  return parts > 1 ? parts * rows * inputs : 0;
 }
 
 void launch_pull_back(const float* flow, std::size_t rows, std::size_t outputs, const float* weight,
                       std::size_t weight_stride, std::size_t inputs, const float* values,
                       float* scratch, float* out, cudaStream_t stream) {
   const std::size_t part = outputs_of_part(rows, outputs, inputs), count = rows * inputs;
-  launch<false, true>({rows, inputs, outputs, part}, {flow, outputs}, {weight, weight_stride}, {},
-                      scratch, stream);
-  if (count == 0) return;
+  const bool whole = part >= outputs;
+  launch<false, true>({rows, inputs, outputs, part}, {flow, outputs}, {weight, weight_stride},
+                      {nullptr, false, nullptr, whole ? values : nullptr}, whole ? out : scratch,
+                      stream);
+  if (whole || count == 0) return;
   add_parts<<<static_cast<unsigned>(tiles(count, kBlock)), kBlock, 0, stream>>>(
       scratch, static_cast<int>(tiles(outputs, part)), count, values, out);
   BM_CUDA_CHECK(cudaGetLastError());
@@ -217,7 +224,7 @@ void launch_weight_gradient(const float* flow, std::size_t rows, std::size_t out
                             const float* in, std::size_t inputs, float* weight, float* bias,
                             cudaStream_t stream) {
   launch<true, true>({outputs, inputs, rows, rows}, {flow, outputs}, {in, inputs},
-                     {nullptr, false, bias}, weight, stream);
+                     {nullptr, false, bias, nullptr}, weight, stream);
 }
 
 }  // namespace bridgemark::backend::cuda

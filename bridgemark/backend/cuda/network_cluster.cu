@@ -47,7 +47,7 @@ struct ClusterLayout {
   int logits;              // [Rows, logit_stride]
   int input;               // [state_width, Rows]
   int values[2];           // [widest hidden layer, Rows]
-  int uniforms;            // [pairs] double
+  int uniforms;            // [pairs, 2] double
   int states;              // [pairs]
   int rows;                // [pairs, row_stride] of the tables
   int hidden[kMaxHidden];  // [outputs, inputs + 1], the bias last
@@ -75,7 +75,7 @@ __host__ __device__ inline ClusterLayout cluster_layout(const ClusterNetwork& ne
   layout.input = take(net.widths[0] * num_rows);
   layout.values[0] = take(widest * num_rows);
   layout.values[1] = take(widest * num_rows);
-  layout.uniforms = take(2 * pairs);
+  layout.uniforms = take(4 * pairs);
   layout.states = take(pairs);
   layout.rows = take(pairs * layout.row_stride);
   for (int l = 0; l < net.num_hidden; ++l) {

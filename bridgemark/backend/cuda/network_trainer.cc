@@ -29,6 +29,9 @@ struct Trained {
   PointsView points{};
   std::int32_t* sampled = nullptr;  // [B,D], the end that this direction's chains lead to
   StepTables tables{};
+  // The weights' gradients are made beside the way back through the layers.
+  cudaStream_t side = nullptr;
+  cudaEvent_t reached = nullptr, joined = nullptr;
 };
 
 class CudaNetworkTrainer : public NetworkTrainer {
@@ -56,10 +59,10 @@ class CudaNetworkTrainer : public NetworkTrainer {
       const std::size_t scratch = plan_.batch_size * widest_values(shape_);
       chain_scratch_ = {memory_.allocate<float>(scratch), memory_.allocate<float>(scratch)};
     }
-    for (cudaStream_t* stream : {&stream_, &draw_stream_, &side_stream_}) {
+    for (cudaStream_t* stream : streams()) {
       BM_CUDA_CHECK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
     }
-    for (cudaEvent_t* event : {&fork_, &drawn_, &chained_, &trained_event_}) {
+    for (cudaEvent_t* event : events()) {
       BM_CUDA_CHECK(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
     set_state(start);
@@ -69,11 +72,11 @@ class CudaNetworkTrainer : public NetworkTrainer {
     for (cudaGraphExec_t graph : graphs_) {
       if (graph != nullptr) cudaGraphExecDestroy(graph);
     }
-    for (cudaEvent_t event : {fork_, drawn_, chained_, trained_event_}) {
-      if (event != nullptr) cudaEventDestroy(event);
+    for (cudaEvent_t* event : events()) {
+      if (*event != nullptr) cudaEventDestroy(*event);
     }
-    for (cudaStream_t stream : {stream_, draw_stream_, side_stream_}) {
-      if (stream != nullptr) cudaStreamDestroy(stream);
+    for (cudaStream_t* stream : streams()) {
+      if (*stream != nullptr) cudaStreamDestroy(*stream);
     }
   }
 
@@ -140,6 +143,20 @@ class CudaNetworkTrainer : public NetworkTrainer {
   }
 
  private:
+  std::array<cudaStream_t*, 5> streams() {
+    return {&stream_, &draw_stream_, &second_stream_, &trained_[0].side, &trained_[1].side};
+  }
+  std::array<cudaEvent_t*, 8> events() {
+    return {&fork_,
+            &drawn_,
+            &chained_,
+            &second_done_,
+            &trained_[0].reached,
+            &trained_[0].joined,
+            &trained_[1].reached,
+            &trained_[1].joined};
+  }
+
   int D() const { return static_cast<int>(shape_.dim); }
   int S() const { return static_cast<int>(shape_.num_categories); }
 
@@ -236,13 +253,14 @@ class CudaNetworkTrainer : public NetworkTrainer {
     launch_forward(shape_, parameters, rows_, trained.values, stream);
     launch_network_loss(shape_, trained.tables, plan_.loss, trained.points, rows_, scale,
                         trained.loss_scratch, trained.values.back(), trained.row_loss, stream);
-    launch_loss_sum(trained.row_loss, rows_ * shape_.dim, scale, progress_, trained.losses, stream);
     for (std::size_t l = shape_.num_layers(); l-- > 0;) {
       const std::size_t inputs = shape_.layer_inputs(l), outputs = shape_.layer_outputs(l);
       const float* weight = parameters + shape_.weight_offset(l);
+      BM_CUDA_CHECK(cudaEventRecord(trained.reached, stream));
+      BM_CUDA_CHECK(cudaStreamWaitEvent(trained.side, trained.reached));
       launch_weight_gradient(trained.flows[l], rows_, outputs, trained.values[l], inputs,
                              trained.gradient + shape_.weight_offset(l),
-                             trained.gradient + shape_.bias_offset(l), stream);
+                             trained.gradient + shape_.bias_offset(l), trained.side);
       if (l > 0) {
         launch_pull_back(trained.flows[l], rows_, outputs, weight, inputs, inputs,
                          trained.values[l], trained.scratch, trained.flows[l - 1], stream);
@@ -252,8 +270,12 @@ class CudaNetworkTrainer : public NetworkTrainer {
                          stream);
       }
     }
+    launch_loss_sum(trained.row_loss, rows_ * shape_.dim, scale, progress_, trained.losses,
+                    trained.side);
+    BM_CUDA_CHECK(cudaEventRecord(trained.joined, trained.side));
     launch_embedding_gradient(shape_, trained.input_flow, input_flow_width(), trained.points, rows_,
                               trained.gradient, stream);
+    BM_CUDA_CHECK(cudaStreamWaitEvent(stream, trained.joined));
   }
 
   void launch_training(int direction, bool independent_ends, cudaStream_t stream) {
@@ -286,11 +308,11 @@ class CudaNetworkTrainer : public NetworkTrainer {
       constexpr int kSamplers[] = {0, 1};
       if (!update.independent_ends) launch_chains(kSamplers);
       BM_CUDA_CHECK(cudaEventRecord(chained_, stream_));
-      BM_CUDA_CHECK(cudaStreamWaitEvent(side_stream_, chained_));
-      launch_training(1, update.independent_ends, side_stream_);
-      BM_CUDA_CHECK(cudaEventRecord(trained_event_, side_stream_));
+      BM_CUDA_CHECK(cudaStreamWaitEvent(second_stream_, chained_));
+      launch_training(1, update.independent_ends, second_stream_);
+      BM_CUDA_CHECK(cudaEventRecord(second_done_, second_stream_));
       launch_training(0, update.independent_ends, stream_);
-      BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, trained_event_));
+      BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, second_done_));
     } else {
       const int samplers[] = {1 - update.direction};
       if (!update.independent_ends) launch_chains(samplers);
@@ -361,8 +383,8 @@ class CudaNetworkTrainer : public NetworkTrainer {
   ClusterChain cluster_;
   ChainScratch chain_scratch_{};
   std::array<cudaGraphExec_t, 4> graphs_{};
-  cudaStream_t stream_ = nullptr, draw_stream_ = nullptr, side_stream_ = nullptr;
-  cudaEvent_t fork_ = nullptr, drawn_ = nullptr, chained_ = nullptr, trained_event_ = nullptr;
+  cudaStream_t stream_ = nullptr, draw_stream_ = nullptr, second_stream_ = nullptr;
+  cudaEvent_t fork_ = nullptr, drawn_ = nullptr, chained_ = nullptr, second_done_ = nullptr;
 };
 
 }  // namespace

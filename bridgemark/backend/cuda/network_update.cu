@@ -53,6 +53,7 @@ __global__ void step_gradient(std::size_t D, std::size_t entries, const float* f
   if (i >= entries) return;
   const std::size_t left = i / D, column = flow_width - D + i % D;
   float sum = 0.0f;
+#pragma unroll 8
   for (std::size_t b = 0; b < rows; ++b) {
     if (static_cast<std::size_t>(steps_left[b]) == left) sum += flow[b * flow_width + column];
   }
