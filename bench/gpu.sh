@@ -41,6 +41,12 @@ case "${1:-}" in
         --pair d64-gaussian-0.02 -o "$folder/$solver" --device cuda --set batch_size=128 \
         --set updates=3
     done
+    # The second D-IMF iteration has the chains.
+    for solver in csbm alpha-csbm; do
+      ncu --clock-control none --metrics "$metrics" build-gpu/bridgemark train "$solver" \
+        --pair d64-gaussian-0.02 -o "$folder/$solver" --device cuda --set batch_size=128 \
+        --set imf_iterations=2 --set updates_first=1 --set updates_later=2
+    done
     ;;
   *)
     sed -n '2,7p' "$0"

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "bench/support.h"
+#include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/device_cp_model.h"
+#include "bridgemark/solver/device_csbm_model.h"
 
 namespace bridgemark::bench {
 namespace {
@@ -58,6 +60,55 @@ double time_updates(const Case& test, int batch_size, int repeats) {
   return 1e6 * median(times) / static_cast<double>(losses.size());
 }
 
+struct NetworkCase {
+  const char* name;
+  const char* pair;
+  bool both_directions;
+  const char* batch_size;
+  double goal_us;
+};
+
+constexpr NetworkCase kNetworkCases[] = {
+    {"CSBM, D = 16, 64 steps", "d16-gaussian-0.02", false, "128", 0.0},
+    {"CSBM, D = 64, 64 steps", "d64-gaussian-0.02", false, "128", 1000.0},
+    {"alpha-CSBM, D = 16, 64 steps", "d16-gaussian-0.02", true, "128", 0.0},
+    {"alpha-CSBM, D = 64, 64 steps", "d64-gaussian-0.02", true, "128", 1200.0},
+    {"alpha-CSBM, D = 64, 64 steps", "d64-gaussian-0.02", true, "64", 0.0},
+};
+
+struct NetworkTimes {
+  double first_us, later_us;  // of an update in the first and in a later D-IMF iteration
+  double memory_mib;
+};
+
+NetworkTimes time_network(const NetworkCase& test, int repeats) {
+  constexpr std::size_t kUpdates = 50;
+  const Context host;
+  const BenchmarkPair pair = load_pair(test.pair);
+  const CsbmVariant variant{test.both_directions, test.batch_size, "0.001"};
+  SolverOptions options(csbm_options(variant));
+  options.set("updates_first", std::to_string((repeats + 1) * kUpdates));
+  const std::size_t before = backend::cuda::memory_in_use();
+  const auto model = make_device_csbm_model(
+      host, {pair.reference(), pair.dim(), read_csbm_recipe(options, variant),
+             TrainingData(pair, "", "", 0), 0});
+  std::vector<double> losses(kUpdates), times[2];
+  std::int64_t step = 1;
+  for (std::vector<double>& of_stage : times) {
+    for (int i = 0; i < repeats + 1; ++i) {
+      const double time = seconds([&] { model->updates(host, step, losses); });
+      step += static_cast<std::int64_t>(kUpdates);
+      if (i > 0) of_stage.push_back(time);
+    }
+    check(std::isfinite(losses.back()), "the loss is {}", losses.back());
+  }
+  const double memory = static_cast<double>(backend::cuda::memory_in_use() - before);
+  const auto us = [&](const std::vector<double>& values) {
+    return 1e6 * median(values) / static_cast<double>(kUpdates);
+  };
+  return {us(times[0]), us(times[1]), memory / (1 << 20)};
+}
+
 // Microseconds for 20,000 joint pairs: drawn and left on the device, and brought to the host.
 struct DrawTimes {
   double on_device, to_host;
@@ -87,8 +138,8 @@ DrawTimes time_joint_draws(int repeats) {
   return {1e6 * median(drawn), 1e6 * median(fetched)};
 }
 
-bool run(const Options& options) {
-  nlohmann::json rows = nlohmann::json::array();
+// Each adds its rows and says whether its goals hold.
+bool run_cp(const Options& options, nlohmann::json& rows) {
   bool hold = true;
   for (const int batch_size : {128, 256}) {
     for (const Case& test : kCases) {
@@ -103,6 +154,30 @@ bool run(const Options& options) {
                       {"goal_us", judged ? nlohmann::json(test.goal_us) : nlohmann::json()}});
     }
   }
+  return hold;
+}
+
+bool run_networks(const Options& options, nlohmann::json& rows) {
+  bool hold = true;
+  for (const NetworkCase& test : kNetworkCases) {
+    const NetworkTimes times = time_network(test, options.repeats);
+    const bool judged = test.goal_us > 0.0;
+    fmt::print("{:<32} batch {:>3} {:>10.1f} us{}, first iteration {:.1f} us, {:.0f} MiB\n",
+               test.name, test.batch_size, times.later_us,
+               judged ? fmt::format("  (goal {:g})", test.goal_us) : "", times.first_us,
+               times.memory_mib);
+    hold = hold && (!judged || times.later_us <= test.goal_us);
+    rows.push_back({{"step", test.name},
+                    {"batch", std::stoi(test.batch_size)},
+                    {"us", times.later_us},
+                    {"first_iteration_us", times.first_us},
+                    {"device_memory_mib", times.memory_mib},
+                    {"goal_us", judged ? nlohmann::json(test.goal_us) : nlohmann::json()}});
+  }
+  return hold;
+}
+
+bool run_draws(const Options& options, nlohmann::json& rows) {
   const DrawTimes draws = time_joint_draws(options.repeats);
   fmt::print("{:<32}           {:>10.1f} us  (goal 500; {:.1f} us in the host's memory)\n",
              "20,000 joint pairs, D = 64", draws.on_device, draws.to_host);
@@ -110,8 +185,17 @@ bool run(const Options& options) {
                   {"us", draws.on_device},
                   {"to_host_us", draws.to_host},
                   {"goal_us", 500.0}});
+  return draws.on_device <= 500.0;
+}
+
+bool run(const Options& options, const std::string& only) {
+  nlohmann::json rows = nlohmann::json::array();
+  bool hold = true;
+  if (only.empty() || only == "cp") hold = run_cp(options, rows) && hold;
+  if (only.empty() || only == "networks") hold = run_networks(options, rows) && hold;
+  if (only.empty() || only == "draws") hold = run_draws(options, rows) && hold;
   write_json(options, {{"rows", rows}});
-  return hold && draws.on_device <= 500.0;
+  return hold;
 }
 
 }  // namespace
@@ -121,6 +205,9 @@ int main(int argc, char** argv) {
   using namespace bridgemark::bench;
   CLI::App app{"Times training steps and draws on a CUDA device"};
   Options options;
+  std::string only;
   add_options(app, options);
-  return run_main(app, argc, argv, [&] { return run(options); });
+  app.add_option("--only", only, "One part: cp, networks or draws")
+      ->check(CLI::IsMember({"cp", "networks", "draws"}));
+  return run_main(app, argc, argv, [&] { return run(options, only); });
 }

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/array.h"
@@ -16,14 +15,6 @@
 namespace bridgemark::backend {
 
 enum class CpLoss { kStatic, kMatchingKl, kMatchingMse };
-
-// q_ref(x_n | x_0, x_1) as products of rows, by n = 0..num_steps-1.
-struct PinnedRows {
-  std::vector<ScaledRows> before;  // [x_0, s]
-  std::vector<ScaledRows> after;   // [x_1, s]
-  DrawKey time_key;                // of n
-  DrawKey state_key;               // of x_n
-};
 
 struct CpTrainerPlan {
   CpLoss loss = CpLoss::kStatic;

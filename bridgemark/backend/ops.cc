@@ -59,4 +59,26 @@ void sample_product_rows(const Context& context, const ScaledRows& left, const S
   cpu::sample_product_rows(context, left, right, left_rows, right_rows, key, first_index, out);
 }
 
+void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
+                          const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
+                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
+                          NetworkWorkspace<float>& workspace) {
+  if (context.device == Device::kCuda) {
+    return cuda::sample_network_chain(parameters, pinned, steps_left, num_steps, x, key,
+                                      first_index, out);
+  }
+  cpu::sample_network_chain(context, parameters, pinned, steps_left, num_steps, x, key, first_index,
+                            out, workspace);
+}
+
+void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
+                            const ChainTables<float>& chain, int steps_left, StatesView x,
+                            Array3<double>& out) {
+  out = Array3<double>(x.rows, parameters.shape.dim, parameters.shape.num_categories);
+  if (context.device == Device::kCuda) {
+    return cuda::network_log_transition(parameters, chain, steps_left, x, out);
+  }
+  cpu::network_log_transition(context, parameters, chain, steps_left, x, out);
+}
+
 }  // namespace bridgemark::backend

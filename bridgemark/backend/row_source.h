@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/core/array.h"
@@ -18,6 +19,14 @@ struct RowSource {
   DrawKey key;
   std::shared_ptr<const BridgeStep> step;
   DrawKey step_key;
+};
+
+// q_ref(x_n | x_0, x_1) as products of rows, by n from 0.
+struct PinnedRows {
+  std::vector<ScaledRows> before;  // [x_0, s]
+  std::vector<ScaledRows> after;   // [x_1, s]
+  DrawKey time_key;                // of n
+  DrawKey state_key;               // of x_n
 };
 
 // A source with a step, kept on a device: draws rows together with where they started from.

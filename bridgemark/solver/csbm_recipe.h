@@ -65,6 +65,14 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant);
 // Throws InvalidArgument that names a value out of range.
 CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& variant);
 
+// The optimiser of a network.
+inline backend::AdamWSettings csbm_adamw(const CsbmRecipe& recipe) {
+  backend::AdamWSettings settings;
+  settings.learning_rate = recipe.learning_rate;
+  settings.weight_decay = recipe.weight_decay;
+  return settings;
+}
+
 // Weights and biases uniform within 1 / sqrt(inputs), embeddings standard normal.
 backend::NetworkTensors<float> initial_network(const backend::NetworkShape& shape,
                                                Direction direction, std::uint64_t seed);

@@ -14,7 +14,7 @@
 #include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "tests/support/chi_square.h"
-#include "tests/support/random_bridge.h"
+#include "tests/support/network_problem.h"
 #include "tests/support/tolerance.h"
 
 namespace bridgemark {
@@ -25,62 +25,17 @@ using backend::NetworkShape;
 using backend::NetworkTensors;
 using backend::NetworkWorkspace;
 using testing::all_near;
+using testing::convert;
 using testing::is_near;
+using testing::make_network_problem;
+using testing::network_problems;
 using testing::unit;
+using Problem = testing::NetworkProblem;
 
 constexpr testing::Tolerance kExact{1e-11, 1e-11};           // float64 against float64
 constexpr testing::Tolerance kFiniteDifference{1e-5, 1e-8};  // central, step 1e-6
 constexpr double kFloatError = 1e-4;                         // of the largest entry
 constexpr MatchingLoss kLosses[] = {MatchingLoss::kKl, MatchingLoss::kMse};
-
-struct Problem {
-  ReferenceChain chain;
-  NetworkTensors<double> parameters;
-  States x, clean;
-  std::vector<std::int32_t> steps_left;
-};
-
-Problem make_problem(const ReferenceChain& chain, std::size_t D, std::vector<std::size_t> hidden,
-                     std::size_t category_width, std::size_t B, double spread, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  NetworkShape shape;
-  shape.dim = D;
-  shape.num_categories = static_cast<std::size_t>(chain.num_categories());
-  shape.num_steps = chain.num_steps();
-  shape.hidden = std::move(hidden);
-  shape.category_width = category_width;
-  Problem problem{chain, NetworkTensors<double>(shape), States(B, D), States(B, D), {}};
-  for (double& value : problem.parameters.values) value = spread * (2.0 * unit(generator) - 1.0);
-  for (States* states : {&problem.x, &problem.clean}) {
-    for (std::size_t i = 0; i < states->size(); ++i) {
-      states->data()[i] =
-          static_cast<std::int32_t>(unit(generator) * static_cast<double>(shape.num_categories));
-    }
-  }
-  for (std::size_t b = 0; b < B; ++b) {
-    problem.steps_left.push_back(1 + static_cast<std::int32_t>(unit(generator) * shape.num_steps));
-  }
-  return problem;
-}
-
-// Every kind of reference and input, one and several layers, batches around the block of 16.
-std::vector<Problem> problems() {
-  std::vector<Problem> list;
-  list.push_back(make_problem({ReferenceProcess::gaussian(7, 0.4, 8), 4}, 3, {5, 9}, 0, 6, 0.5, 1));
-  list.push_back(make_problem({ReferenceProcess::uniform(5, 0.1, 8), 8}, 2, {21}, 3, 17, 0.7, 2));
-  list.push_back(
-      make_problem({ReferenceProcess::from_matrix(testing::random_stochastic(4, 0.5, 3), 6), 3}, 4,
-                   {6, 7, 8}, 2, 33, 0.6, 3));
-  list.push_back(make_problem({ReferenceProcess::uniform(2, 0.9, 1), 1}, 1, {1}, 0, 1, 1.0, 4));
-  return list;
-}
-
-template <typename T>
-NetworkTensors<T> convert(const NetworkTensors<double>& from) {
-  NetworkTensors<T> to(from.shape);
-  std::copy(from.values.begin(), from.values.end(), to.values.begin());
-  return to;
-}
 
 template <typename T>
 double evaluate_loss(MatchingLoss loss, const Problem& problem,
@@ -202,7 +157,7 @@ void check_float(MatchingLoss loss, const Problem& problem) {
 }
 
 TEST(NetworkTraining, LossMatchesTheDefinition) {
-  for (const Problem& problem : problems()) {
+  for (const Problem& problem : network_problems()) {
     for (const MatchingLoss loss : kLosses) {
       NetworkTensors<double> gradient;
       EXPECT_TRUE(is_near(evaluate_loss(loss, problem, problem.parameters, gradient),
@@ -212,7 +167,7 @@ TEST(NetworkTraining, LossMatchesTheDefinition) {
 }
 
 TEST(NetworkTraining, GradientMatchesFiniteDifferences) {
-  for (const Problem& problem : problems()) {
+  for (const Problem& problem : network_problems()) {
     for (const MatchingLoss loss : kLosses) {
       check_gradient(loss, problem, 1);
       check_float(loss, problem);
@@ -221,7 +176,7 @@ TEST(NetworkTraining, GradientMatchesFiniteDifferences) {
 }
 
 TEST(NetworkTraining, SameBitsForAnyNumberOfThreads) {
-  for (const Problem& problem : problems()) {
+  for (const Problem& problem : network_problems()) {
     for (const MatchingLoss loss : kLosses) {
       NetworkTensors<float> one, other;
       const double expected = evaluate_loss(loss, problem, problem.parameters, one, 1);
@@ -233,15 +188,9 @@ TEST(NetworkTraining, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-// Logits of hundreds over a narrow Gaussian reference: the model leaves the range of float32, and
-// of float64 for the narrowest, where the target does not.
 TEST(NetworkTraining, ExtremeParametersStayExact) {
   for (const double gamma : {0.08, 0.02}) {
-    Problem problem =
-        make_problem({ReferenceProcess::gaussian(30, gamma, 16), 8}, 2, {4}, 0, 8, 0.3, 11);
-    const std::size_t last = problem.parameters.shape.num_layers() - 1;
-    double* bias = problem.parameters.bias(last);
-    for (std::size_t o = 0; o < 60; ++o) bias[o] = o % 2 == 0 ? 300.0 : -900.0;
+    const Problem problem = testing::extreme_network_problem(gamma);
     for (const MatchingLoss loss : kLosses) {
       SCOPED_TRACE(static_cast<int>(loss));
       NetworkTensors<double> gradient;
@@ -254,7 +203,7 @@ TEST(NetworkTraining, ExtremeParametersStayExact) {
 }
 
 TEST(NetworkTraining, ParametersOutOfRangeGiveNan) {
-  Problem problem = problems()[0];
+  Problem problem = network_problems()[0];
   problem.parameters.values[0] = 1e38;
   problem.parameters.values[1] = 1e38;
   for (double& value : problem.parameters.values) value *= 1e10;
@@ -263,7 +212,7 @@ TEST(NetworkTraining, ParametersOutOfRangeGiveNan) {
 }
 
 TEST(NetworkTransition, MatchesTheDefinition) {
-  for (const Problem& problem : problems()) {
+  for (const Problem& problem : network_problems()) {
     const NetworkTensors<float> network = convert<float>(problem.parameters);
     const NetworkTensors<double> rounded = convert<double>([&] {
       NetworkTensors<double> wide(network.shape);
@@ -291,7 +240,7 @@ TEST(NetworkTransition, MatchesTheDefinition) {
 
 TEST(NetworkChain, StepsFollowTheTransition) {
   constexpr std::size_t kRows = 40000;
-  Problem problem = problems()[0];
+  Problem problem = network_problems()[0];
   const NetworkTensors<float> network = convert<float>(problem.parameters);
   const std::size_t D = network.shape.dim, S = network.shape.num_categories;
   for (const bool with_table : {true, false}) {
@@ -318,8 +267,8 @@ TEST(NetworkChain, StepsFollowTheTransition) {
 }
 
 TEST(NetworkChain, RowsDoNotDependOnTheirBatch) {
-  const Problem problem =
-      make_problem({ReferenceProcess::gaussian(11, 0.3, 8), 8}, 3, {19, 23}, 2, 101, 0.5, 7);
+  const Problem problem = make_network_problem({ReferenceProcess::gaussian(11, 0.3, 8), 8}, 3,
+                                               {19, 23}, 2, 101, 0.5, 7);
   const NetworkTensors<float> network = convert<float>(problem.parameters);
   const backend::PinnedSteps pinned = make_pinned_steps({}, problem.chain);
   const DrawKey key{9, DrawPurpose::kConditional, 3};

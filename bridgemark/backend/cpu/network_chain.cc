@@ -7,7 +7,7 @@
 #include "bridgemark/backend/cpu/network_math.h"
 #include "bridgemark/core/parallel.h"
 
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
@@ -31,11 +31,11 @@ class Evaluator {
     const NetworkShape& shape = parameters_.shape;
     steps_.assign(x.rows, steps_left);
     in_.resize(std::max(in_.size(), x.rows * shape.input_width()));
-    cpu::network_inputs(parameters_, x, steps_.data(), in_.data());
+    network_inputs(parameters_, x, steps_.data(), in_.data());
     for (std::size_t l = 0; l < shape.num_layers(); ++l) {
       out_.resize(std::max(out_.size(), x.rows * shape.layer_outputs(l)));
-      cpu::apply_layer(packed_[l], in_.data(), x.rows, shape.layer_inputs(l),
-                       shape.layer_outputs(l), l + 1 < shape.num_layers(), out_.data());
+      apply_layer(packed_[l], in_.data(), x.rows, shape.layer_inputs(l), shape.layer_outputs(l),
+                  l + 1 < shape.num_layers(), out_.data());
       std::swap(in_, out_);
     }
     return in_.data();
@@ -73,7 +73,7 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
                           const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
                           NetworkWorkspace<float>& workspace) {
   const std::size_t D = parameters.shape.dim, S = parameters.shape.num_categories;
-  cpu::pack_network(context, parameters, workspace.packed);
+  pack_network(context, parameters, workspace.packed);
   const std::size_t grain = block_rows(context, x.rows);
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     Evaluator evaluator(parameters, workspace.packed);
@@ -91,9 +91,9 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
           const double for_clean = draws.uniform(), for_step = draws.uniform();
           const auto from = static_cast<std::size_t>(states(b, d));
           const float* tilt = left > 1 ? log_whole + from * S : nullptr;
-          std::size_t to = cpu::draw_softmax(logits, tilt, S, for_clean, softmax.data());
+          std::size_t to = draw_softmax(logits, tilt, S, for_clean, softmax.data());
           if (left > 1) {
-            to = cpu::draw_weighted(pinned_row(pinned, left, from, to, scratch), S, for_step);
+            to = draw_weighted(pinned_row(pinned, left, from, to, scratch), S, for_step);
           }
           states(b, d) = static_cast<std::int32_t>(to);
         }
@@ -106,9 +106,8 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
                             const ChainTables<float>& chain, int steps_left, StatesView x,
                             Array3<double>& out) {
   const std::size_t D = parameters.shape.dim, S = parameters.shape.num_categories;
-  out = Array3<double>(x.rows, D, S);
   std::vector<std::vector<float>> packed;
-  cpu::pack_network(context, parameters, packed);
+  pack_network(context, parameters, packed);
   const std::size_t grain = block_rows(context, x.rows);
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     Evaluator evaluator(parameters, packed);
@@ -117,11 +116,11 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
     for (std::size_t b = first; b < last; ++b) {
       for (std::size_t d = 0; d < D; ++d, logits += S) {
         z.assign(logits, logits + S);
-        cpu::log_transition_row(chain, steps_left, static_cast<std::size_t>(x(b, d)), z.data(),
-                                out.row(b, d));
+        log_transition_row(chain, steps_left, static_cast<std::size_t>(x(b, d)), z.data(),
+                           out.row(b, d));
       }
     }
   });
 }
 
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

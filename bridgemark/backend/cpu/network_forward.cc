@@ -15,7 +15,7 @@ void pack_network(const Context& context, const NetworkTensors<T>& parameters,
                   std::vector<std::vector<T>>& packed) {
   if (context.device != Device::kCpu) {
     throw DeviceError(
-        fmt::format("[device] networks run on the cpu, got {}", device_name(context.device)));
+        fmt::format("[device] network_loss runs on the cpu, got {}", device_name(context.device)));
   }
   const NetworkShape& shape = parameters.shape;
   packed.resize(shape.num_layers());

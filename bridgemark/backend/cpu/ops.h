@@ -4,11 +4,13 @@
 #include <span>
 
 #include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/network_training.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
 
-// The operations of backend/ops.h on the CPU; the comments there define them.
+// The operations of backend/ops.h and of a fitted network (backend/network_training.h) on the CPU;
+// the comments there define them.
 namespace bridgemark::backend::cpu {
 
 void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,
@@ -26,5 +28,12 @@ void sample_bridge_step(const Context& context, const BridgeStep& step, StatesVi
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
                          StatesView left_rows, StatesView right_rows, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView out);
+void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
+                          const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
+                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
+                          NetworkWorkspace<float>& workspace);
+void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
+                            const ChainTables<float>& chain, int steps_left, StatesView x,
+                            Array3<double>& out);
 
 }  // namespace bridgemark::backend::cpu

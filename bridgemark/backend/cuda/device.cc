@@ -29,6 +29,12 @@ void require_device() {
   }
 }
 
+std::size_t memory_in_use() {
+  std::size_t free = 0, total = 0;
+  BM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return total - free;
+}
+
 std::size_t max_shared_memory() {
   constexpr int kStatic = 8192;  // what kernels declare beside it
   int device = 0, limit = 0;

@@ -1,5 +1,6 @@
 #include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/network_trainer.h"
 #include "bridgemark/core/error.h"
 
 namespace bridgemark::backend::cuda {
@@ -15,6 +16,7 @@ namespace {
 }  // namespace
 
 void require_device() { throw_no_cuda(); }
+std::size_t memory_in_use() { throw_no_cuda(); }
 void log_matmul(MatrixView<const double>, MatrixView<const double>, MatrixView<double>) {
   throw_no_cuda();
 }
@@ -36,8 +38,19 @@ void sample_product_rows(const ScaledRows&, const ScaledRows&, StatesView, State
                          const DrawKey&, std::uint64_t, MutableStatesView) {
   throw_no_cuda();
 }
+void sample_network_chain(const NetworkTensors<float>&, const PinnedSteps&, int, int, StatesView,
+                          const DrawKey&, std::uint64_t, MutableStatesView) {
+  throw_no_cuda();
+}
+void network_log_transition(const NetworkTensors<float>&, const ChainTables<float>&, int,
+                            StatesView, Array3<double>&) {
+  throw_no_cuda();
+}
 
 std::unique_ptr<PairSampler> make_pair_sampler(const RowSource&) { throw_no_cuda(); }
 std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan, CpTensors<float>) { throw_no_cuda(); }
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan, NetworkTrainingState) {
+  throw_no_cuda();
+}
 
 }  // namespace bridgemark::backend::cuda

@@ -1,0 +1,398 @@
+#include "bridgemark/backend/network_trainer.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "bridgemark/backend/cuda/dense_product.h"
+#include "bridgemark/backend/cuda/device_network.h"
+#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/core/error.h"
+
+// Owns the device's memory of a training and replays its updates as CUDA graphs, one for each kind
+// of update. While an update runs, the ends of the next one are drawn beside it into the other of
+// two buffers; where an update trains both directions, they run beside each other.
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+constexpr std::size_t kMaxUpdatesOfRun = 4096;
+
+// One direction: its network and all that an update of it writes.
+struct Trained {
+  OptimizedNetwork network{};
+  float* gradient = nullptr;
+  std::vector<float*> values;  // inputs, hidden layers, logits, [rows, width]
+  std::vector<float*> flows;   // d loss / d the outputs of each layer; that of the logits is theirs
+  float *input_flow = nullptr, *scratch = nullptr, *loss_scratch = nullptr, *step_table = nullptr;
+  double *row_loss = nullptr, *losses = nullptr;
+  PointsView points{};
+  std::int32_t* sampled = nullptr;  // [B,D], the end that this direction's chains lead to
+  StepTables tables{};
+  // The weights' gradients are made beside the way back through the layers.
+  cudaStream_t side = nullptr;
+  cudaEvent_t reached = nullptr, joined = nullptr;
+};
+
+class CudaNetworkTrainer : public NetworkTrainer {
+ public:
+  CudaNetworkTrainer(NetworkTrainerPlan plan, const NetworkTrainingState& start)
+      : plan_(std::move(plan)),
+        shape_(start[0].parameters.shape),
+        rows_(plan_.batch_size * plan_.points),
+        source0_(plan_.x0, plan_.batch_size),
+        source1_(plan_.x1, plan_.batch_size) {
+    const std::size_t ends = 2 * plan_.batch_size * shape_.dim;
+    ends_ = {memory_.allocate<std::int32_t>(ends), memory_.allocate<std::int32_t>(ends)};
+    settings_ = memory_.allocate<NetworkSettings>(kMaxUpdatesOfRun);
+    progress_ = memory_.allocate<Progress>(1);
+    upload_pinned();
+    for (int i = 0; i < 2; ++i) allocate(trained_[i]);
+    trained_[0].tables = upload_steps(memory_, *plan_.steps[0]);
+    trained_[1].tables = plan_.steps[0] == plan_.steps[1] ? trained_[0].tables
+                                                          : upload_steps(memory_, *plan_.steps[1]);
+    const std::size_t chains = plan_.both_directions ? 2 : 1;
+    if (trained_[0].tables.probabilities != nullptr) {
+      cluster_ = plan_cluster_chain(shape_, chains * plan_.batch_size);
+    }
+    if (cluster_.blocks == 0) {
+      const std::size_t scratch = plan_.batch_size * widest_values(shape_);
+      chain_scratch_ = {memory_.allocate<float>(scratch), memory_.allocate<float>(scratch)};
+    }
+    for (cudaStream_t* stream : streams()) {
+      BM_CUDA_CHECK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+    }
+    for (cudaEvent_t* event : events()) {
+      BM_CUDA_CHECK(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    }
+    set_state(start);
+  }
+
+  ~CudaNetworkTrainer() override {
+    for (cudaGraphExec_t graph : graphs_) {
+      if (graph != nullptr) cudaGraphExecDestroy(graph);
+    }
+    for (cudaEvent_t* event : events()) {
+      if (*event != nullptr) cudaEventDestroy(*event);
+    }
+    for (cudaStream_t* stream : streams()) {
+      if (*stream != nullptr) cudaStreamDestroy(*stream);
+    }
+  }
+
+  void run(std::int64_t first_step, std::span<const NetworkUpdate> updates,
+           std::span<double> losses) override {
+    for (std::size_t done = 0; done < updates.size();) {
+      const std::size_t count = std::min(kMaxUpdatesOfRun, updates.size() - done);
+      run_part(first_step + static_cast<std::int64_t>(done), updates.subspan(done, count),
+               losses.subspan(done, count));
+      done += count;
+    }
+  }
+
+  double evaluate(int direction, StatesView x, StatesView clean,
+                  std::span<const std::int32_t> steps_left,
+                  NetworkTensors<float>& gradient) override {
+    if (x.rows != rows_ || clean.rows != rows_ || steps_left.size() != rows_) {
+      throw_invalid("training", "a batch must have {} rows, got {}, {} and {}", rows_, x.rows,
+                    clean.rows, steps_left.size());
+    }
+    Trained& trained = trained_[static_cast<std::size_t>(direction)];
+    upload(x.data, x.size(), trained.points.x);
+    upload(clean.data, clean.size(), trained.points.clean);
+    upload(steps_left.data(), steps_left.size(), trained.points.steps_left);
+    const Progress start{0, 0};
+    upload(&start, 1, progress_);
+    BM_CUDA_CHECK(cudaDeviceSynchronize());
+    launch_gradient(trained, stream_);
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    gradient = NetworkTensors<float>(shape_);
+    download(trained.gradient, gradient.values.size(), gradient.values.data());
+    double loss = 0.0;
+    download(trained.losses, 1, &loss);
+    return loss;
+  }
+
+  NetworkTrainingState state() const override {
+    NetworkTrainingState state;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const OptimizedNetwork& network = trained_[i].network;
+      const auto read = [&](const float* from) {
+        NetworkTensors<float> tensors(shape_);
+        download(from, tensors.values.size(), tensors.values.data());
+        return tensors;
+      };
+      state[i] = {read(network.parameters), read(network.average), read(network.first),
+                  read(network.second)};
+    }
+    return state;
+  }
+
+  void set_state(const NetworkTrainingState& state) override {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const OptimizedNetwork& network = trained_[i].network;
+      const auto write = [&](const NetworkTensors<float>& tensors, float* to) {
+        upload(tensors.values.data(), tensors.values.size(), to);
+      };
+      write(state[i].parameters, network.parameters);
+      write(state[i].average, network.average);
+      write(state[i].first_moment, network.first);
+      write(state[i].second_moment, network.second);
+    }
+    BM_CUDA_CHECK(cudaDeviceSynchronize());
+  }
+
+ private:
+  std::array<cudaStream_t*, 5> streams() {
+    return {&stream_, &draw_stream_, &second_stream_, &trained_[0].side, &trained_[1].side};
+  }
+  std::array<cudaEvent_t*, 8> events() {
+    return {&fork_,
+            &drawn_,
+            &chained_,
+            &second_done_,
+            &trained_[0].reached,
+            &trained_[0].joined,
+            &trained_[1].reached,
+            &trained_[1].joined};
+  }
+
+  int D() const { return static_cast<int>(shape_.dim); }
+  int S() const { return static_cast<int>(shape_.num_categories); }
+
+  template <typename T>
+  static void upload(const T* from, std::size_t count, T* to) {
+    BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  template <typename T>
+  static void download(const T* from, std::size_t count, T* to) {
+    BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost));
+  }
+
+  void upload_pinned() {
+    const auto join = [&](const std::vector<ScaledRows>& rows, bool log) {
+      std::vector<double> all;
+      for (const ScaledRows& row : rows) {
+        const Matrix<double>& part = log ? row.log : row.linear;
+        all.insert(all.end(), part.data(), part.data() + part.size());
+      }
+      return memory_.upload(all);
+    };
+    pinned_ = {join(plan_.pinned.before, false),
+               join(plan_.pinned.before, true),
+               join(plan_.pinned.after, false),
+               join(plan_.pinned.after, true),
+               plan_.pinned.time_key,
+               plan_.pinned.state_key};
+  }
+
+  void allocate(Trained& trained) {
+    const std::size_t count = shape_.num_parameters(), layers = shape_.num_layers();
+    const auto floats = [&](std::size_t size) { return memory_.allocate<float>(size); };
+    trained.gradient = floats(count);
+    trained.network = {floats(count), floats(count),    floats(count),
+                       floats(count), trained.gradient, count};
+    std::size_t scratch = 0;
+    trained.values.push_back(floats(rows_ * shape_.input_width()));
+    for (std::size_t l = 0; l < layers; ++l) {
+      const std::size_t outputs = shape_.layer_outputs(l);
+      trained.values.push_back(floats(rows_ * outputs));
+      trained.flows.push_back(l + 1 < layers ? floats(rows_ * outputs) : trained.values.back());
+      scratch = std::max(scratch, pull_back_scratch(rows_, outputs, shape_.layer_inputs(l)));
+    }
+    trained.scratch = floats(
+        std::max(scratch, pull_back_scratch(rows_, shape_.layer_outputs(0), input_flow_width())));
+    trained.input_flow = floats(rows_ * input_flow_width());
+    trained.loss_scratch = floats(prepare_network_loss(shape_, rows_));
+    trained.step_table =
+        floats((static_cast<std::size_t>(shape_.num_steps) + 1) * shape_.layer_outputs(0));
+    trained.row_loss = memory_.allocate<double>(rows_ * shape_.dim);
+    trained.losses = memory_.allocate<double>(kMaxUpdatesOfRun);
+    const auto states = [&](std::size_t size) { return memory_.allocate<std::int32_t>(size); };
+    trained.points = {states(rows_ * shape_.dim), states(rows_ * shape_.dim), states(rows_)};
+    trained.sampled = states(plan_.batch_size * shape_.dim);
+  }
+
+  // States that enter as numbers need no gradient.
+  std::size_t input_flow_width() const {
+    return shape_.category_width > 0 ? shape_.input_width() : shape_.step_width();
+  }
+
+  void draw_ends(int ahead, cudaStream_t stream) {
+    launch_ends(source0_.view(), source1_.view(), D(), S(), plan_.batch_size, progress_, ahead,
+                ends_, stream);
+  }
+
+  // Chains through the averages of the given directions, from the end that each starts at.
+  void launch_chains(std::span<const int> samplers) {
+    std::vector<ChainJob> jobs;
+    for (const int sampler : samplers) {
+      const Trained& from = trained_[static_cast<std::size_t>(sampler)];
+      const float* average = from.network.average;
+      if (cluster_.blocks > 0) launch_step_table(shape_, average, from.step_table, stream_);
+      jobs.push_back({average, from.tables, from.step_table, sampler == 0 ? ends_.x0 : ends_.x1,
+                      from.sampled, plan_.chain_keys[static_cast<std::size_t>(sampler)], 0,
+                      progress_});
+    }
+    const ChainSteps steps{shape_.num_steps, shape_.num_steps, plan_.batch_size};
+    if (cluster_.blocks > 0) {
+      launch_cluster_chain(shape_, cluster_, jobs, steps, stream_);
+      return;
+    }
+    for (const ChainJob& job : jobs) launch_chain(shape_, job, steps, chain_scratch_, stream_);
+  }
+
+  // Loss and gradient of the points that are there.
+  void launch_gradient(Trained& trained, cudaStream_t stream) {
+    const auto B = static_cast<double>(rows_);
+    const double scale =
+        plan_.loss == MatchingLoss::kKl ? 1.0 / (B * static_cast<double>(shape_.dim)) : 1.0 / B;
+    const float* parameters = trained.network.parameters;
+    launch_inputs(shape_, parameters, trained.points.x, trained.points.steps_left, 0, rows_,
+                  trained.values[0], stream);
+    launch_forward(shape_, parameters, rows_, trained.values, stream);
+    launch_network_loss(shape_, trained.tables, plan_.loss, trained.points, rows_, scale,
+                        trained.loss_scratch, trained.values.back(), trained.row_loss, stream);
+    for (std::size_t l = shape_.num_layers(); l-- > 0;) {
+      const std::size_t inputs = shape_.layer_inputs(l), outputs = shape_.layer_outputs(l);
+      const float* weight = parameters + shape_.weight_offset(l);
+      BM_CUDA_CHECK(cudaEventRecord(trained.reached, stream));
+      BM_CUDA_CHECK(cudaStreamWaitEvent(trained.side, trained.reached));
+      launch_weight_gradient(trained.flows[l], rows_, outputs, trained.values[l], inputs,
+                             trained.gradient + shape_.weight_offset(l),
+                             trained.gradient + shape_.bias_offset(l), trained.side);
+      if (l > 0) {
+        launch_pull_back(trained.flows[l], rows_, outputs, weight, inputs, inputs,
+                         trained.values[l], trained.scratch, trained.flows[l - 1], stream);
+      } else {
+        launch_pull_back(trained.flows[l], rows_, outputs, weight + inputs - input_flow_width(),
+                         inputs, input_flow_width(), nullptr, trained.scratch, trained.input_flow,
+                         stream);
+      }
+    }
+    launch_loss_sum(trained.row_loss, rows_ * shape_.dim, scale, progress_, trained.losses,
+                    trained.side);
+    BM_CUDA_CHECK(cudaEventRecord(trained.joined, trained.side));
+    launch_embedding_gradient(shape_, trained.input_flow, input_flow_width(), trained.points, rows_,
+                              trained.gradient, stream);
+    BM_CUDA_CHECK(cudaStreamWaitEvent(stream, trained.joined));
+  }
+
+  void launch_training(int direction, bool independent_ends, cudaStream_t stream) {
+    Trained& trained = trained_[static_cast<std::size_t>(direction)];
+    const Trained& sampler = trained_[static_cast<std::size_t>(1 - direction)];
+    launch_points(pinned_, D(), S(), shape_.num_steps, plan_.batch_size, plan_.points, direction,
+                  progress_, ends_, independent_ends ? nullptr : sampler.sampled, trained.points,
+                  stream);
+    launch_gradient(trained, stream);
+    launch_adamw(trained.network, plan_.adamw, settings_, progress_, stream);
+  }
+
+  static std::size_t kind(const NetworkUpdate& update) {
+    return (update.independent_ends ? 0 : 2) + static_cast<std::size_t>(update.direction);
+  }
+
+  // The graph of an update, captured when the first of its kind comes.
+  cudaGraphExec_t graph_of(NetworkUpdate update) {
+    if (plan_.both_directions) update.direction = 0;
+    cudaGraphExec_t& executable = graphs_[kind(update)];
+    if (executable != nullptr) return executable;
+    cudaGraph_t graph = nullptr;
+    BM_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
+    BM_CUDA_CHECK(cudaStreamWaitEvent(draw_stream_, fork_));
+    draw_ends(1, draw_stream_);
+    BM_CUDA_CHECK(cudaEventRecord(drawn_, draw_stream_));
+    if (plan_.both_directions) {
+      // Both couplings come from the networks before the update.
+      constexpr int kSamplers[] = {0, 1};
+      if (!update.independent_ends) launch_chains(kSamplers);
+      BM_CUDA_CHECK(cudaEventRecord(chained_, stream_));
+      BM_CUDA_CHECK(cudaStreamWaitEvent(second_stream_, chained_));
+      launch_training(1, update.independent_ends, second_stream_);
+      BM_CUDA_CHECK(cudaEventRecord(second_done_, second_stream_));
+      launch_training(0, update.independent_ends, stream_);
+      BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, second_done_));
+    } else {
+      const int samplers[] = {1 - update.direction};
+      if (!update.independent_ends) launch_chains(samplers);
+      launch_training(update.direction, update.independent_ends, stream_);
+    }
+    BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, drawn_));
+    launch_next_update(progress_, stream_);
+    BM_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
+    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+    cudaGraphDestroy(graph);
+    BM_CUDA_CHECK(status);
+    return executable;
+  }
+
+  void run_part(std::int64_t first_step, std::span<const NetworkUpdate> updates,
+                std::span<double> losses) {
+    std::vector<NetworkSettings> settings;
+    for (const NetworkUpdate& update : updates) {
+      const AdamWFactors factors = adamw_factors(plan_.adamw, update.count);
+      settings.push_back({static_cast<float>(plan_.adamw.learning_rate) * factors.correction1,
+                          factors.correction2, factors.decay,
+                          static_cast<float>(1.0 - update.ema)});
+    }
+    const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
+    upload(settings.data(), settings.size(), settings_);
+    upload(&start, 1, progress_);
+    BM_CUDA_CHECK(cudaDeviceSynchronize());
+    draw_ends(0, stream_);
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      if (updates[i].independent_ends && plan_.match) match_ends(start.index + i);
+      BM_CUDA_CHECK(cudaGraphLaunch(graph_of(updates[i]), stream_));
+    }
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    std::vector<double> by_direction[2];
+    for (std::size_t d = 0; d < 2; ++d) {
+      by_direction[d].resize(losses.size());
+      download(trained_[d].losses, losses.size(), by_direction[d].data());
+    }
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      losses[i] = plan_.both_directions
+                      ? 0.5 * (by_direction[0][i] + by_direction[1][i])
+                      : by_direction[static_cast<std::size_t>(updates[i].direction)][i];
+    }
+  }
+
+  // Brings the ends of an update to the host and x1 back in a better order.
+  void match_ends(unsigned long long index) {
+    const std::size_t count = plan_.batch_size * shape_.dim, half = index % 2 * count;
+    States x0(plan_.batch_size, shape_.dim), x1(plan_.batch_size, shape_.dim);
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    download(ends_.x0 + half, count, x0.data());
+    download(ends_.x1 + half, count, x1.data());
+    const States matched = plan_.match(x0, x1);
+    upload(matched.data(), count, ends_.x1 + half);
+    BM_CUDA_CHECK(cudaDeviceSynchronize());
+  }
+
+  NetworkTrainerPlan plan_;
+  NetworkShape shape_;
+  std::size_t rows_;
+  DeviceSource source0_, source1_;
+  Memory memory_;
+  EndsView ends_{};
+  PinnedView pinned_{};
+  NetworkSettings* settings_ = nullptr;
+  Progress* progress_ = nullptr;
+  std::array<Trained, 2> trained_;
+  ClusterChain cluster_;
+  ChainScratch chain_scratch_{};
+  std::array<cudaGraphExec_t, 4> graphs_{};
+  cudaStream_t stream_ = nullptr, draw_stream_ = nullptr, second_stream_ = nullptr;
+  cudaEvent_t fork_ = nullptr, drawn_ = nullptr, chained_ = nullptr, second_done_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan,
+                                                     NetworkTrainingState start) {
+  require_device();
+  return std::make_unique<CudaNetworkTrainer>(std::move(plan), start);
+}
+
+}  // namespace bridgemark::backend::cuda

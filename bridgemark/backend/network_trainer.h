@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/row_source.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/math/philox.h"
+
+// A network solver's training kept on a device as a whole: both directions' networks, moments,
+// averages and batches stay there, and an update needs nothing of the host but its description.
+namespace bridgemark::backend {
+
+// Directions are numbered: 0 leads from x0 to x1, 1 back.
+struct NetworkTrainerPlan {
+  std::array<std::shared_ptr<const PinnedSteps>, 2> steps;  // by direction; may be the same
+  RowSource x0, x1;
+  PinnedRows pinned;                  // for n = 0..num_steps
+  std::array<DrawKey, 2> chain_keys;  // of the chains drawn through a direction's average
+  std::size_t batch_size = 0;
+  std::size_t points = 1;  // of the pinned reference for each pair
+  MatchingLoss loss = MatchingLoss::kKl;
+  AdamWSettings adamw;
+  bool both_directions = false;  // an update trains both
+
+  // Reorders x1 to match x0 in an update on independent ends; empty: they stay as drawn. Runs on
+  // the host, so such updates wait for it.
+  std::function<States(StatesView x0, StatesView x1)> match;
+};
+
+// One update: what it trains on and what its optimiser is told.
+struct NetworkUpdate {
+  bool independent_ends = true;  // else one end is sampled through the other direction's average
+  int direction = 0;             // what it trains; not used where it trains both
+  std::int64_t count = 1;        // of the direction's updates with this one, for AdamW
+  double ema = 0.0;              // decay of the average
+};
+
+// One direction's network with all that its optimiser keeps.
+struct TrainedNetwork {
+  NetworkTensors<float> parameters;
+  NetworkTensors<float> average;  // what samples, and what is kept
+  NetworkTensors<float> first_moment, second_moment;
+};
+
+using NetworkTrainingState = std::array<TrainedNetwork, 2>;  // by direction
+
+class NetworkTrainer {
+ public:
+  virtual ~NetworkTrainer() = default;
+
+  // Updates first_step.., counted from 1; losses[i] is the loss before update i, the mean of both
+  // directions where it trains both.
+  virtual void run(std::int64_t first_step, std::span<const NetworkUpdate> updates,
+                   std::span<double> losses) = 0;
+
+  // Loss and gradient of a direction at its present parameters for rows of the caller, as
+  // network_loss; batch_size * points rows.
+  virtual double evaluate(int direction, StatesView x, StatesView clean,
+                          std::span<const std::int32_t> steps_left,
+                          NetworkTensors<float>& gradient) = 0;
+
+  virtual NetworkTrainingState state() const = 0;
+  virtual void set_state(const NetworkTrainingState& state) = 0;
+};
+
+// A network before its first update.
+inline TrainedNetwork start_training(NetworkTensors<float> parameters) {
+  const NetworkShape shape = parameters.shape;
+  return {parameters, parameters, NetworkTensors<float>(shape), NetworkTensors<float>(shape)};
+}
+
+namespace cuda {
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan,
+                                                     NetworkTrainingState start);
+}
+
+}  // namespace bridgemark::backend

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "bridgemark/solver/csbm_model.h"
+
+namespace bridgemark {
+
+// A model of CSBM whose training stays on the GPU. `host` is a CPU context for what is made
+// beforehand.
+std::unique_ptr<CsbmModel> make_device_csbm_model(const Context& host, CsbmTask task);
+
+}  // namespace bridgemark
