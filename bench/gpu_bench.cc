@@ -40,12 +40,17 @@ CpRecipe recipe_of(int batch_size) {
   return read_cp_recipe(options);
 }
 
-// Median microseconds of an update over `repeats` runs of 512.
-double time_updates(const Case& test, int batch_size, int repeats) {
+struct StepCost {
+  double us, memory_mib;
+};
+
+// Median microseconds of an update over `repeats` runs of 512, and what it keeps on the device.
+StepCost time_updates(const Case& test, int batch_size, int repeats) {
   const Context host;
   const BenchmarkPair pair = load_pair(test.pair);
   const CpRecipe recipe = recipe_of(batch_size);
   const TrainingData data(pair, "", "", 0);
+  const std::size_t before = backend::cuda::memory_in_use();
   const auto model = make_device_cp_model(
       host, {ReferenceChain(pair.reference(), test.num_steps), test.loss, 0}, recipe, data,
       initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), 0));
@@ -57,7 +62,8 @@ double time_updates(const Case& test, int batch_size, int repeats) {
     if (i > 0) times.push_back(time);
   }
   check(std::isfinite(losses.back()), "the loss is {}", losses.back());
-  return 1e6 * median(times) / static_cast<double>(losses.size());
+  const double memory = static_cast<double>(backend::cuda::memory_in_use() - before);
+  return {1e6 * median(times) / static_cast<double>(losses.size()), memory / (1 << 20)};
 }
 
 struct NetworkCase {
@@ -143,14 +149,15 @@ bool run_cp(const Options& options, nlohmann::json& rows) {
   bool hold = true;
   for (const int batch_size : {128, 256}) {
     for (const Case& test : kCases) {
-      const double time = time_updates(test, batch_size, options.repeats);
+      const StepCost cost = time_updates(test, batch_size, options.repeats);
       const bool judged = batch_size == 128 && test.goal_us > 0.0;
-      fmt::print("{:<32} batch {:>3} {:>10.1f} us{}\n", test.name, batch_size, time,
-                 judged ? fmt::format("  (goal {:g})", test.goal_us) : "");
-      hold = hold && (!judged || time <= test.goal_us);
+      fmt::print("{:<32} batch {:>3} {:>10.1f} us{}, {:.0f} MiB\n", test.name, batch_size, cost.us,
+                 judged ? fmt::format("  (goal {:g})", test.goal_us) : "", cost.memory_mib);
+      hold = hold && (!judged || cost.us <= test.goal_us);
       rows.push_back({{"step", test.name},
                       {"batch", batch_size},
-                      {"us", time},
+                      {"us", cost.us},
+                      {"device_memory_mib", cost.memory_mib},
                       {"goal_us", judged ? nlohmann::json(test.goal_us) : nlohmann::json()}});
     }
   }

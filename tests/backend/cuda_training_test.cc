@@ -141,6 +141,21 @@ TEST_F(CudaTraining, TrainsAsTheCpuDoes) {
   }
 }
 
+TEST_F(CudaTraining, OutOfMemoryStatesTheNeed) {
+  const Solver& solver = find_solver("dlightsb");
+  SolverOptions options(solver.options());
+  for (const char* set : {"components=200000", "batch_size=1048576", "updates=1"}) {
+    options.set_assignment(set);
+  }
+  try {
+    solver.fit({.device = Device::kCuda}, build_pair(testing::small_spec()), options, 3, {});
+    FAIL() << "800 GB were found";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("MiB more are needed"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("lower batch_size"), std::string::npos);
+  }
+}
+
 // A constant rate, so that a shorter run is the beginning of a longer one.
 TEST_F(CudaTraining, ResumesBitForBit) {
   for (const char* solver : {"dlightsb", "dlightsb-m"}) {

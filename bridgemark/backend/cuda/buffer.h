@@ -15,7 +15,9 @@ class Buffer {
  public:
   explicit Buffer(std::size_t count) : count_(count) {
     if (count > 0) {
-      BM_CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T)));
+      const cudaError_t status = cudaMalloc(reinterpret_cast<void**>(&data_), count * sizeof(T));
+      if (status == cudaErrorMemoryAllocation) throw_out_of_memory(count * sizeof(T));
+      BM_CUDA_CHECK(status);
     }
   }
   Buffer(const T* host, std::size_t count) : Buffer(count) {

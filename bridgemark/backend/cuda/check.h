@@ -2,10 +2,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
+
 namespace bridgemark::backend::cuda {
 
 // Throws DeviceError that quotes the call.
 [[noreturn]] void throw_cuda_error(cudaError_t status, const char* call);
+
+// Throws DeviceError that states the need, what there is, and what to lower.
+[[noreturn]] void throw_out_of_memory(std::size_t bytes);
 
 }  // namespace bridgemark::backend::cuda
 

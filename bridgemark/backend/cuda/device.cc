@@ -8,15 +8,17 @@
 namespace bridgemark::backend::cuda {
 
 void throw_cuda_error(cudaError_t status, const char* call) {
-  if (status == cudaErrorMemoryAllocation) {
-    std::size_t free = 0, total = 0;
-    cudaMemGetInfo(&free, &total);
-    throw DeviceError(fmt::format(
-        "[device] out of GPU memory in {}: {} of {} MiB are free; lower the number of rows, "
-        "components or dimensions of one call",
-        call, free >> 20, total >> 20));
-  }
   throw DeviceError(fmt::format("[device] {} failed: {}", call, cudaGetErrorString(status)));
+}
+
+void throw_out_of_memory(std::size_t bytes) {
+  cudaGetLastError();  // so that the next call starts without it
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  throw DeviceError(fmt::format(
+      "[device] out of GPU memory: {} MiB more are needed, {} of {} MiB are free; lower "
+      "batch_size, components or the rows of one call, or take device cpu",
+      (bytes >> 20) + 1, free >> 20, total >> 20));
 }
 
 void require_device() {

@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
 }
 
 // The block's pass of rows and categories lie in blockIdx.z.
-__global__ void __launch_bounds__(kTileThreads, 2) mix(CpView view) {
+__global__ void __launch_bounds__(kTileThreads, 3) mix(CpView view) {
   extern __shared__ float shared[];
   const int S = view.S, d = blockIdx.y, slice = blockIdx.x;
   const int b0 = (blockIdx.z % view.passes) * kPassRows;
