@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Trains CP solvers and scores them: one line of JSON a run, with configuration, seed, time and
-machine. Runs that are in the output already are skipped.
+machine. Runs that are in the output already are skipped. Trainings take turns, so that their times
+are their own; the scores of several runs are made side by side.
 
   scripts/cp_quality.py RUNS OUT.jsonl [--program build/bridgemark] [--device cuda] [--jobs 4]
 
@@ -16,7 +17,7 @@ import threading
 
 SHOWN = ("conditional_shape_score", "exact_conditional_shape_score", "joint_kl",
          "forward_trajectory_kl")
-lock = threading.Lock()
+lock, training = threading.Lock(), threading.Lock()
 
 
 def call(arguments):
@@ -34,7 +35,8 @@ def run(line, options):
                  "--device", options.device]
         for assignment in sets:
             train += ["--set", assignment]
-        trained = call(train)
+        with training:
+            trained = call(train)
         scores = call([options.program, "evaluate", pair, "--run", run_dir, "--seeds",
                        str(options.seeds), "--json"])
     scores.pop("values")
@@ -54,7 +56,7 @@ def main():
     parser.add_argument("--program", default="build/bridgemark")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seeds", type=int, default=3, help="repetitions of the scores")
-    parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
+    parser.add_argument("--jobs", type=int, default=1, help="runs scored side by side")
     options = parser.parse_args()
     out = pathlib.Path(options.out)
     done = {json.loads(line)["run"] for line in out.read_text().splitlines()} if out.exists() else set()

@@ -69,6 +69,7 @@ __global__ void __launch_bounds__(kTileThreads) propagate(CpView view) {
   float* tile = power + power_size(view.Sp);
   load_power(view, whole_power(view, view.q_transposed), power);
   load_cores<Tile>(view, d, k0, tile);
+  finish_copies();
   __syncthreads();
   propagate_tile<Tile>(view, d, k0, power, tile, scratch);
 }
@@ -244,6 +245,9 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batc
   __shared__ int any_exact;
   if (threadIdx.x == 0) any_exact = 0;
   load_power(view, whole_power(view, view.q), power);
+  prefetch_tile<Tile>(view, view.log_cores, d, k0);
+  prefetch_tile<Tile>(view, view.first_cores, d, k0);
+  prefetch_tile<Tile>(view, view.second_cores, d, k0);
   for (int i = 4 * threadIdx.x; i < 2 * Sp * T::kStride; i += 4 * kTileThreads) {
     *reinterpret_cast<float4*>(ratios + i) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
@@ -253,6 +257,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batc
     weigh_pass<Tile>(view, pass, first, k0, ratios, Sp * T::kStride, tile);
     __syncthreads();
   }
+  finish_copies();
 
   const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
   float4 beta = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -294,6 +299,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batc
     }
     *reinterpret_cast<float4*>(tile + t * T::kStride + c) = finish_cores(view, at, core, gradient);
   }
+  finish_copies();
   __syncthreads();
   float* floats = reinterpret_cast<float*>(scratch);
   if (d == 0) {

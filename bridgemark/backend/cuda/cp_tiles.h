@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include <cmath>
 
 #include "bridgemark/backend/cuda/cp_view.h"
@@ -32,6 +34,30 @@ __device__ inline void store4(float* to, const float (&values)[4]) {
   *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
 }
 
+__device__ inline std::size_t core_at(const CpView& view, int d, int s, int k) {
+  return (static_cast<std::size_t>(d) * view.S + s) * view.Kp + k;
+}
+
+// Four values to shared memory without a register between, or zeros. They are there after
+// finish_copies() and a barrier.
+__device__ inline void copy4(float* to, const float* from, bool there) {
+  __pipeline_memcpy_async(to, from, sizeof(float4), there ? 0 : sizeof(float4));
+}
+__device__ inline void finish_copies() {
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+}
+
+// Asks for what a tile's update will read, so that it is near by then.
+template <int Tile>
+__device__ inline void prefetch_tile(const CpView& view, const float* values, int d, int k0) {
+  constexpr int kLine = 32, kLines = (Tile + kLine - 1) / kLine;  // values of a cache line
+  for (int i = threadIdx.x; i < view.S * kLines; i += kTileThreads) {
+    const float* line = values + core_at(view, d, i / kLines, k0 + kLine * (i % kLines));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+  }
+}
+
 __device__ inline float4 add4(float4 a, float4 b) {
   return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
@@ -54,10 +80,6 @@ __device__ inline float fast_log(float x) {
 }
 __device__ inline float4 fast_exp(float4 x) {
   return make_float4(fast_exp(x.x), fast_exp(x.y), fast_exp(x.z), fast_exp(x.w));
-}
-
-__device__ inline std::size_t core_at(const CpView& view, int d, int s, int k) {
-  return (static_cast<std::size_t>(d) * view.S + s) * view.Kp + k;
 }
 
 // tile = log-cores.
@@ -96,15 +118,14 @@ __device__ inline void scale_columns(const CpView& view, int d, int k0, float* t
   __syncthreads();
 }
 
-// A power of the chain in shared memory, [Sp][Sp] with zeros behind S; a product may read
-// kBlockCategories behind its end.
+// Copies a power of the chain, [Sp][Sp] with zeros behind S; a product may read kBlockCategories
+// behind its end.
 __device__ inline void load_power(const CpView& view, const float* from, float* to) {
   using T = Tiling<kTile>;
   for (int t = T::column(); t < view.Sp; t += kTile) {
 #pragma unroll 4
     for (int s = T::row(); s < view.Sp; s += T::kRowGroups) {
-      *reinterpret_cast<float4*>(to + s * view.Sp + t) =
-          s < view.S ? load4(from + s * view.Sp + t) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      copy4(to + s * view.Sp + t, from + (s < view.S ? s : 0) * view.Sp + t, s < view.S);
     }
   }
 }

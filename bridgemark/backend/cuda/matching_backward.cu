@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(kTileThreads, 2) push_back(CpView view) {
             b < view.B ? others(view, d, b, k0 + c, high, view.shift[row_at(view, d, b)])
                        : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
       }
+      finish_copies();
       __syncthreads();
       if (t0 == 0) {
         RowSums sums = {};
@@ -151,6 +152,10 @@ __global__ void __launch_bounds__(kTileThreads, 3) pull_back(CpView view, Batch 
   __shared__ double sums_of_loss[kTileThreads];
   __shared__ int any_exact;
   if (threadIdx.x == 0) any_exact = 0;
+  prefetch_tile<kTile>(view, view.log_cores, d, k0);
+  prefetch_tile<kTile>(view, view.first_cores, d, k0);
+  prefetch_tile<kTile>(view, view.second_cores, d, k0);
+  prefetch_tile<kTile>(view, view.mixed_gradient, d, k0);
   const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
   float4 beta = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
@@ -176,6 +181,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) pull_back(CpView view, Batch 
         }
         store4(weights + r * Tiles::kStride + c, out);
       }
+      finish_copies();
       __syncthreads();
       add_rows_product(rows, Sp, t0, weights, sum);
     }

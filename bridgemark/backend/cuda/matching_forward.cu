@@ -32,8 +32,9 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
   float* tile = shared;                      // [Sp][kStride]
   float* rows = tile + Sp * Tiles::kStride;  // [kPassRows][row_stride]
   __shared__ float high[kTile], scratch[kTileThreads];
-  load_cores<kTile>(view, d, k0, tile);
   load_sources(view, batch, d, 0, rows);
+  load_cores<kTile>(view, d, k0, tile);
+  finish_copies();
   __syncthreads();
   scale_columns<kTile>(view, d, k0, tile, high, scratch);
   if (threadIdx.x == 0 && k0 == 0) view.any_exact[d] = 0;
@@ -42,6 +43,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
     if (b0 > 0) {
       __syncthreads();
       load_sources(view, batch, d, b0, rows);
+      finish_copies();
       __syncthreads();
     }
     RowSums sums = {};

@@ -188,6 +188,7 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
     }
     reinterpret_cast<float4*>(all_mixed)[i] = sum;
   }
+  finish_copies();
   __syncthreads();
   multiply_rows(q_transposed, all_mixed, Sp, [&](int r, int s, float4 sum) {
     *reinterpret_cast<float4*>(all_y + r * Sp + s) = sum;

@@ -54,8 +54,7 @@ __device__ inline float4 others(const CpView& view, int d, int b, int k, float4 
 // lanes of a product in one bank.
 constexpr int row_stride(int Sp) { return Sp + 4; }
 
-// rows[r,:] = from(b) + [0, Sp) for the rows of a pass, 0 behind the batch. A thread's rows are on
-// their way at once.
+// Copies rows[r,:] = from(b) + [0, Sp) for the rows of a pass, 0 behind the batch.
 template <typename From>
 __device__ inline void load_rows(const CpView& view, int b0, float* rows, From&& from) {
   using T = Tiling<kTile>;
@@ -64,19 +63,19 @@ __device__ inline void load_rows(const CpView& view, int b0, float* rows, From&&
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     const int b = b0 + T::row() + i * T::kRowGroups;
-    sources[i] = b < view.B ? from(b) : nullptr;
+    sources[i] = from(b < view.B ? b : 0);
   }
   for (int t = T::column(); t < view.Sp; t += kTile) {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const int r = T::row() + i * T::kRowGroups;
-      *reinterpret_cast<float4*>(rows + r * row_stride(view.Sp) + t) =
-          sources[i] != nullptr ? load4(sources[i] + t) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      copy4(rows + r * row_stride(view.Sp) + t, sources[i] + t,
+            b0 + T::row() + i * T::kRowGroups < view.B);
     }
   }
 }
 
-// rows[r,:] = Q_rest[x,:].
+// Copies rows[r,:] = Q_rest[x,:].
 __device__ inline void load_sources(const CpView& view, const Batch& batch, int d, int b0,
                                     float* rows) {
   load_rows(view, b0, rows, [&](int b) {
