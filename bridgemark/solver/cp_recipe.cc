@@ -15,6 +15,9 @@ constexpr std::string_view kSchedules[] = {"cosine", "constant"};
 enum Init { kP1, kP0, kGaussian, kUniform };
 constexpr std::string_view kInits[] = {"p1", "p0", "gaussian", "uniform"};
 
+// A component's noise adds up over the dimensions.
+double automatic_noise(std::size_t dim) { return dim <= 16 ? 0.3 : 0.1; }
+
 }  // namespace
 
 double CpRecipe::rate_at(std::int64_t step) const {
@@ -35,7 +38,8 @@ std::vector<OptionSpec> cp_options() {
       {"components", "1000", "K"},
       {"init", "", "samples the cores start on: p1, p0; or gaussian, uniform (tuned p1, paper p0)"},
       {"init_peak", "", "starting probability of a sample's category (tuned 0.05, paper 0.9)"},
-      {"init_noise", "", "standard deviation of noise on the log-cores (tuned 0, paper 0)"},
+      {"init_noise", "",
+       "standard deviation of noise on the log-cores, or auto (tuned 0, paper 0)"},
       {"x0_data", "", "integer .npy [n,D] to train on instead of draws of p0"},
       {"x1_data", "", "integer .npy [n,D] to train on instead of draws of p1"},
       {"checkpoint_every", "30", "seconds between checkpoints"},
@@ -65,7 +69,9 @@ CpRecipe read_cp_recipe(const SolverOptions& options) {
   recipe.components = static_cast<std::size_t>(options.integer("components", 1, 1 << 20));
   recipe.init = static_cast<int>(options.choice("init", kInits));
   recipe.init_peak = options.real("init_peak", 1e-6, 1.0 - 1e-6);
-  recipe.init_noise = options.real("init_noise", 0.0, 100.0);
+  if (options.text("init_noise") != "auto") {
+    recipe.init_noise = options.real("init_noise", 0.0, 100.0);
+  }
   recipe.checkpoint_seconds = options.real("checkpoint_every", 0.0, 1e9);
   recipe.log_every = options.integer("log_every", 1, 1 << 30);
   return recipe;
@@ -75,6 +81,7 @@ backend::CpTensors<float> initial_cp_parameters(const Context& context, const Cp
                                                 const TrainingData& data, std::size_t dim,
                                                 int num_categories, std::uint64_t seed) {
   constexpr double kBetaMean = -2.0, kBetaSpread = 0.1;
+  const double noise = recipe.init_noise.value_or(automatic_noise(dim));
   const auto S = static_cast<std::size_t>(num_categories);
   const std::size_t K = recipe.components;
   backend::CpTensors<float> parameters(dim, S, K);
@@ -96,7 +103,7 @@ backend::CpTensors<float> initial_cp_parameters(const Context& context, const Cp
         } else if (recipe.init != kGaussian) {
           value = samples(k, d) == static_cast<std::int32_t>(s) ? log_peak : log_rest;
         }
-        if (recipe.init_noise > 0.0) value += recipe.init_noise * draw_normal(draws);
+        if (noise > 0.0) value += noise * draw_normal(draws);
         parameters.log_cores[(d * S + s) * K + k] = static_cast<float>(value);
       }
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "bridgemark/backend/cp_training.h"
@@ -21,7 +22,7 @@ struct CpRecipe {
   std::size_t components;
   int init;  // which of p1, p0, gaussian, uniform
   double init_peak;
-  double init_noise;
+  std::optional<double> init_noise;  // empty: by the number of dimensions
   double checkpoint_seconds;
   std::int64_t log_every;
 

@@ -203,7 +203,9 @@ class DLightSbM : public CpSolver {
       if (spec.key == "batch_size") {
         spec.help = "rows of x_n and x_1 in an update (tuned 1024, paper 128)";
       } else if (spec.key == "init_noise") {
-        spec.help = "standard deviation of noise on the log-cores (tuned 0.3, paper 0)";
+        spec.help =
+            "standard deviation of noise on the log-cores, or auto: 0.3 up to 16 dimensions, 0.1 "
+            "beyond (tuned auto, paper 0)";
       }
     }
     specs.push_back({"num_steps", "64", "steps of the chain"});
@@ -215,7 +217,7 @@ class DLightSbM : public CpSolver {
   void resolve(SolverOptions& options) const override {
     if (options.text("recipe") == "tuned") {
       options.set_default("batch_size", "1024");
-      options.set_default("init_noise", "0.3");
+      options.set_default("init_noise", "auto");
     }
     resolve_cp_recipe(options);
   }
