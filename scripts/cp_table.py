@@ -35,7 +35,7 @@ def main():
         "",
         "Made by `scripts/cp_quality.py results/dlightsb/runs.txt results/dlightsb/runs.jsonl` and",
         "`scripts/cp_table.py`; `runs.jsonl` holds each run's whole configuration, seed, time and",
-        "machine. Seconds are of training; runs shared the device with three to seven others.",
+        "machine. Seconds are of training; runs at D = 64 had the device to themselves, the others shared it with up to seven.",
         "",
         "| solver | pair | set | updates | seconds | device | conditional shape | Oracle | paper | exact shape | joint KL | forward KL |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",

@@ -245,9 +245,6 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batc
   __shared__ int any_exact;
   if (threadIdx.x == 0) any_exact = 0;
   load_power(view, whole_power(view, view.q), power);
-  prefetch_tile<Tile>(view, view.log_cores, d, k0);
-  prefetch_tile<Tile>(view, view.first_cores, d, k0);
-  prefetch_tile<Tile>(view, view.second_cores, d, k0);
   for (int i = 4 * threadIdx.x; i < 2 * Sp * T::kStride; i += 4 * kTileThreads) {
     *reinterpret_cast<float4*>(ratios + i) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }

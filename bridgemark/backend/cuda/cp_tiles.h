@@ -48,16 +48,6 @@ __device__ inline void finish_copies() {
   __pipeline_wait_prior(0);
 }
 
-// Asks for what a tile's update will read, so that it is near by then.
-template <int Tile>
-__device__ inline void prefetch_tile(const CpView& view, const float* values, int d, int k0) {
-  constexpr int kLine = 32, kLines = (Tile + kLine - 1) / kLine;  // values of a cache line
-  for (int i = threadIdx.x; i < view.S * kLines; i += kTileThreads) {
-    const float* line = values + core_at(view, d, i / kLines, k0 + kLine * (i % kLines));
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
-  }
-}
-
 __device__ inline float4 add4(float4 a, float4 b) {
   return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }

@@ -221,9 +221,10 @@ class CudaCpTrainer : public CpTrainer {
     view_.terms = floats(D * B * Kp);
     view_.total = floats(B * Kp);
     view_.total_terms = floats(B * Kp);
-    view_.row_high = floats(B * matching_slices(view_.Kp));
+    view_.row_high = floats(B * count_slices(view_));
+    view_.tiles_of_part = choose_tiles_of_part(view_);
     view_.shift = floats(D * B);
-    view_.partial = floats(static_cast<std::size_t>(matching_slices(view_.Kp)) * D * B * Sp);
+    view_.partial = floats(static_cast<std::size_t>(count_parts(view_)) * D * B * Sp);
     view_.back = floats(D * B * Sp);
     view_.mixed_gradient = floats(padded_size());
     view_.exact_rows = allocate<int>(D * B);

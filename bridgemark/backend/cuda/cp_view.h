@@ -76,7 +76,8 @@ struct CpView {
   float* total_terms;
   float* row_high;        // [B,slices], largest W of each slice
   float* shift;           // [D,B]
-  float* partial;         // [slices,D,B,Sp] of V
+  int tiles_of_part;      // of components
+  float* partial;         // [parts,D,B,Sp] of V
   float* back;            // [D,B,Sp]
   float* mixed_gradient;  // [D,S,Kp]
   int* exact_rows;        // [D,B], rows on the exact path

@@ -3,7 +3,7 @@
 
 //   propagate_rows  log R of a tile                 [B,S] x [S,tile]
 //   add_dimensions  W and its largest, for a row
-//   mix             V, in slices of the components  [B,slice] x [slice,S]
+//   mix             V, in parts of the components   [B,part] x [part,S]
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
   float* tile = shared;                      // [Sp][kStride]
   float* rows = tile + Sp * Tiles::kStride;  // [kPassRows][row_stride]
   __shared__ float high[kTile], scratch[kTileThreads];
-  load_sources(view, batch, d, 0, rows);
+  load_sources<kPassRows>(view, batch, d, 0, rows);
   load_cores<kTile>(view, d, k0, tile);
   finish_copies();
   __syncthreads();
@@ -42,15 +42,15 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
   for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
     if (b0 > 0) {
       __syncthreads();
-      load_sources(view, batch, d, b0, rows);
+      load_sources<kPassRows>(view, batch, d, b0, rows);
       finish_copies();
       __syncthreads();
     }
-    RowSums sums = {};
-    add_tensor_product<kRowBlocks, kColumnBlocks>(
-        SharedMatrix<0, 1>{rows + warp_rows() * row_stride(Sp), row_stride(Sp)},
+    RowSums<kPassRows> sums = {};
+    add_tensor_product(
+        SharedMatrix<0, 1>{rows + warp_rows<kPassRows>() * row_stride(Sp), row_stride(Sp)},
         SharedMatrix<Tiles::kStride, 1>{tile + warp_columns()}, Sp, sums);
-    each_two_sums(sums, [&](int r, int c, float2 sum) {
+    each_two_sums<kPassRows>(sums, [&](int r, int c, float2 sum) {
       const int b = b0 + r;
       if (b >= view.B) return;
       out_of_range |= fminf(sum.x, sum.y) < kProductFloor;
@@ -85,18 +85,18 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
 // The block's pass of rows and categories lie in blockIdx.z.
 __global__ void __launch_bounds__(kTileThreads, 3) mix(CpView view) {
   extern __shared__ float shared[];
-  const int S = view.S, d = blockIdx.y, slice = blockIdx.x;
+  const int S = view.S, d = blockIdx.y, part = blockIdx.x;
   const int b0 = (blockIdx.z % view.passes) * kPassRows;
   const int t0 = (blockIdx.z / view.passes) * kBlockCategories;
   float* weights = shared;                          // [kPassRows][kMixStride]
   float* cores = weights + kPassRows * kMixStride;  // [kBlockCategories][kMixStride]
   __shared__ float highs[kPassRows];
   for (int r = threadIdx.x; r < kPassRows && b0 + r < view.B; r += kTileThreads) {
-    highs[r] = row_high(view, b0 + r, gridDim.x);
+    highs[r] = row_high(view, b0 + r);
   }
-  const int c = Tiles::column(), first = slice * kSliceComponents;
-  const int end = min(view.Kp, first + kSliceComponents);
-  RowSums sums = {};
+  const int c = Tiles::column(), first = part * view.tiles_of_part * kTile;
+  const int end = min(view.Kp, first + view.tiles_of_part * kTile);
+  RowSums<kPassRows> sums = {};
   for (int k0 = first; k0 < end; k0 += kTile) {
     __syncthreads();
     const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
@@ -117,14 +117,14 @@ __global__ void __launch_bounds__(kTileThreads, 3) mix(CpView view) {
       *reinterpret_cast<float4*>(cores + r * kMixStride + c) = value;
     }
     __syncthreads();
-    add_tensor_product<kRowBlocks, kColumnBlocks>(
-        SharedMatrix<kMixStride, 1>{weights + warp_rows() * kMixStride},
-        SharedMatrix<1, kMixStride>{cores + warp_columns() * kMixStride}, kTile, sums);
+    add_tensor_product(SharedMatrix<kMixStride, 1>{weights + warp_rows<kPassRows>() * kMixStride},
+                       SharedMatrix<1, kMixStride>{cores + warp_columns() * kMixStride}, kTile,
+                       sums);
   }
-  each_two_sums(sums, [&](int r, int column, float2 sum) {
+  each_two_sums<kPassRows>(sums, [&](int r, int column, float2 sum) {
     const int b = b0 + r, t = t0 + column;
     if (b >= view.B || t >= view.Sp) return;
-    const std::size_t row = static_cast<std::size_t>(slice) * view.D * view.B + row_at(view, d, b);
+    const std::size_t row = static_cast<std::size_t>(part) * view.D * view.B + row_at(view, d, b);
     *reinterpret_cast<float2*>(view.partial + row * view.Sp + t) = sum;
   });
 }
@@ -144,12 +144,12 @@ void prepare_forward(const CpView& view) {
 }
 
 void launch_forward(const CpView& view, const Batch& batch, cudaStream_t stream) {
-  const int slices = matching_slices(view.Kp);
   const int blocks = (view.S + kBlockCategories - 1) / kBlockCategories;
   propagate_rows<<<dim3(view.Kp / kTile, view.D), kTileThreads, propagate_bytes(view.Sp), stream>>>(
       view, batch);
-  add_dimensions<<<dim3(view.B, slices), kSliceThreads, 0, stream>>>(view);
-  mix<<<dim3(slices, view.D, view.passes * blocks), kTileThreads, kMixBytes, stream>>>(view);
+  add_dimensions<<<dim3(view.B, count_slices(view)), kSliceThreads, 0, stream>>>(view);
+  mix<<<dim3(count_parts(view), view.D, view.passes * blocks), kTileThreads, kMixBytes, stream>>>(
+      view);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

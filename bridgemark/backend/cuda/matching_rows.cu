@@ -163,11 +163,11 @@ __device__ void multiply_rows(const float* table, const float* x, int Sp, Out&& 
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, int slices) {
+__global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, b = blockIdx.x, d0 = blockIdx.y * kMatchDims;
   const int row = threadIdx.x / kMatchLanes, lane = threadIdx.x % kMatchLanes, d = d0 + row;
-  const int n = batch.n[b], after = view.num_steps - n - 1;
+  const int n = batch.n[b], after = view.num_steps - n - 1, parts = count_parts(view);
   float* q = shared;  // Q_after
   float* q_transposed = q + power_size(Sp);
   float* all_mixed = q_transposed + power_size(Sp);  // [kMatchDims][Sp]: V, then flow / y
@@ -182,8 +182,8 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
     if (dim < view.D) {
       const float* partial = view.partial + row_at(view, dim, b) * Sp + t;
 #pragma unroll 8
-      for (int slice = 0; slice < slices; ++slice) {
-        sum = add4(sum, load4(partial + static_cast<std::size_t>(slice) * view.D * view.B * Sp));
+      for (int part = 0; part < parts; ++part) {
+        sum = add4(sum, load4(partial + static_cast<std::size_t>(part) * view.D * view.B * Sp));
       }
     }
     reinterpret_cast<float4*>(all_mixed)[i] = sum;
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
     mixed[s] = in_range ? __fdividef(flow[s], y[s]) : 0.0f;
   }
   if (active && lane == 0) {
-    view.shift[row_at(view, d, b)] = in_range ? row_high(view, b, slices) + logf(total) : INFINITY;
+    view.shift[row_at(view, d, b)] = in_range ? row_high(view, b) + logf(total) : INFINITY;
     if (in_range) {
       view.row_loss[row_at(view, d, b)] = loss;
       view.exact_rows[row_at(view, d, b)] = 0;
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch, 
     RowPlace place{b, d0 + r, n, 0, 0};
     place.x = batch.x_n[static_cast<std::size_t>(b) * view.D + place.d];
     place.end = batch.x1[static_cast<std::size_t>(b) * view.D + place.d];
-    match_exactly(view, place, row_high(view, b, slices), all_mixed + r * Sp, all_flow + r * Sp);
+    match_exactly(view, place, row_high(view, b), all_mixed + r * Sp, all_flow + r * Sp);
   }
 }
 
@@ -259,7 +259,7 @@ void prepare_rows(const CpView& view) {
 
 void launch_rows(const CpView& view, const Batch& batch, cudaStream_t stream) {
   match<<<dim3(view.B, (view.D + kMatchDims - 1) / kMatchDims), kTileThreads, match_bytes(view.Sp),
-          stream>>>(view, batch, matching_slices(view.Kp));
+          stream>>>(view, batch);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

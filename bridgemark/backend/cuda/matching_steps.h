@@ -6,13 +6,24 @@
 // cpu/matching_loss.cc has the formulas.
 namespace bridgemark::backend::cuda {
 
-// V is summed in slices of the components, each apart.
+// Sums over dimensions are made in slices of the components, sums over components (of V) in parts
+// of view.tiles_of_part tiles.
 inline constexpr int kSliceComponents = 2 * kTile;
-constexpr int matching_slices(int padded_components) {
-  return (padded_components + kSliceComponents - 1) / kSliceComponents;
+constexpr int count_slices(const CpView& view) {
+  return (view.Kp + kSliceComponents - 1) / kSliceComponents;
+}
+constexpr int count_parts(const CpView& view) {
+  const int tiles = view.Kp / kTile;
+  return (tiles + view.tiles_of_part - 1) / view.tiles_of_part;
 }
 
-// log R, W and V, the latter in slices of the components: matching_forward.cu.
+// Three tiles a part where that fills the device in one go, else as many blocks as there can be.
+constexpr int choose_tiles_of_part(const CpView& view) {
+  constexpr int kManyTiles = 768;
+  return view.D * view.passes * (view.Kp / kTile) >= kManyTiles ? 3 : 1;
+}
+
+// log R, W and V, the latter in parts: matching_forward.cu.
 void prepare_forward(const CpView& view);
 void launch_forward(const CpView& view, const Batch& batch, cudaStream_t stream);
 

@@ -33,7 +33,8 @@ __device__ inline float4 add_over_dimensions(const CpView& view, float4 start, V
 }
 
 // The largest W of a row over its slices.
-__device__ inline float row_high(const CpView& view, int b, int slices) {
+__device__ inline float row_high(const CpView& view, int b) {
+  const int slices = count_slices(view);
   float largest = -INFINITY;
 #pragma unroll 8
   for (int slice = 0; slice < slices; ++slice) {
@@ -50,15 +51,15 @@ __device__ inline float4 others(const CpView& view, int d, int b, int k, float4 
   return fast_exp(subtract4(log_other, make_float4(shift, shift, shift, shift)));
 }
 
-// kPassRows rows of the batch by categories in shared memory, [kPassRows][row_stride(Sp)]: no two
-// lanes of a product in one bank.
+// Rows of the batch by categories in shared memory, [Rows][row_stride(Sp)]: no two lanes of a
+// product in one bank.
 constexpr int row_stride(int Sp) { return Sp + 4; }
 
 // Copies rows[r,:] = from(b) + [0, Sp) for the rows of a pass, 0 behind the batch.
-template <typename From>
+template <int Rows, typename From>
 __device__ inline void load_rows(const CpView& view, int b0, float* rows, From&& from) {
   using T = Tiling<kTile>;
-  constexpr int kRows = kPassRows / T::kRowGroups;
+  constexpr int kRows = Rows / T::kRowGroups;
   const float* sources[kRows];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
@@ -76,31 +77,37 @@ __device__ inline void load_rows(const CpView& view, int b0, float* rows, From&&
 }
 
 // Copies rows[r,:] = Q_rest[x,:].
+template <int Rows>
 __device__ inline void load_sources(const CpView& view, const Batch& batch, int d, int b0,
                                     float* rows) {
-  load_rows(view, b0, rows, [&](int b) {
+  load_rows<Rows>(view, b0, rows, [&](int b) {
     const std::size_t power = view.num_steps - batch.n[b];
     const int x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
     return view.q + (power * view.S + x) * view.Sp;
   });
 }
 
-// A warp's part of a product with the rows of a pass on the left: 32 rows, 32 columns.
-inline constexpr int kRowBlocks = 2, kColumnBlocks = 4;
-using RowSums = float[kRowBlocks][kColumnBlocks][4];
-__device__ inline int warp_rows() { return 32 * static_cast<int>(threadIdx.x / 32 % 4); }
+// A warp's part of a product with rows of the batch on the left: a quarter of them, 32 columns.
+inline constexpr int kColumnBlocks = 4;
+template <int Rows>
+using RowSums = float[Rows / 64][kColumnBlocks][4];
+template <int Rows>
+__device__ inline int warp_rows() {
+  return Rows / 4 * static_cast<int>(threadIdx.x / 32 % 4);
+}
 __device__ inline int warp_columns() { return 32 * static_cast<int>(threadIdx.x / 128); }
 
 // Calls visit(row, column, sums) for each two sums that lie side by side.
-template <typename Visit>
-__device__ inline void each_two_sums(const RowSums& sums, Visit&& visit) {
+template <int Rows, typename Visit>
+__device__ inline void each_two_sums(const RowSums<Rows>& sums, Visit&& visit) {
 #pragma unroll
-  for (int i = 0; i < kRowBlocks; ++i) {
+  for (int i = 0; i < Rows / 64; ++i) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int j = 0; j < kColumnBlocks; ++j) {
-        visit(warp_rows() + 16 * i + 8 * half + sum_row(), warp_columns() + 8 * j + sum_column(),
+        visit(warp_rows<Rows>() + 16 * i + 8 * half + sum_row(),
+              warp_columns() + 8 * j + sum_column(),
               make_float2(sums[i][j][2 * half], sums[i][j][2 * half + 1]));
       }
     }
