@@ -1,10 +1,11 @@
 #include <cooperative_groups.h>
-#include <cuda_pipeline_primitives.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "bridgemark/backend/cuda/check.h"
-#include "bridgemark/backend/cuda/network_draw.h"
+#include "bridgemark/backend/cuda/cluster_layers.h"
 #include "bridgemark/backend/cuda/network_view.h"
 
 // A chain in one kernel. A cluster of blocks walks all steps of its Rows rows: each block keeps its
@@ -15,183 +16,44 @@ namespace bridgemark::backend::cuda {
 
 namespace {
 
-constexpr int kClusterThreads = 512;
-constexpr int kMaxHidden = 8;
 constexpr int kJobs = 2;
-
-struct ClusterNetwork {
-  int D, S, E;
-  int num_hidden;
-  int widths[kMaxHidden + 1];           // inputs of layer l: the state's, then the hidden layers'
-  int strides[kMaxHidden + 1];          // between a weight's rows
-  std::size_t weights[kMaxHidden + 1];  // where a layer's weights lie in the parameters
-  std::size_t biases[kMaxHidden + 1];
-  std::size_t categories;  // the category embedding
-};
+constexpr int kGroups = kClusterThreads / kDrawLanes;  // of lanes that draw
 
 struct ClusterJobs {
   ChainJob job[kJobs];
 };
 
-__host__ __device__ inline int share_of(int count, int blocks) {
-  return (count + blocks - 1) / blocks;
-}
-__host__ __device__ inline int round_up(int count, int to) { return (count + to - 1) / to * to; }
-
-// Where the parts lie in a block's shared memory, counted in floats; those that hold float4 start
-// at multiples of four.
-struct ClusterLayout {
-  int logit_stride;        // of the last layer's outputs
-  int row_stride;          // of a row of the tables
-  int last;                // [inputs + 1, logit_stride], the bias last
-  int logits;              // [Rows, logit_stride]
-  int input;               // [state_width, Rows]
-  int values[2];           // [widest hidden layer, Rows]
-  int uniforms;            // [pairs, 2] double
-  int states;              // [pairs]
-  int rows;                // [pairs, row_stride] of the tables
-  int hidden[kMaxHidden];  // [outputs, inputs + 1], the bias last
-  int size;
-};
-
-__host__ __device__ inline ClusterLayout cluster_layout(const ClusterNetwork& net, int blocks,
-                                                        int num_rows) {
-  ClusterLayout layout;
-  const int dims = share_of(net.D, blocks), pairs = dims * num_rows;
-  // 4 more than a multiple of 8, so that the transposed weights are written with few conflicts.
-  layout.logit_stride = round_up(dims * net.S + 4, 8) - 4;
-  layout.row_stride = net.S | 1;
-  int widest = 0;
-  for (int l = 1; l <= net.num_hidden; ++l)
-    widest = net.widths[l] > widest ? net.widths[l] : widest;
-  int at = 0;
-  const auto take = [&](int count) {
-    const int begin = at;
-    at += round_up(count, 4);
-    return begin;
-  };
-  layout.last = take((net.widths[net.num_hidden] + 1) * layout.logit_stride);
-  layout.logits = take(num_rows * layout.logit_stride);
-  layout.input = take(net.widths[0] * num_rows);
-  layout.values[0] = take(widest * num_rows);
-  layout.values[1] = take(widest * num_rows);
-  layout.uniforms = take(4 * pairs);
-  layout.states = take(pairs);
-  layout.rows = take(pairs * layout.row_stride);
-  for (int l = 0; l < net.num_hidden; ++l) {
-    layout.hidden[l] = take(share_of(net.widths[l + 1], blocks) * (net.widths[l] + 1));
-  }
-  layout.size = at;
-  return layout;
-}
-
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 namespace cg = cooperative_groups;
 
-// Outputs first..first+count of a hidden layer to every block's `out` [outputs, Rows]. A warp makes
-// one output of all rows: a lane has four rows and every kParts-th input. `start` is what the sums
-// begin with, or null for the bias behind the weights.
-template <int Rows>
-__device__ void hidden_layer(cg::cluster_group& cluster, const float* weights, int inputs,
-                             const float* start, const float* in, int first, int count,
-                             float* out) {
-  constexpr int kParts = 32 / (Rows / 4);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int part = lane % kParts, row = lane / kParts * 4;
-  const int blocks = static_cast<int>(cluster.num_blocks());
-  for (int o = warp; o < count; o += kClusterThreads / 32) {
-    const float* weight = weights + o * (inputs + 1);
-    const float begin = start != nullptr ? start[first + o] : weight[inputs];
-    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll 8
-    for (int k = part; k < inputs; k += kParts) {
-      const float4 x = *reinterpret_cast<const float4*>(in + k * Rows + row);
-      const float w = weight[k];
-      sum[0] = fmaf(w, x.x, sum[0]);
-      sum[1] = fmaf(w, x.y, sum[1]);
-      sum[2] = fmaf(w, x.z, sum[2]);
-      sum[3] = fmaf(w, x.w, sum[3]);
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      for (int offset = kParts / 2; offset > 0; offset /= 2) {
-        sum[i] += __shfl_xor_sync(kWholeWarp, sum[i], offset);
-      }
-      sum[i] += begin;
-      if (sum[i] < 0.0f) sum[i] = 0.0f;  // NaN stays
-    }
-    for (int block = part; block < blocks; block += kParts) {
-      float* target = cluster.map_shared_rank(out, block) + (first + o) * Rows + row;
-      *reinterpret_cast<float4*>(target) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+// This block's share of the weights.
+__device__ void load_weights(const ClusterNetwork& net, const ClusterLayout& layout, int blocks,
+                             int rank, const float* parameters, float* memory) {
+  for (int l = 0; l < net.num_hidden; ++l) {
+    const int inputs = net.widths[l], share = share_of(net.widths[l + 1], blocks);
+    const int first = rank * share, count = max(0, min(share, net.widths[l + 1] - first));
+    for (int i = threadIdx.x; i < count * (inputs + 1); i += kClusterThreads) {
+      const int o = i / (inputs + 1), k = i % (inputs + 1);
+      const std::size_t at = net.weights[l] + static_cast<std::size_t>(first + o) * net.strides[l];
+      memory[layout.hidden[l] + i] =
+          k < inputs ? parameters[at + k] : parameters[net.biases[l] + first + o];
     }
   }
-}
-
-// logits[row, o] of this block's outputs. A thread makes four outputs of kOwn rows; where threads
-// are left over, two share the inputs.
-template <int Rows>
-__device__ void last_layer(const float* weights, int inputs, int outputs, int stride,
-                           const float* in, float* logits) {
-  constexpr int kOwn = Rows == 32 ? 8 : 4;
-  const int groups = (outputs + 3) / 4, items = groups * (Rows / kOwn);
-  const bool halved = 2 * items <= kClusterThreads;
-  const int part = halved && threadIdx.x >= kClusterThreads / 2 ? 1 : 0;
-  const int step = halved ? kClusterThreads / 2 : kClusterThreads;
-  const int half = halved ? (inputs + 1) / 2 : inputs;
-  const int k_begin = part * half, k_end = part == 0 ? half : inputs;
-  const float* bias = weights + inputs * stride;
-  float sum[kOwn][4];
-  for (int item = threadIdx.x - part * step; item < items; item += step) {
-    const int o = item % groups * 4, row = item / groups * kOwn;
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) sum[i][j] = part == 0 ? bias[o + j] : 0.0f;
-    }
-#pragma unroll 4
-    for (int k = k_begin; k < k_end; ++k) {
-      const float4 w = *reinterpret_cast<const float4*>(weights + k * stride + o);
-      float x[kOwn];
-#pragma unroll
-      for (int i = 0; i < kOwn; i += 4) {
-        const float4 read = *reinterpret_cast<const float4*>(in + k * Rows + row + i);
-        x[i] = read.x, x[i + 1] = read.y, x[i + 2] = read.z, x[i + 3] = read.w;
-      }
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) {
-        sum[i][0] = fmaf(x[i], w.x, sum[i][0]);
-        sum[i][1] = fmaf(x[i], w.y, sum[i][1]);
-        sum[i][2] = fmaf(x[i], w.z, sum[i][2]);
-        sum[i][3] = fmaf(x[i], w.w, sum[i][3]);
-      }
-    }
-    if (part == 0) {
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) {
-        *reinterpret_cast<float4*>(logits + (row + i) * stride + o) =
-            make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
-      }
-    }
+  const int inputs = net.widths[net.num_hidden], padded = round_up(inputs, 8);
+  const int share = share_of(net.D, blocks), dims = max(0, min(share, net.D - rank * share));
+  const std::size_t first = static_cast<std::size_t>(rank) * share * net.S;
+  for (int i = threadIdx.x; i < layout.logit_stride * padded; i += kClusterThreads) {
+    const int o = i / padded, k = i % padded;
+    const bool inside = o < dims * net.S && k < inputs;
+    memory[layout.last + k * layout.logit_stride + o] =
+        inside ? parameters[net.weights[net.num_hidden] +
+                            (first + o) * net.strides[net.num_hidden] + k]
+               : 0.0f;
   }
-  __syncthreads();
-  // A thread of the second half has one item at the most, still in its registers.
-  const int item = threadIdx.x - step;
-  if (part == 1 && item < items) {
-    const int o = item % groups * 4, row = item / groups * kOwn;
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      float4* out = reinterpret_cast<float4*>(logits + (row + i) * stride + o);
-      *out = make_float4(out->x + sum[i][0], out->y + sum[i][1], out->z + sum[i][2],
-                         out->w + sum[i][3]);
-    }
-  }
-}
-
-// A row of a table on its way to shared memory, by a draw's lanes.
-__device__ inline void fetch_row(const float* from, int count, float* to) {
-  for (int s = draw_lane(); s < count; s += kDrawLanes) {
-    __pipeline_memcpy_async(to + s, from + s, sizeof(float));
+  for (int o = threadIdx.x; o < layout.logit_stride; o += kClusterThreads) {
+    memory[layout.bias + o] =
+        o < dims * net.S ? parameters[net.biases[net.num_hidden] + first + o] : 0.0f;
   }
 }
 
@@ -199,45 +61,25 @@ template <int Rows>
 __global__ void __launch_bounds__(kClusterThreads)
     cluster_chain(ClusterNetwork net, ClusterJobs jobs, ChainSteps steps) {
   extern __shared__ __align__(16) float memory[];
+  constexpr int kStride = padded_stride(Rows);
   cg::cluster_group cluster = cg::this_cluster();
   const ChainJob job = jobs.job[blockIdx.y];
   const int blocks = static_cast<int>(cluster.num_blocks()),
             rank = static_cast<int>(cluster.block_rank()), tid = static_cast<int>(threadIdx.x);
-  const int D = net.D, S = net.S, E = net.E, hidden = net.num_hidden;
+  const int D = net.D, S = net.S, E = net.E, hidden = net.num_hidden, width = input_width(net);
   const ClusterLayout layout = cluster_layout(net, blocks, Rows);
   const std::size_t first_row = blockIdx.x / blocks * static_cast<std::size_t>(Rows);
-  const int dims_of_block = share_of(D, blocks), first_dim = rank * dims_of_block;
-  const int dims = max(0, min(dims_of_block, D - first_dim)), pairs = dims * Rows;
-  float *last = memory + layout.last, *logits = memory + layout.logits,
-        *input = memory + layout.input, *rows = memory + layout.rows;
-  auto* uniforms = reinterpret_cast<double*>(memory + layout.uniforms);
+  const int share = share_of(D, blocks), first_dim = rank * share;
+  // A pair is a dimension of this block in a row: number dimension * Rows + row.
+  const int dims = max(0, min(share, D - first_dim)), pairs = dims * Rows;
+  float *input = memory + layout.input, *drawn = memory + layout.drawn,
+        *logits = memory + layout.logits;
   auto* states = reinterpret_cast<int*>(memory + layout.states);
 
-  // The weights, once.
-  for (int l = 0; l < hidden; ++l) {
-    const int inputs = net.widths[l], share = share_of(net.widths[l + 1], blocks);
-    const int first = rank * share, count = max(0, min(share, net.widths[l + 1] - first));
-    for (int i = tid; i < count * (inputs + 1); i += kClusterThreads) {
-      const int o = i / (inputs + 1), k = i % (inputs + 1);
-      memory[layout.hidden[l] + i] =
-          k < inputs ? job.parameters[net.weights[l] +
-                                      static_cast<std::size_t>(first + o) * net.strides[l] + k]
-                     : job.parameters[net.biases[l] + first + o];
-    }
-  }
-  const int last_inputs = net.widths[hidden], outputs = dims * S;
-  const std::size_t first_output = static_cast<std::size_t>(first_dim) * S;
-  for (int i = tid; i < layout.logit_stride * (last_inputs + 1); i += kClusterThreads) {
-    const int o = i / (last_inputs + 1), k = i % (last_inputs + 1);
-    float value = 0.0f;
-    if (o < outputs) {
-      value =
-          k < last_inputs
-              ? job.parameters[net.weights[hidden] + (first_output + o) * net.strides[hidden] + k]
-              : job.parameters[net.biases[hidden] + first_output + o];
-    }
-    last[k * layout.logit_stride + o] = value;
-  }
+  load_weights(net, layout, blocks, rank, job.parameters, memory);
+  // Inputs behind the last layer's own meet weights of 0 and must be numbers.
+  for (int i = layout.values[0] + tid; i < layout.states; i += kClusterThreads) memory[i] = 0.0f;
+  __syncthreads();
   // The states that the rows start from: those of all dimensions as input, this block's as such.
   const float* categories = job.parameters + net.categories;
   const std::int32_t* from =
@@ -245,98 +87,117 @@ __global__ void __launch_bounds__(kClusterThreads)
   const auto state_of = [&](int row, int d) {
     return first_row + row < steps.rows ? from[(first_row + row) * D + d] : 0;
   };
+  const auto input_of = [&](int state, int e) {
+    return E == 0 ? static_cast<float>(state) : categories[static_cast<std::size_t>(state) * E + e];
+  };
   for (int i = tid; i < net.widths[0] * Rows; i += kClusterThreads) {
     const int row = i % Rows, column = i / Rows;
-    input[i] =
-        E == 0 ? static_cast<float>(state_of(row, column))
-               : categories[static_cast<std::size_t>(state_of(row, column / E)) * E + column % E];
+    input[column * kStride + row] = input_of(state_of(row, column / width), column % width);
   }
   for (int p = tid; p < pairs; p += kClusterThreads) {
     states[p] = state_of(p % Rows, first_dim + p / Rows);
   }
+
   const std::uint64_t index = (job.progress != nullptr ? job.progress->index * steps.rows : 0) +
                               job.first_index + first_row;
-  const int group = tid / kDrawLanes;
-  constexpr int kGroups = kClusterThreads / kDrawLanes;
+  const int group = tid / kDrawLanes, passes = (pairs + kGroups - 1) / kGroups;
+  // The uniforms of a step for the group's pair of pass draw_lane().
+  double for_clean = 0.0, for_step = 0.0;
+  const auto draw_uniforms = [&](int step) {
+    const int p = group + draw_lane() * kGroups;
+    if (p >= pairs) return;
+    DrawSequence draws(
+        job.key, index + p % Rows,
+        static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D + first_dim + p / Rows));
+    for_clean = draws.uniform();
+    for_step = draws.uniform();
+  };
+  const DrawShare all = draw_share(S), none{0, 0};
+  draw_uniforms(0);
   cluster.sync();
 
   for (int step = 0; step < steps.num_steps; ++step) {
     const int left = steps.steps_left - step;
-    // What the draws need that the network does not change: the tilt and the uniforms.
-    for (int p = group; p < pairs; p += kGroups) {
-      if (left > 1) {
-        fetch_row(job.tables.log_powers + (static_cast<std::size_t>(left) * S + states[p]) * S, S,
-                  rows + p * layout.row_stride);
-      }
-      if (draw_lane() == 0) {
-        DrawSequence draws(
-            job.key, index + p % Rows,
-            static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D + first_dim + p / Rows));
-        uniforms[2 * p] = draws.uniform();
-        uniforms[2 * p + 1] = draws.uniform();
-      }
-    }
-    __pipeline_commit();
-
     const float* in = input;
     for (int l = 0; l < hidden; ++l) {
-      const int share = share_of(net.widths[l + 1], blocks), first = rank * share;
+      const int outputs = share_of(net.widths[l + 1], blocks), first = rank * outputs;
       const float* start =
           l == 0 ? job.step_table + static_cast<std::size_t>(left) * net.widths[1] : nullptr;
       float* out = memory + layout.values[l % 2];
       hidden_layer<Rows>(cluster, memory + layout.hidden[l], net.widths[l], start, in, first,
-                         max(0, min(share, net.widths[l + 1] - first)), out);
+                         max(0, min(outputs, net.widths[l + 1] - first)), out);
       cluster.sync();
       in = out;
     }
-    last_layer<Rows>(last, last_inputs, outputs, layout.logit_stride, in, logits);
-    __pipeline_wait_prior(0);
+    // What tilts the clean ends of a pass, on its way while others are worked on.
+    HeldWeights tilt;
+    const auto fetch_tilt = [&](int pass) {
+      const int p = pass * kGroups + group;
+      const bool used = left > 1 && p < pairs;
+      const std::size_t row = used ? static_cast<std::size_t>(left) * S + states[p] : 0;
+      hold(job.tables.log_powers + row * S, used ? all : none, 0.0f, tilt);
+    };
+    fetch_tilt(0);
+    last_layer<Rows>(memory + layout.last, memory + layout.bias, round_up(net.widths[hidden], 8),
+                     dims * S, layout.logit_stride, in, logits);
     __syncthreads();
 
-    // The clean ends; the rows of the steps pinned to them follow at once.
-    for (int begin = 0; begin < pairs; begin += kGroups) {
-      const bool valid = begin + group < pairs;
-      const int p = valid ? begin + group : 0;
-      float* row = rows + p * layout.row_stride;
-      const int to = draw_softmax(logits + p % Rows * layout.logit_stride + p / Rows * S,
-                                  left > 1 ? row : nullptr, valid ? S : 0, uniforms[2 * p]);
-      if (!valid) continue;
-      if (left > 1) {
-        fetch_row(job.tables.probabilities +
-                      ((static_cast<std::size_t>(left - 1) * S + states[p]) * S + to) * S,
-                  S, row);
-      } else if (draw_lane() == 0) {
-        states[p] = to;
+    const auto keep = [&](int p, int to) {
+      if (p >= pairs) return;
+      const int dim = p / Rows, row = p % Rows;
+      for (int e = draw_lane(); e < width; e += kDrawLanes) {
+        drawn[(dim * width + e) * kStride + row] = input_of(to, e);
       }
-    }
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-    __syncwarp();
-    for (int begin = 0; begin < pairs; begin += kGroups) {
-      const bool valid = begin + group < pairs;
-      const int p = valid ? begin + group : 0;
-      int to = 0;
-      if (left > 1) {
-        to = draw_weighted(rows + p * layout.row_stride, valid ? S : 0, uniforms[2 * p + 1]);
-      } else {
-        to = states[p];
+      if (draw_lane() != 0) return;
+      states[p] = to;
+      if (step + 1 == steps.num_steps && first_row + row < steps.rows) {
+        job.to[(first_row + row) * D + first_dim + dim] = to;
       }
-      __syncwarp();
-      if (!valid) continue;
-      if (draw_lane() == 0) states[p] = to;
-      const int d = first_dim + p / Rows, row = p % Rows;
-      for (int block = draw_lane(); block < blocks; block += kDrawLanes) {
-        float* target = cluster.map_shared_rank(input, block);
-        if (E == 0) target[d * Rows + row] = static_cast<float>(to);
-        for (int e = 0; e < E; ++e) {
-          target[(d * E + e) * Rows + row] = categories[static_cast<std::size_t>(to) * E + e];
+    };
+    // The clean ends of a pass; then, while the steps pinned to them are fetched, the steps of the
+    // pass before.
+    HeldWeights pinned = {};
+    for (int pass = 0; pass <= passes; ++pass) {
+      const int p = pass * kGroups + group;
+      HeldWeights fetched = {};
+      if (pass < passes) {
+        const DrawShare share_of_pair = p < pairs ? all : none;
+        HeldWeights values;
+        hold(logits + p % Rows * layout.logit_stride + p / Rows * S, share_of_pair, -INFINITY,
+             values);
+#pragma unroll
+        for (int j = 0; j < kHeldCategories; ++j) values[j] += tilt[j];
+        fetch_tilt(pass + 1);
+        const int clean = draw_held_softmax(values, share_of_pair.first,
+                                            __shfl_sync(kWholeWarp, for_clean, pass, kDrawLanes));
+        if (left > 1) {
+          const std::size_t row =
+              p < pairs ? (static_cast<std::size_t>(left - 1) * S + states[p]) * S + clean : 0;
+          hold(job.tables.probabilities + row * S, share_of_pair, 0.0f, fetched);
+        } else {
+          keep(p, clean);
         }
       }
-      if (step + 1 == steps.num_steps && draw_lane() == 0 && first_row + row < steps.rows) {
-        job.to[(first_row + row) * D + d] = to;
+      if (pass > 0 && left > 1) {
+        const int before = p - kGroups;
+        const int to = draw_held(pinned, before < pairs ? all.first : 0,
+                                 __shfl_sync(kWholeWarp, for_step, pass - 1, kDrawLanes));
+        keep(before, to);
       }
+#pragma unroll
+      for (int j = 0; j < kHeldCategories; ++j) pinned[j] = fetched[j];
     }
-    cluster.sync();
+    __syncthreads();
+    // To every block, in whole vectors. While they are on their way the next uniforms are drawn.
+    const int vectors = dims * width * kStride / 4;
+    for (int i = tid; i < vectors * blocks; i += kClusterThreads) {
+      float4* target = reinterpret_cast<float4*>(cluster.map_shared_rank(input, i / vectors) +
+                                                 first_dim * width * kStride);
+      target[i % vectors] = reinterpret_cast<const float4*>(drawn)[i % vectors];
+    }
+    cluster.barrier_arrive();
+    if (step + 1 < steps.num_steps) draw_uniforms(step + 1);
+    cluster.barrier_wait();
   }
 }
 
@@ -350,7 +211,18 @@ __global__ void cluster_chain(ClusterNetwork, ClusterJobs, ChainSteps) {}
 using Kernel = void (*)(ClusterNetwork, ClusterJobs, ChainSteps);
 
 Kernel kernel_of(int rows) {
-  return rows == 8 ? cluster_chain<8> : rows == 16 ? cluster_chain<16> : cluster_chain<32>;
+  switch (rows) {
+    case 8:
+      return cluster_chain<8>;
+    case 16:
+      return cluster_chain<16>;
+    case 24:
+      return cluster_chain<24>;
+    case 32:
+      return cluster_chain<32>;
+    default:
+      return cluster_chain<48>;
+  }
 }
 
 ClusterNetwork cluster_network(const NetworkShape& shape) {
@@ -405,6 +277,18 @@ int clusters_at_once(const ClusterNetwork& net, const ClusterChain& plan, int sh
   return count;
 }
 
+// What a block works in a step, about, in products of the last layer: a hidden layer's take longer,
+// a draw's category as long as many, and barriers and latencies as long as kFixed.
+double time_of_step(const ClusterNetwork& net, const ClusterChain& plan) {
+  constexpr double kFixed = 2.4e6, kHidden = 8.0, kDraw = 75.0;
+  double products = static_cast<double>(share_of(net.D, plan.blocks)) * net.S *
+                    (net.widths[net.num_hidden] + kDraw);
+  for (int l = 0; l < net.num_hidden; ++l) {
+    products += kHidden * share_of(net.widths[l + 1], plan.blocks) * net.widths[l];
+  }
+  return kFixed + plan.rows * products;
+}
+
 }  // namespace
 
 ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
@@ -414,24 +298,30 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
   BM_CUDA_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   // Sizes that could leave the range of int are far beyond shared memory.
   constexpr std::size_t kLargest = 1 << 16;
-  if (major < 9 || shape.hidden.empty() || shape.hidden.size() > kMaxHidden ||
-      shape.dim > kLargest || shape.num_categories > kLargest || shape.state_width() > kLargest ||
-      shape.output_width() > kLargest ||
+  if (major < 9 || shape.hidden.empty() || shape.hidden.size() > kMaxClusterHidden ||
+      shape.dim > kLargest || shape.num_categories > kDrawLanes * kHeldCategories ||
+      shape.state_width() > kLargest || shape.output_width() > kLargest ||
       *std::max_element(shape.hidden.begin(), shape.hidden.end()) > kLargest / 8) {
     return {};
   }
   const ClusterNetwork net = cluster_network(shape);
   ClusterChain best;
-  for (const int blocks : {16, 8}) {
-    for (const int of_cluster : {8, 16, 32}) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (int blocks = 16; blocks >= 2; --blocks) {
+    for (const int of_cluster : {8, 16, 24, 32, 48}) {
       const ClusterChain plan{blocks, of_cluster};
+      if (share_of(net.D, blocks) * of_cluster > kGroups * kDrawLanes) continue;
       const int at_once = clusters_at_once(net, plan, limit);
       if (at_once == 0) continue;
-      best = plan;
-      const std::size_t needed = (rows + of_cluster - 1) / of_cluster;
-      if (rows > 0 && needed <= static_cast<std::size_t>(at_once)) return best;
+      const double time = time_of_step(net, plan);
+      const double clusters = std::ceil(static_cast<double>(rows) / of_cluster);
+      const double cost = rows > 0 ? time * std::ceil(clusters / at_once)
+                                   : time / (static_cast<double>(at_once) * of_cluster);
+      if (cost < lowest) {
+        lowest = cost;
+        best = plan;
+      }
     }
-    if (best.blocks > 0) return best;
   }
   return best;
 }

@@ -4,40 +4,45 @@
 
 // Draws of CSBM's chains over categories, by groups of kDrawLanes lanes of a warp, each with a
 // share of consecutive categories. All lanes of the warp call together; a group with nothing to
-// draw passes count 0. The sums are those of the CPU up to their order.
+// draw passes no categories. The sums are those of the CPU up to their order. A category of weight
+// 0 is never drawn, and weights that are not numbers give some category.
 namespace bridgemark::backend::cuda {
 
 inline constexpr int kDrawLanes = 8;
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
+inline constexpr float kLowestExponent = -87.0f;  // near the smallest normal exponential
 
 __device__ inline int draw_lane() { return static_cast<int>(threadIdx.x) % kDrawLanes; }
 
-// The category that a uniform on [0, 1) falls in by the given weights; one of weight 0 is never
-// drawn, and weights that are not numbers give some category.
-__device__ inline int draw_weighted(const float* weights, int count, double uniform) {
-  const int lane = draw_lane(), share = (count + kDrawLanes - 1) / kDrawLanes;
-  const int first = min(lane * share, count), last = min(first + share, count);
-  float sum = 0.0f;
-  for (int s = first; s < last; ++s) sum += weights[s];
+// The categories of a lane.
+struct DrawShare {
+  int first, count;
+};
+
+__device__ inline DrawShare draw_share(int num_categories) {
+  const int share = (num_categories + kDrawLanes - 1) / kDrawLanes;
+  const int first = min(draw_lane() * share, num_categories);
+  return {first, min(share, num_categories - first)};
+}
+
+// From a lane's sum to the sum of the lanes before it and the threshold of a uniform on [0, 1).
+__device__ inline void place_threshold(float sum, double uniform, float& before, float& threshold) {
+  const int lane = draw_lane();
   for (int offset = 1; offset < kDrawLanes; offset *= 2) {
-    const float before = __shfl_up_sync(kWholeWarp, sum, offset, kDrawLanes);
-    if (lane >= offset) sum += before;
+    const float other = __shfl_up_sync(kWholeWarp, sum, offset, kDrawLanes);
+    if (lane >= offset) sum += other;
   }
   const float total = __shfl_sync(kWholeWarp, sum, kDrawLanes - 1, kDrawLanes);
-  float running = __shfl_up_sync(kWholeWarp, sum, 1, kDrawLanes);
-  if (lane == 0) running = 0.0f;
-  const auto threshold = static_cast<float>(uniform * static_cast<double>(total));
-  int found = -1, drawable = -1;
-  for (int s = first; s < last; ++s) {
-    running += weights[s];
-    if (weights[s] > 0.0f) {
-      drawable = s;
-      if (found < 0 && running > threshold) found = s;
-    }
-  }
-  // The first lane that found one; where rounding kept the sum below, the last that can be drawn.
-  const int shift = static_cast<int>(threadIdx.x) % 32 / kDrawLanes * kDrawLanes;
+  before = __shfl_up_sync(kWholeWarp, sum, 1, kDrawLanes);
+  if (lane == 0) before = 0.0f;
+  threshold = static_cast<float>(uniform * static_cast<double>(total));
+}
+
+// The category of the first lane that found one beyond the threshold; where rounding kept the sum
+// below, the last that can be drawn. -1 stands for none.
+__device__ inline int pick_category(int found, int drawable) {
   constexpr unsigned kGroup = (1u << kDrawLanes) - 1;
+  const int shift = static_cast<int>(threadIdx.x) % 32 / kDrawLanes * kDrawLanes;
   const unsigned finders = __ballot_sync(kWholeWarp, found >= 0) >> shift & kGroup;
   const unsigned holders = __ballot_sync(kWholeWarp, drawable >= 0) >> shift & kGroup;
   const int source = finders != 0   ? __ffs(static_cast<int>(finders)) - 1
@@ -47,25 +52,87 @@ __device__ inline int draw_weighted(const float* weights, int count, double unif
   return drawn < 0 ? 0 : drawn;
 }
 
-// The same with the softmax of logits + tilt as weights; tilt may be null. The logits become the
-// weights.
-__device__ inline int draw_softmax(float* logits, const float* tilt, int count, double uniform) {
-  constexpr float kLowest = -87.0f;  // near the smallest normal exponential
-  const int share = (count + kDrawLanes - 1) / kDrawLanes;
-  const int first = min(draw_lane() * share, count), last = min(first + share, count);
-  float high = -INFINITY;
-  for (int s = first; s < last; ++s) {
-    if (tilt != nullptr) logits[s] += tilt[s];
-    high = fmaxf(high, logits[s]);
-  }
+__device__ inline float highest_of_lanes(float high) {
   for (int offset = kDrawLanes / 2; offset > 0; offset /= 2) {
     high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, offset, kDrawLanes));
   }
-  for (int s = first; s < last; ++s) {
-    const float x = logits[s] - high;
-    logits[s] = x >= kLowest ? expf(x) : 0.0f;
+  return high;
+}
+
+__device__ inline float weight_of(float value, float high) {
+  return value - high >= kLowestExponent ? expf(value - high) : 0.0f;
+}
+
+// The category that a uniform falls in by the given weights.
+__device__ inline int draw_weighted(const float* weights, int num_categories, double uniform) {
+  const DrawShare share = draw_share(num_categories);
+  weights += share.first;
+  float sum = 0.0f, running, threshold;
+  for (int j = 0; j < share.count; ++j) sum += weights[j];
+  place_threshold(sum, uniform, running, threshold);
+  int found = -1, drawable = -1;
+  for (int j = 0; j < share.count; ++j) {
+    running += weights[j];
+    if (weights[j] > 0.0f) {
+      drawable = share.first + j;
+      if (found < 0 && running > threshold) found = drawable;
+    }
   }
-  return draw_weighted(logits, count, uniform);
+  return pick_category(found, drawable);
+}
+
+// The same with the softmax of logits + tilt as weights; tilt may be null. The logits become the
+// weights.
+__device__ inline int draw_softmax(float* logits, const float* tilt, int num_categories,
+                                   double uniform) {
+  const DrawShare share = draw_share(num_categories);
+  float high = -INFINITY, *own = logits + share.first;
+  for (int j = 0; j < share.count; ++j) {
+    if (tilt != nullptr) own[j] += tilt[share.first + j];
+    high = fmaxf(high, own[j]);
+  }
+  high = highest_of_lanes(high);
+  for (int j = 0; j < share.count; ++j) own[j] = weight_of(own[j], high);
+  return draw_weighted(logits, num_categories, uniform);
+}
+
+// The same for up to kDrawLanes * kHeldCategories categories, a lane's share in its registers.
+inline constexpr int kHeldCategories = 8;
+using HeldWeights = float[kHeldCategories];
+
+__device__ inline void hold(const float* from, const DrawShare& share, float otherwise,
+                            HeldWeights& out) {
+#pragma unroll
+  for (int j = 0; j < kHeldCategories; ++j) {
+    out[j] = j < share.count ? from[share.first + j] : otherwise;
+  }
+}
+
+__device__ inline int draw_held(const HeldWeights& weights, int first, double uniform) {
+  float sum = 0.0f, running, threshold;
+#pragma unroll
+  for (int j = 0; j < kHeldCategories; ++j) sum += weights[j];
+  place_threshold(sum, uniform, running, threshold);
+  int found = -1, drawable = -1;
+#pragma unroll
+  for (int j = 0; j < kHeldCategories; ++j) {
+    running += weights[j];
+    if (weights[j] > 0.0f) {
+      drawable = first + j;
+      if (found < 0 && running > threshold) found = drawable;
+    }
+  }
+  return pick_category(found, drawable);
+}
+
+__device__ inline int draw_held_softmax(HeldWeights& values, int first, double uniform) {
+  float high = -INFINITY;
+#pragma unroll
+  for (int j = 0; j < kHeldCategories; ++j) high = fmaxf(high, values[j]);
+  high = highest_of_lanes(high);
+#pragma unroll
+  for (int j = 0; j < kHeldCategories; ++j) values[j] = weight_of(values[j], high);
+  return draw_held(values, first, uniform);
 }
 
 }  // namespace bridgemark::backend::cuda
