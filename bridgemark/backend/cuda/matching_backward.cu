@@ -10,13 +10,16 @@ namespace {
 
 using Tiles = Tiling<kTile>;
 
-// sum += the categories from t0 of rows^T x weights, over `Rows` rows.
-template <int Rows>
+// Rows of the batch that a block handles at a time: few, so that more blocks share a multiprocessor
+// and their loads and products overlap.
+constexpr int kRows = 64;
+
+// sum += the categories from t0 of rows^T x weights, over kRows rows.
 __device__ void add_rows_product(const float* rows, int Sp, int t0, const float* weights,
                                  float (&sum)[1][Tiles::kWarpColumns][4]) {
   add_tensor_product<1, Tiles::kWarpColumns>(
       SharedMatrix<1, 0>{rows + t0 + Tiles::warp_row(), row_stride(Sp)},
-      SharedMatrix<Tiles::kStride, 1>{weights + Tiles::warp_column()}, Rows, sum);
+      SharedMatrix<Tiles::kStride, 1>{weights + Tiles::warp_column()}, kRows, sum);
 }
 
 // Rows of the exact path: their terms, and their part of the gradient of the cores.
@@ -43,14 +46,13 @@ __device__ void push_back_exactly(const CpView& view, int d, int k0) {
   }
 }
 
-template <int Rows>
-__global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 3 : 2) push_back(CpView view) {
+__global__ void __launch_bounds__(kTileThreads, 3) push_back(CpView view) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
   const int c = Tiles::column();
-  float* tile = shared;                           // [Sp][kStride]
-  float* weights = tile + Sp * Tiles::kStride;    // [Rows][kStride]
-  float* rows = weights + Rows * Tiles::kStride;  // [Rows][row_stride]: d loss / d V
+  float* tile = shared;                            // [Sp][kStride]
+  float* weights = tile + Sp * Tiles::kStride;     // [kRows][kStride]
+  float* rows = weights + kRows * Tiles::kStride;  // [kRows][row_stride]: d loss / d V
   const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
   for (int s = Tiles::row(); s < Sp; s += Tiles::kRowGroups) {
     *reinterpret_cast<float4*>(tile + s * Tiles::kStride + c) =
@@ -59,11 +61,11 @@ __global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 3 : 2) push_back(Cp
   }
   for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
     float mixed[1][Tiles::kWarpColumns][4] = {};
-    for (int b0 = 0; b0 < view.B; b0 += Rows) {
+    for (int b0 = 0; b0 < view.B; b0 += kRows) {
       __syncthreads();
-      load_rows<Rows>(view, b0, rows, [&](int b) { return view.back + row_at(view, d, b) * Sp; });
+      load_rows<kRows>(view, b0, rows, [&](int b) { return view.back + row_at(view, d, b) * Sp; });
 #pragma unroll
-      for (int i = 0; i < Rows / Tiles::kRowGroups; ++i) {
+      for (int i = 0; i < kRows / Tiles::kRowGroups; ++i) {
         const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
         *reinterpret_cast<float4*>(weights + r * Tiles::kStride + c) =
             b < view.B ? others(view, d, b, k0 + c, high, view.shift[row_at(view, d, b)])
@@ -72,11 +74,11 @@ __global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 3 : 2) push_back(Cp
       finish_copies();
       __syncthreads();
       if (t0 == 0) {
-        RowSums<Rows> sums = {};
+        RowSums<kRows> sums = {};
         add_tensor_product(
-            SharedMatrix<0, 1>{rows + warp_rows<Rows>() * row_stride(Sp), row_stride(Sp)},
+            SharedMatrix<0, 1>{rows + warp_rows<kRows>() * row_stride(Sp), row_stride(Sp)},
             SharedMatrix<Tiles::kStride, 1>{tile + warp_columns()}, Sp, sums);
-        each_two_sums<Rows>(sums, [&](int r, int column, float2 sum) {
+        each_two_sums<kRows>(sums, [&](int r, int column, float2 sum) {
           const int b = b0 + r;
           if (b >= view.B) return;
           const float2 weight =
@@ -85,7 +87,7 @@ __global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 3 : 2) push_back(Cp
               make_float2(sum.x * weight.x, sum.y * weight.y);
         });
       }
-      add_rows_product<Rows>(rows, Sp, t0, weights, mixed);
+      add_rows_product(rows, Sp, t0, weights, mixed);
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -144,14 +146,12 @@ __device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d,
   }
 }
 
-template <int Rows>
-__global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 4 : 3)
-    pull_back(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 4) pull_back(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
   const int c = Tiles::column();
-  float* weights = shared;                        // [Rows][kStride]: d loss / d R
-  float* rows = weights + Rows * Tiles::kStride;  // [Rows][row_stride]
+  float* weights = shared;                         // [kRows][kStride]: d loss / d R
+  float* rows = weights + kRows * Tiles::kStride;  // [kRows][row_stride]
   __shared__ float scratch[4 * kTileThreads];
   __shared__ double sums_of_loss[kTileThreads];
   __shared__ int any_exact;
@@ -160,11 +160,11 @@ __global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 4 : 3)
   float4 beta = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
     float sum[1][Tiles::kWarpColumns][4] = {};
-    for (int b0 = 0; b0 < view.B; b0 += Rows) {
+    for (int b0 = 0; b0 < view.B; b0 += kRows) {
       __syncthreads();
-      load_sources<Rows>(view, batch, d, b0, rows);
+      load_sources<kRows>(view, batch, d, b0, rows);
 #pragma unroll
-      for (int i = 0; i < Rows / Tiles::kRowGroups; ++i) {
+      for (int i = 0; i < kRows / Tiles::kRowGroups; ++i) {
         const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
         float out[4] = {};
         if (b < view.B) {
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 4 : 3)
       }
       finish_copies();
       __syncthreads();
-      add_rows_product<Rows>(rows, Sp, t0, weights, sum);
+      add_rows_product(rows, Sp, t0, weights, sum);
     }
     if (t0 == 0 && any_exact != 0) {
       if (threadIdx.x < kTile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
@@ -216,35 +216,27 @@ __global__ void __launch_bounds__(kTileThreads, Rows == 64 ? 4 : 3)
   }
 }
 
-template <int Rows>
 std::size_t pull_back_bytes(int Sp) {
   return sizeof(float) *
-         static_cast<std::size_t>(Rows * (Tiles::kStride + row_stride(Sp)) + kBlockCategories);
+         static_cast<std::size_t>(kRows * (Tiles::kStride + row_stride(Sp)) + kBlockCategories);
 }
 
-template <int Rows>
 std::size_t push_back_bytes(int Sp) {
-  return pull_back_bytes<Rows>(Sp) + sizeof(float) * static_cast<std::size_t>(Sp * Tiles::kStride);
+  return pull_back_bytes(Sp) + sizeof(float) * static_cast<std::size_t>(Sp * Tiles::kStride);
 }
-
-// Rows of the batch that a block handles at a time.
-constexpr int kPushRows = 128, kPullRows = 128;
 
 }  // namespace
 
 void prepare_backward(const CpView& view) {
-  allow_shared_memory(reinterpret_cast<const void*>(push_back<kPushRows>),
-                      push_back_bytes<kPushRows>(view.Sp), view.S);
-  allow_shared_memory(reinterpret_cast<const void*>(pull_back<kPullRows>),
-                      pull_back_bytes<kPullRows>(view.Sp), view.S);
+  allow_shared_memory(reinterpret_cast<const void*>(push_back), push_back_bytes(view.Sp), view.S);
+  allow_shared_memory(reinterpret_cast<const void*>(pull_back), pull_back_bytes(view.Sp), view.S);
 }
 
 void launch_backward(const CpView& view, const Batch& batch, cudaStream_t stream) {
   const dim3 tiles(view.Kp / kTile, view.D);
-  push_back<kPushRows><<<tiles, kTileThreads, push_back_bytes<kPushRows>(view.Sp), stream>>>(view);
+  push_back<<<tiles, kTileThreads, push_back_bytes(view.Sp), stream>>>(view);
   add_terms<<<dim3(view.B, count_slices(view)), kSliceThreads, 0, stream>>>(view);
-  pull_back<kPullRows>
-      <<<tiles, kTileThreads, pull_back_bytes<kPullRows>(view.Sp), stream>>>(view, batch);
+  pull_back<<<tiles, kTileThreads, pull_back_bytes(view.Sp), stream>>>(view, batch);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
