@@ -3,7 +3,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/backend/cuda/check.h"
 
@@ -40,6 +42,33 @@ class Buffer {
  private:
   T* data_ = nullptr;
   std::size_t count_;
+};
+
+// Device memory of one owner, freed together.
+class Memory {
+ public:
+  template <typename T>
+  T* allocate(std::size_t count) {
+    return keep(std::make_shared<Buffer<T>>(count));
+  }
+  template <typename T>
+  T* upload(const T* host, std::size_t count) {
+    return keep(std::make_shared<Buffer<T>>(host, count));
+  }
+  template <typename T>
+  T* upload(const std::vector<T>& values) {
+    return upload(values.data(), values.size());
+  }
+
+ private:
+  template <typename T>
+  T* keep(std::shared_ptr<Buffer<T>> buffer) {
+    T* data = buffer->get();
+    buffers_.push_back(std::move(buffer));
+    return data;
+  }
+
+  std::vector<std::shared_ptr<void>> buffers_;
 };
 
 inline constexpr unsigned kThreads = 128;

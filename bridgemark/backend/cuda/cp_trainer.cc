@@ -134,15 +134,8 @@ class CudaCpTrainer : public CpTrainer {
   bool matching() const { return plan_.loss != CpLoss::kStatic; }
   std::size_t padded_size() const { return static_cast<std::size_t>(view_.D) * view_.S * view_.Kp; }
 
-  template <typename T>
-  T* allocate(std::size_t count) {
-    auto buffer = std::make_shared<Buffer<T>>(count);
-    T* data = buffer->get();
-    memory_.push_back(std::move(buffer));
-    return data;
-  }
-  float* floats(std::size_t count) { return allocate<float>(count); }
-  std::int32_t* states(std::size_t count) { return allocate<std::int32_t>(count); }
+  float* floats(std::size_t count) { return memory_.allocate<float>(count); }
+  std::int32_t* states(std::size_t count) { return memory_.allocate<std::int32_t>(count); }
 
   void allocate_state() {
     for (float** beta : {&view_.log_beta, &view_.first_beta, &view_.second_beta}) {
@@ -167,30 +160,10 @@ class CudaCpTrainer : public CpTrainer {
         }
       }
     }
-    const auto upload = [&]<typename T>(const std::vector<T>& values) -> const T* {
-      auto buffer = std::make_shared<Buffer<T>>(values.data(), values.size());
-      const T* data = buffer->get();
-      memory_.push_back(std::move(buffer));
-      return data;
-    };
-    view_.q = upload(q);
-    view_.q_transposed = upload(transposed);
-    view_.log_q = upload(plan_.chain.log);
-    if (!matching()) return;
-    const auto join = [&](const std::vector<ScaledRows>& rows, bool log) {
-      std::vector<double> all;
-      for (const ScaledRows& row : rows) {
-        const Matrix<double>& part = log ? row.log : row.linear;
-        all.insert(all.end(), part.data(), part.data() + part.size());
-      }
-      return all;
-    };
-    pinned_.before = upload(join(plan_.pinned.before, false));
-    pinned_.log_before = upload(join(plan_.pinned.before, true));
-    pinned_.after = upload(join(plan_.pinned.after, false));
-    pinned_.log_after = upload(join(plan_.pinned.after, true));
-    pinned_.time_key = plan_.pinned.time_key;
-    pinned_.state_key = plan_.pinned.state_key;
+    view_.q = memory_.upload(q);
+    view_.q_transposed = memory_.upload(transposed);
+    view_.log_q = memory_.upload(plan_.chain.log);
+    pinned_ = upload_pinned(memory_, plan_.pinned);
   }
 
   void allocate_batches() {
@@ -212,7 +185,7 @@ class CudaCpTrainer : public CpTrainer {
       view_.weights[side] = floats(B * view_.Kp);
       view_.factors[side] = floats(B);
     }
-    view_.row_loss = allocate<double>(2 * B);
+    view_.row_loss = memory_.allocate<double>(2 * B);
   }
 
   void allocate_matching() {
@@ -227,12 +200,12 @@ class CudaCpTrainer : public CpTrainer {
     view_.partial = floats(static_cast<std::size_t>(count_parts(view_)) * D * B * Sp);
     view_.back = floats(D * B * Sp);
     view_.mixed_gradient = floats(padded_size());
-    view_.exact_rows = allocate<int>(D * B);
-    view_.any_exact = allocate<int>(D);
-    view_.exact_back = allocate<double>(D * B * S);
-    view_.exact_log_v = allocate<double>(D * B * S);
+    view_.exact_rows = memory_.allocate<int>(D * B);
+    view_.any_exact = memory_.allocate<int>(D);
+    view_.exact_back = memory_.allocate<double>(D * B * S);
+    view_.exact_log_v = memory_.allocate<double>(D * B * S);
     view_.exact_gradient = floats(padded_size());
-    view_.row_loss = allocate<double>(D * B);
+    view_.row_loss = memory_.allocate<double>(D * B);
   }
 
   void launch(const CpView& view, const Batch& batch) {
@@ -330,7 +303,7 @@ class CudaCpTrainer : public CpTrainer {
   Buffer<UpdateSettings> settings_;
   Buffer<Progress> progress_;
   Buffer<double> losses_;
-  std::vector<std::shared_ptr<void>> memory_;
+  Memory memory_;
   CpView view_{};
   PinnedView pinned_{};
   std::array<Batch, 2> batches_{};

@@ -34,11 +34,6 @@ struct Progress {
   unsigned local;            // the same within this run()
 };
 
-struct PinnedView {
-  const double *before, *log_before, *after, *log_after;  // [num_steps,S,S]
-  DrawKey time_key, state_key;
-};
-
 // kBatchesAhead batches, one behind the other, or one of them.
 struct Batch {
   std::int32_t *x0, *x1, *x_n, *n;  // [B,D], and n [B]

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "bridgemark/backend/cuda/buffer.h"
@@ -20,44 +19,58 @@ struct RowSourceView {
   double* weights;  // [rows,K] scratch
 };
 
+// q_ref(x_n | x_0, x_1) as PinnedRows has it, one n behind the other; null where there is none.
+struct PinnedView {
+  const double *before, *log_before, *after, *log_after;  // [num_steps,S,S]
+  DrawKey time_key, state_key;
+};
+
 // A source's tables in device memory, with room for `rows` rows drawn at once.
 class DeviceSource {
  public:
-  DeviceSource(const RowSource& source, std::size_t rows)
-      : cumulative_(source.cumulative.data(), source.cumulative.size()),
-        observed_(source.observed.data(), source.observed.size()) {
-    view_.cumulative = cumulative_.get();
-    view_.observed = observed_.get();
+  DeviceSource(const RowSource& source, std::size_t rows) {
+    view_.cumulative = memory_.upload(source.cumulative.data(), source.cumulative.size());
+    view_.observed = memory_.upload(source.observed.data(), source.observed.size());
     view_.num_observed = source.observed.rows();
     view_.key = source.key;
     view_.step_key = source.step_key;
     view_.has_step = source.step != nullptr;
     if (!view_.has_step) return;
     const BridgeStep& step = *source.step;
-    const auto upload = [&](const double* data, std::size_t count) -> const double* {
-      tables_.push_back(std::make_unique<Buffer<double>>(data, count));
-      return tables_.back()->get();
+    const auto upload = [&](const auto& table) {
+      return memory_.upload(table.data(), table.size());
     };
     view_.num_components = static_cast<int>(step.num_components);
-    view_.log_beta = upload(step.log_beta.data(), step.log_beta.size());
-    view_.log_from = upload(step.log_from.data(), step.log_from.size());
-    view_.q = upload(step.q.linear.data(), step.q.linear.size());
-    view_.log_q = upload(step.q.log.data(), step.q.log.size());
-    view_.to = upload(step.to.linear.data(), step.to.linear.size());
-    view_.log_to = upload(step.to.log.data(), step.to.log.size());
-    view_.step_cumulative = upload(step.cumulative.data(), step.cumulative.size());
-    tables_.push_back(std::make_unique<Buffer<double>>(rows * step.num_components));
-    view_.weights = tables_.back()->get();
+    view_.log_beta = upload(step.log_beta);
+    view_.log_from = upload(step.log_from);
+    view_.q = upload(step.q.linear);
+    view_.log_q = upload(step.q.log);
+    view_.to = upload(step.to.linear);
+    view_.log_to = upload(step.to.log);
+    view_.step_cumulative = upload(step.cumulative);
+    view_.weights = memory_.allocate<double>(rows * step.num_components);
   }
 
   const RowSourceView& view() const { return view_; }
 
  private:
-  Buffer<double> cumulative_;
-  Buffer<std::int32_t> observed_;
-  std::vector<std::unique_ptr<Buffer<double>>> tables_;
+  Memory memory_;
   RowSourceView view_{};
 };
+
+inline PinnedView upload_pinned(Memory& memory, const PinnedRows& rows) {
+  if (rows.before.empty()) return {};
+  const auto join = [&](const std::vector<ScaledRows>& parts, bool log) {
+    std::vector<double> all;
+    for (const ScaledRows& part : parts) {
+      const Matrix<double>& values = log ? part.log : part.linear;
+      all.insert(all.end(), values.data(), values.data() + values.size());
+    }
+    return memory.upload(all);
+  };
+  return {join(rows.before, false), join(rows.before, true), join(rows.after, false),
+          join(rows.after, true),   rows.time_key,           rows.state_key};
+}
 
 // out0[i], out1[i] = row first_index + i of the source before and after its step.
 void launch_pairs(const RowSourceView& source, int D, int S, std::uint64_t first_index,

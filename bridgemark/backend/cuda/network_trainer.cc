@@ -46,7 +46,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     ends_ = {memory_.allocate<std::int32_t>(ends), memory_.allocate<std::int32_t>(ends)};
     settings_ = memory_.allocate<NetworkSettings>(kMaxUpdatesOfRun);
     progress_ = memory_.allocate<Progress>(1);
-    upload_pinned();
+    pinned_ = upload_pinned(memory_, plan_.pinned);
     for (int i = 0; i < 2; ++i) allocate(trained_[i]);
     trained_[0].tables = upload_steps(memory_, *plan_.steps[0]);
     trained_[1].tables = plan_.steps[0] == plan_.steps[1] ? trained_[0].tables
@@ -167,23 +167,6 @@ class CudaNetworkTrainer : public NetworkTrainer {
   template <typename T>
   static void download(const T* from, std::size_t count, T* to) {
     BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost));
-  }
-
-  void upload_pinned() {
-    const auto join = [&](const std::vector<ScaledRows>& rows, bool log) {
-      std::vector<double> all;
-      for (const ScaledRows& row : rows) {
-        const Matrix<double>& part = log ? row.log : row.linear;
-        all.insert(all.end(), part.data(), part.data() + part.size());
-      }
-      return memory_.upload(all);
-    };
-    pinned_ = {join(plan_.pinned.before, false),
-               join(plan_.pinned.before, true),
-               join(plan_.pinned.after, false),
-               join(plan_.pinned.after, true),
-               plan_.pinned.time_key,
-               plan_.pinned.state_key};
   }
 
   void allocate(Trained& trained) {
