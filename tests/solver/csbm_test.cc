@@ -1,9 +1,6 @@
 #include "bridgemark/solver/csbm.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -19,6 +16,7 @@
 #include "bridgemark/solver/network_bridge.h"
 #include "bridgemark/solver/run.h"
 #include "bridgemark/solver/solver.h"
+#include "tests/support/killed_run.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -73,24 +71,7 @@ TEST(Csbm, KilledRunsResume) {
   config.options["updates_later"] = "60";
   train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
   const std::filesystem::path folder = dir.path() / "killed";
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      try {
-        train_run(Context{.num_threads = 1}, config, folder, true);
-      } catch (...) {
-        _exit(1);
-      }
-      _exit(0);
-    }
-    usleep(static_cast<useconds_t>(30000 + 20000 * attempt));
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
-  }
-  train_run(Context{.num_threads = 1}, config, folder, true);
+  testing::train_through_kills(config, folder, 4);
   EXPECT_EQ(parameters_of(folder), parameters_of(dir.path() / "whole"));
 }
 

@@ -1,7 +1,4 @@
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -16,6 +13,7 @@
 #include "bridgemark/solver/run.h"
 #include "bridgemark/solver/solver.h"
 #include "bridgemark/solver/training_loop.h"
+#include "tests/support/killed_run.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -73,25 +71,7 @@ TEST(Training, KilledRunsResume) {
   config.options["updates"] = "400";
   train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
   const std::filesystem::path folder = dir.path() / "killed";
-  for (int attempt = 0; attempt < 6; ++attempt) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      // One thread: a forked process has none of its parent's others.
-      try {
-        train_run(Context{.num_threads = 1}, config, folder, true);
-      } catch (...) {
-        _exit(1);
-      }
-      _exit(0);
-    }
-    usleep(static_cast<useconds_t>(15000 + 23000 * attempt));
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
-  }
-  train_run(Context{.num_threads = 1}, config, folder, true);
+  testing::train_through_kills(config, folder, 6);
   EXPECT_EQ(cores_of(folder), cores_of(dir.path() / "whole"));
 }
 
