@@ -113,9 +113,9 @@ __global__ void __launch_bounds__(kTileThreads, 4) gather(CpView view, Batch bat
 // One block for each dimension, side, batch and pass of rows.
 __global__ void sort_states(CpView view, Batch batches) {
   __shared__ int states[kPassRows];
-  const int d = blockIdx.x, side = blockIdx.y;
-  const int pass = blockIdx.z % view.passes, first = pass * kPassRows;
-  const Batch batch = batch_at(view, batches, blockIdx.z / view.passes);
+  const int d = blockIdx.z, side = blockIdx.y;
+  const int pass = blockIdx.x % view.passes, first = pass * kPassRows;
+  const Batch batch = batch_at(view, batches, blockIdx.x / view.passes);
   const int rows = min(kPassRows, view.B - first), own = threadIdx.x;
   const std::size_t row = static_cast<std::size_t>(side) * view.D + d;
   const std::int32_t* x = side == 0 ? batch.x0 : batch.x1;
@@ -345,7 +345,7 @@ void prepare_static(const CpView& view) {
 }
 
 void launch_sort(const CpView& view, const Batch& batches, int count, cudaStream_t stream) {
-  sort_states<<<dim3(view.D, 2, view.passes * count), kPassRows, 0, stream>>>(view, batches);
+  sort_states<<<dim3(view.passes * count, 2, view.D), kPassRows, 0, stream>>>(view, batches);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

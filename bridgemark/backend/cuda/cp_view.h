@@ -65,10 +65,10 @@ struct CpView {
   double* row_loss;        // [2,B] of the sides, or [D,B]
   float* entropy_of_beta;  // [2]: log-sum of log_beta and the entropy's negative
 
-  float* log_r;  // [D,B,Kp], matching
-  float* terms;  // [D,B,Kp]
-  float* total;  // [B,Kp]: W, then the sum of terms
-  float* total_terms;
+  float* log_r;           // [D,B,Kp], matching
+  float* terms;           // [D,B,Kp]
+  float* total;           // [B,Kp]: W
+  float* total_terms;     // [B,Kp]
   float* row_high;        // [B,slices], largest W of each slice
   float* shift;           // [D,B]
   int tiles_of_part;      // of components
