@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
@@ -73,7 +74,7 @@ int run(const Options& options) {
   json["num_trajectories"] = evaluation_options.num_trajectories;
   json["version"] = kVersion;
   json["device"] = device_name(context.device);
-  json["machine"] = machine_description();
+  json["machine"] = backend::machine_of(context);
   json["wall_seconds"] = seconds;
   json["peak_memory_bytes"] = peak_memory_bytes();
   fmt::print("{}\n", json.dump(2));

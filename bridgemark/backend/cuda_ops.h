@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/network_training.h"
@@ -14,7 +15,8 @@
 namespace bridgemark::backend::cuda {
 
 void require_device();
-std::size_t memory_in_use();  // bytes of the device, by anybody
+std::string device_description();  // the GPU's own name
+std::size_t memory_in_use();       // bytes of the device, by anybody
 void log_matmul(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> out);
 void propagate_cores(MatrixView<const double> log_q, const Array3<double>& log_cores,
                      Array3<double>& out);

@@ -2,12 +2,18 @@
 
 #include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/core/resources.h"
 
 // Sends each operation to the kernels of the context's device.
 namespace bridgemark::backend {
 
 void require_device(const Context& context) {
   if (context.device == Device::kCuda) cuda::require_device();
+}
+
+std::string machine_of(const Context& context) {
+  if (context.device == Device::kCpu) return machine_description();
+  return machine_description() + ", " + cuda::device_description();
 }
 
 void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,

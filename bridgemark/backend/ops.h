@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/core/array.h"
@@ -15,6 +16,9 @@ namespace bridgemark::backend {
 
 // Throws DeviceError unless this build and this machine can run on the context's device.
 void require_device(const Context& context);
+
+// The machine in words, with its GPU where that is the context's device.
+std::string machine_of(const Context& context);
 
 // out[m,n] = log sum_k exp(a[m,k] + b[k,n]).
 void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,

@@ -9,6 +9,7 @@
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
 
+#include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
@@ -83,7 +84,7 @@ void complete_run(const Context& context, const RunConfig& config, const Benchma
                                {"options", config.options},
                                {"version", kVersion},
                                {"device", device_name(context.device)},
-                               {"machine", machine_description()},
+                               {"machine", backend::machine_of(context)},
                                {"threads", context.threads()},
                                {"wall_seconds", seconds},
                                {"peak_memory_bytes", peak_memory_bytes()},

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
@@ -130,7 +131,7 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   result["num_trajectories"] = options.num_trajectories;
   result["version"] = kVersion;
   result["device"] = std::string(device_name(device));
-  result["machine"] = machine_description();
+  result["machine"] = backend::machine_of({.device = device});
   result["wall_seconds"] = seconds;
   result["peak_memory_bytes"] = peak_memory_bytes();
   return result;

@@ -31,6 +31,14 @@ void require_device() {
   }
 }
 
+std::string device_description() {
+  int device = 0;
+  cudaDeviceProp properties{};
+  BM_CUDA_CHECK(cudaGetDevice(&device));
+  BM_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+  return properties.name;
+}
+
 std::size_t memory_in_use() {
   std::size_t free = 0, total = 0;
   BM_CUDA_CHECK(cudaMemGetInfo(&free, &total));

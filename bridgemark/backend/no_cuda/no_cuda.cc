@@ -16,6 +16,7 @@ namespace {
 }  // namespace
 
 void require_device() { throw_no_cuda(); }
+std::string device_description() { throw_no_cuda(); }
 std::size_t memory_in_use() { throw_no_cuda(); }
 void log_matmul(MatrixView<const double>, MatrixView<const double>, MatrixView<double>) {
   throw_no_cuda();
