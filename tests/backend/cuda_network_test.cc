@@ -15,6 +15,7 @@
 #include "bridgemark/solver/network_bridge.h"
 #include "bridgemark/solver/network_file.h"
 #include "bridgemark/solver/run.h"
+#include "tests/support/float_gradient.h"
 #include "tests/support/network_problem.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -26,11 +27,12 @@ namespace {
 using backend::MatchingLoss;
 using backend::NetworkTensors;
 using testing::convert;
+using testing::expect_close;
+using testing::kFloatError;
 using testing::make_network_problem;
 using testing::NetworkProblem;
 using testing::TempDir;
 
-constexpr double kFloatError = 1e-4;  // of the largest entry, as for the CPU's float32
 constexpr MatchingLoss kLosses[] = {MatchingLoss::kKl, MatchingLoss::kMse};
 const Context kCuda{.device = Device::kCuda};
 
@@ -63,17 +65,6 @@ std::unique_ptr<backend::NetworkTrainer> trainer_of(const ReferenceChain& chain,
   plan.loss = loss;
   const backend::TrainedNetwork start = backend::start_training(parameters);
   return backend::cuda::make_network_trainer(std::move(plan), {start, start});
-}
-
-void expect_close(const std::vector<float>& values, const std::vector<double>& exact) {
-  ASSERT_EQ(values.size(), exact.size());
-  double largest = 1e-3, error = 0.0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    ASSERT_TRUE(std::isfinite(values[i])) << i;
-    largest = std::max(largest, std::abs(exact[i]));
-    error = std::max(error, std::abs(static_cast<double>(values[i]) - exact[i]));
-  }
-  EXPECT_LE(error, kFloatError * largest);
 }
 
 void check_gradient(const NetworkProblem& problem) {

@@ -12,6 +12,7 @@
 #include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/solver/solver.h"
 #include "tests/support/cp_problem.h"
+#include "tests/support/float_gradient.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -22,8 +23,9 @@ namespace {
 using backend::CpLoss;
 using backend::CpTensors;
 using testing::CpProblem;
+using testing::expect_close;
+using testing::kFloatError;
 
-constexpr double kFloatError = 1e-4;  // of the largest entry, as for the CPU's float32
 constexpr CpLoss kLosses[] = {CpLoss::kStatic, CpLoss::kMatchingKl, CpLoss::kMatchingMse};
 
 class CudaTraining : public ::testing::Test {
@@ -76,17 +78,6 @@ double device_loss(CpLoss loss, const CpProblem& problem, CpTensors<float>& grad
       backend::cuda::make_cp_trainer(plan, testing::convert<float>(problem.parameters));
   return trainer->evaluate(loss == CpLoss::kStatic ? problem.x0 : problem.x_n, problem.x1,
                            problem.n, gradient);
-}
-
-void expect_close(const std::vector<float>& values, const std::vector<double>& exact) {
-  ASSERT_EQ(values.size(), exact.size());
-  double largest = 1e-3, error = 0.0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    ASSERT_TRUE(std::isfinite(values[i])) << i;
-    largest = std::max(largest, std::abs(exact[i]));
-    error = std::max(error, std::abs(static_cast<double>(values[i]) - exact[i]));
-  }
-  EXPECT_LE(error, kFloatError * largest);
 }
 
 void check(const CpProblem& problem) {

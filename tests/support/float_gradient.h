@@ -1,0 +1,25 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace bridgemark::testing {
+
+inline constexpr double kFloatError = 1e-4;  // of the largest entry, as for the CPU's float32
+
+// A gradient in float32 against the exact one: finite, and off by little beside its largest entry.
+inline void expect_close(const std::vector<float>& values, const std::vector<double>& exact) {
+  ASSERT_EQ(values.size(), exact.size());
+  double largest = 1e-3, error = 0.0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    ASSERT_TRUE(std::isfinite(values[i])) << i;
+    largest = std::max(largest, std::abs(exact[i]));
+    error = std::max(error, std::abs(static_cast<double>(values[i]) - exact[i]));
+  }
+  EXPECT_LE(error, kFloatError * largest);
+}
+
+}  // namespace bridgemark::testing
