@@ -2,10 +2,21 @@
 # Builds the CUDA backend, checks it against the CPU, times it beside PyTorch where that is
 # installed, and writes one JSON of results. For machines that cannot install packages:
 #   bench/gpu.sh pack HEADERS     where the packages are: copies the headers such a machine lacks
-#   bench/gpu.sh run OUT [HEADERS]   there: OUT/gpu_bench.json, OUT/tests.json, OUT/torch.json
+#   bench/gpu.sh run OUT [HEADERS]   there: OUT/results.json, with its tests, timings and PyTorch's
 #   bench/gpu.sh profile          after it: time, bytes and rate of each kernel at D = 64, by ncu
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# The parts of a run as one JSON; a part that is not there is null.
+join() {
+  local folder=$1 separator="{"
+  for part in tests gpu_bench torch; do
+    printf '%s"%s": ' "$separator" "$part"
+    if [ -s "$folder/$part.json" ]; then cat "$folder/$part.json"; else echo null; fi
+    separator=", "
+  done
+  echo "}"
+}
 
 case "${1:-}" in
   pack)
@@ -23,11 +34,13 @@ case "${1:-}" in
       { tail -n 30 "$out/configure.log"; exit 1; }
     cmake --build build-gpu --target bridgemark_tests gpu_bench training_bench bridgemark_cli \
       >"$out/build.log" 2>&1 || { grep -E -A5 "error|FAILED" "$out/build.log" | head -n 60; exit 1; }
-    build-gpu/bridgemark_tests --gtest_filter='Cuda*' --gtest_output="json:$out/tests.json"
-    build-gpu/gpu_bench --json "$out/gpu_bench.json" || true
+    parts=$(mktemp -d)
+    trap 'join "$parts" >"$out/results.json"; rm -rf "$parts"' EXIT
+    build-gpu/bridgemark_tests --gtest_filter='Cuda*' --gtest_output="json:$parts/tests.json"
+    build-gpu/gpu_bench --json "$parts/gpu_bench.json" || true
     if python3 -c 'import torch' 2>/dev/null; then
       build-gpu/training_bench --dim 64 --dump build-gpu/problem >/dev/null
-      python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$out/torch.json"
+      python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$parts/torch.json"
     fi
     ;;
   profile)
@@ -49,7 +62,7 @@ case "${1:-}" in
     done
     ;;
   *)
-    sed -n '2,7p' "$0"
+    sed -n '2,6p' "$0"
     exit 2
     ;;
 esac
