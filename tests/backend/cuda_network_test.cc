@@ -16,6 +16,7 @@
 #include "bridgemark/solver/network_file.h"
 #include "bridgemark/solver/run.h"
 #include "tests/support/float_gradient.h"
+#include "tests/support/model_file.h"
 #include "tests/support/network_problem.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -31,6 +32,7 @@ using testing::expect_close;
 using testing::kFloatError;
 using testing::make_network_problem;
 using testing::NetworkProblem;
+using testing::parameters_of;
 using testing::TempDir;
 
 constexpr MatchingLoss kLosses[] = {MatchingLoss::kKl, MatchingLoss::kMse};
@@ -258,16 +260,6 @@ RunConfig small_run(const std::string& solver, const std::vector<const char*>& a
     config.options[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }
   return config;
-}
-
-std::vector<double> parameters_of(const std::filesystem::path& folder) {
-  const SafetensorsFile file = SafetensorsFile::load(folder / "model.safetensors");
-  std::vector<double> all;
-  for (const std::string& name : file.names()) {
-    const std::vector<double> values = file.read_doubles(name);
-    all.insert(all.end(), values.begin(), values.end());
-  }
-  return all;
 }
 
 void expect_near(const std::vector<double>& values, const std::vector<double>& expected,

@@ -17,6 +17,7 @@
 #include "bridgemark/solver/run.h"
 #include "bridgemark/solver/solver.h"
 #include "tests/support/killed_run.h"
+#include "tests/support/model_file.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -24,6 +25,7 @@ namespace bridgemark {
 namespace {
 
 using testing::fit_solver;
+using testing::parameters_of;
 using testing::TempDir;
 
 // 4 steps, 3 D-IMF iterations of 20, 12 and 12 updates.
@@ -34,16 +36,6 @@ RunConfig small_run(const std::string& solver) {
                     {"input", "embedding"},   {"log_every", "5"},      {"checkpoint_every", "0"},
                     {"learning_rate", "0.01"}};
   return config;
-}
-
-std::vector<double> parameters_of(const std::filesystem::path& folder) {
-  const SafetensorsFile file = SafetensorsFile::load(folder / "model.safetensors");
-  std::vector<double> all;
-  for (const std::string& name : file.names()) {
-    const std::vector<double> values = file.read_doubles(name);
-    all.insert(all.end(), values.begin(), values.end());
-  }
-  return all;
 }
 
 TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {

@@ -7,6 +7,7 @@
 #include "bridgemark/backend/cuda/buffer.h"
 #include "bridgemark/backend/cuda/cp_view.h"
 #include "bridgemark/backend/cuda/device_source.h"
+#include "bridgemark/backend/cuda/graph.h"
 #include "bridgemark/backend/cuda/matching_steps.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
@@ -64,13 +65,12 @@ class CudaCpTrainer : public CpTrainer {
         {}};
     start.second_moment = start.first_moment;
     set_state(start);
-    for (std::size_t i = 0; i < graphs_.size(); ++i) graphs_[i] = capture_updates(i);
+    for (std::size_t half = 0; half < graphs_.size(); ++half) {
+      graphs_[half].capture(stream_, [&] { record_updates(half); });
+    }
   }
 
   ~CudaCpTrainer() override {
-    for (cudaGraphExec_t graph : graphs_) {
-      if (graph != nullptr) cudaGraphExecDestroy(graph);
-    }
     if (fork_ != nullptr) cudaEventDestroy(fork_);
     if (join_ != nullptr) cudaEventDestroy(join_);
     if (side_stream_ != nullptr) cudaStreamDestroy(side_stream_);
@@ -228,10 +228,7 @@ class CudaCpTrainer : public CpTrainer {
   }
 
   // Updates from the batches of one half while those of the other half are drawn.
-  cudaGraphExec_t capture_updates(std::size_t half) {
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
-    BM_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  void record_updates(std::size_t half) {
     BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
     BM_CUDA_CHECK(cudaStreamWaitEvent(side_stream_, fork_));
     draw(kBatchesAhead, batches_[1 - half], side_stream_);
@@ -239,11 +236,6 @@ class CudaCpTrainer : public CpTrainer {
     for (int i = 0; i < kBatchesAhead; ++i) update(batches_[half], i);
     BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, join_));
     launch_count(view_, stream_);
-    BM_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
-    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
-    cudaGraphDestroy(graph);
-    BM_CUDA_CHECK(status);
-    return executable;
   }
 
   void run_part(std::int64_t first_step, std::span<const double> learning_rates,
@@ -265,9 +257,7 @@ class CudaCpTrainer : public CpTrainer {
     draw(0, batches_[0], stream_);
     if (!matching()) launch_propagate(view_, stream_);
     const std::size_t graphs = settings.size() / kBatchesAhead;
-    for (std::size_t i = 0; i < graphs; ++i) {
-      BM_CUDA_CHECK(cudaGraphLaunch(graphs_[i % 2], stream_));
-    }
+    for (std::size_t i = 0; i < graphs; ++i) graphs_[i % 2].launch(stream_);
     const int rest = static_cast<int>(settings.size() % kBatchesAhead);
     for (int i = 0; i < rest; ++i) update(batches_[graphs % 2], i);
     BM_CUDA_CHECK(cudaMemcpyAsync(losses.data(), losses_.get(), losses.size() * sizeof(double),
@@ -307,7 +297,7 @@ class CudaCpTrainer : public CpTrainer {
   CpView view_{};
   PinnedView pinned_{};
   std::array<Batch, 2> batches_{};
-  std::array<cudaGraphExec_t, 2> graphs_{};
+  std::array<Graph, 2> graphs_;
   cudaStream_t stream_ = nullptr, side_stream_ = nullptr;
   cudaEvent_t fork_ = nullptr, join_ = nullptr;
 };

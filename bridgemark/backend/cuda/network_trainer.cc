@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/cuda/dense_product.h"
 #include "bridgemark/backend/cuda/device_network.h"
+#include "bridgemark/backend/cuda/graph.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -69,9 +70,6 @@ class CudaNetworkTrainer : public NetworkTrainer {
   }
 
   ~CudaNetworkTrainer() override {
-    for (cudaGraphExec_t graph : graphs_) {
-      if (graph != nullptr) cudaGraphExecDestroy(graph);
-    }
     for (cudaEvent_t* event : events()) {
       if (*event != nullptr) cudaEventDestroy(*event);
     }
@@ -275,13 +273,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     return (update.independent_ends ? 0 : 2) + static_cast<std::size_t>(update.direction);
   }
 
-  // The graph of an update, captured when the first of its kind comes.
-  cudaGraphExec_t graph_of(NetworkUpdate update) {
-    if (plan_.both_directions) update.direction = 0;
-    cudaGraphExec_t& executable = graphs_[kind(update)];
-    if (executable != nullptr) return executable;
-    cudaGraph_t graph = nullptr;
-    BM_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  void record_update(const NetworkUpdate& update) {
     BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
     BM_CUDA_CHECK(cudaStreamWaitEvent(draw_stream_, fork_));
     draw_ends(1, draw_stream_);
@@ -303,11 +295,14 @@ class CudaNetworkTrainer : public NetworkTrainer {
     }
     BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, drawn_));
     launch_next_update(progress_, stream_);
-    BM_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
-    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
-    cudaGraphDestroy(graph);
-    BM_CUDA_CHECK(status);
-    return executable;
+  }
+
+  // The graph of an update, captured when the first of its kind comes.
+  const Graph& graph_of(NetworkUpdate update) {
+    if (plan_.both_directions) update.direction = 0;
+    Graph& graph = graphs_[kind(update)];
+    if (graph.empty()) graph.capture(stream_, [&] { record_update(update); });
+    return graph;
   }
 
   void run_part(std::int64_t first_step, std::span<const NetworkUpdate> updates,
@@ -326,7 +321,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     draw_ends(0, stream_);
     for (std::size_t i = 0; i < updates.size(); ++i) {
       if (updates[i].independent_ends && plan_.match) match_ends(start.index + i);
-      BM_CUDA_CHECK(cudaGraphLaunch(graph_of(updates[i]), stream_));
+      graph_of(updates[i]).launch(stream_);
     }
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
     std::vector<double> by_direction[2];
@@ -365,7 +360,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
   std::array<Trained, 2> trained_;
   ClusterChain cluster_;
   ChainScratch chain_scratch_{};
-  std::array<cudaGraphExec_t, 4> graphs_{};
+  std::array<Graph, 4> graphs_;
   cudaStream_t stream_ = nullptr, draw_stream_ = nullptr, second_stream_ = nullptr;
   cudaEvent_t fork_ = nullptr, drawn_ = nullptr, chained_ = nullptr, second_done_ = nullptr;
 };
