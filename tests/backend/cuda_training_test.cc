@@ -8,6 +8,7 @@
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/verify_kinds.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/solver/solver.h"
@@ -59,25 +60,30 @@ double exact_loss(CpLoss loss, const CpProblem& problem, CpTensors<double>& grad
       problem.x_n, problem.x1, problem.n, gradient, workspace);
 }
 
-double device_loss(CpLoss loss, const CpProblem& problem, CpTensors<float>& gradient) {
+// Rows as CpTrainer::evaluate takes them.
+struct Rows {
+  States x, x1;
+  std::vector<std::int32_t> n;
+};
+
+double device_loss(CpLoss loss, const ReferenceChain& chain, const CpTensors<float>& parameters,
+                   const Rows& rows, CpTensors<float>& gradient) {
   const Context context{.num_threads = 1};
   backend::CpTrainerPlan plan;
   plan.loss = loss;
-  plan.batch_size = problem.x1.rows();
-  plan.chain = make_chain_tables<float>(context, chain_of(loss, problem));
-  const Matrix<double> sums(problem.x1.cols(), problem.parameters.num_categories, 1.0);
-  plan.x0.cumulative = plan.x1.cumulative = sums;
+  plan.batch_size = rows.x1.rows();
+  plan.chain = make_chain_tables<float>(context, chain);
+  plan.x0.cumulative = plan.x1.cumulative =
+      Matrix<double>(parameters.dim, parameters.num_categories, 1.0);
   if (loss != CpLoss::kStatic) {
-    for (int n = 0; n < problem.chain.num_steps(); ++n) {
-      const PinnedReference pinned = PinnedReference::marginal(context, problem.chain, n);
+    for (int n = 0; n < chain.num_steps(); ++n) {
+      const PinnedReference pinned = PinnedReference::marginal(context, chain, n);
       plan.pinned.before.push_back(pinned.before());
       plan.pinned.after.push_back(pinned.after());
     }
   }
-  const auto trainer =
-      backend::cuda::make_cp_trainer(plan, testing::convert<float>(problem.parameters));
-  return trainer->evaluate(loss == CpLoss::kStatic ? problem.x0 : problem.x_n, problem.x1,
-                           problem.n, gradient);
+  return backend::cuda::make_cp_trainer(plan, parameters)
+      ->evaluate(rows.x, rows.x1, rows.n, gradient);
 }
 
 void check(const CpProblem& problem) {
@@ -86,8 +92,10 @@ void check(const CpProblem& problem) {
     CpTensors<double> exact;
     CpTensors<float> gradient;
     const double expected = exact_loss(loss, problem, exact);
-    EXPECT_NEAR(device_loss(loss, problem, gradient), expected,
-                kFloatError * std::max(1.0, std::abs(expected)));
+    const Rows rows{loss == CpLoss::kStatic ? problem.x0 : problem.x_n, problem.x1, problem.n};
+    EXPECT_NEAR(device_loss(loss, chain_of(loss, problem),
+                            testing::convert<float>(problem.parameters), rows, gradient),
+                expected, kFloatError * std::max(1.0, std::abs(expected)));
     expect_close(gradient.log_beta, exact.log_beta);
     expect_close(gradient.log_cores, exact.log_cores);
   }
@@ -101,6 +109,43 @@ TEST_F(CudaTraining, GradientsMatchTheCpu) {
 TEST_F(CudaTraining, GradientsMatchTheCpuAtSize) {
   check(testing::make_problem({ReferenceProcess::gaussian(50, 0.02), 64}, 5, 300, 128, 2.0, 5));
   check(testing::make_problem({ReferenceProcess::uniform(70, 0.01), 16}, 18, 70, 200, 2.0, 6));
+}
+
+TEST_F(CudaTraining, LossesAndGradientsOfReferenceFiles) {
+  for (const std::string name :
+       {"dlightsb_0", "dlightsb_1", "dlightsb_2", "dlightsbm_0", "dlightsbm_1"}) {
+    SCOPED_TRACE(name);
+    const std::string path = std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors";
+    const GoldenFile file{path, SafetensorsFile::load(path)};
+    const bool matching = name.starts_with("dlightsbm");
+    const ReferenceChain chain = file.chain();
+    const auto D = static_cast<std::size_t>(file.integer("dim")),
+               S = static_cast<std::size_t>(chain.num_categories()),
+               K = static_cast<std::size_t>(file.integer("num_components"));
+    CpTensors<double> parameters(D, S, K);
+    parameters.log_beta = file.tensors.read_doubles("log_beta");
+    parameters.log_cores = file.tensors.read_doubles("log_cores");
+    const std::size_t B = file.tensors.shape("x1")[0];
+    const auto states = [&](const char* of) {
+      return file.states(of, B, D, chain.num_categories());
+    };
+    const Rows rows{states(matching ? "x_n" : "x0"), states("x1"),
+                    matching ? file.tensors.read_int32("n") : std::vector<std::int32_t>()};
+    for (const CpLoss loss : kLosses) {
+      if (matching == (loss == CpLoss::kStatic)) continue;
+      const std::string prefix = !matching ? "" : loss == CpLoss::kMatchingKl ? "kl_" : "mse_";
+      CpTensors<float> gradient;
+      const double value =
+          device_loss(loss, chain, testing::convert<float>(parameters), rows, gradient);
+      Verification result;
+      add_training_check<float>(file, prefix + "loss", std::vector{value}, result);
+      add_training_check<float>(file, prefix + "grad_log_beta", gradient.log_beta, result);
+      add_training_check<float>(file, prefix + "grad_log_cores", gradient.log_cores, result);
+      for (const TensorCheck& check : result.checks) {
+        EXPECT_TRUE(check.passed()) << check.tensor << " " << check.max_error;
+      }
+    }
+  }
 }
 
 TEST_F(CudaTraining, ExtremeParametersStayExact) {
