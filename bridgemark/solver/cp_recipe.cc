@@ -70,7 +70,7 @@ CpRecipe read_cp_recipe(const SolverOptions& options) {
   recipe.init = static_cast<int>(options.choice("init", kInits));
   recipe.init_peak = options.real("init_peak", 1e-6, 1.0 - 1e-6);
   if (options.text("init_noise") != "auto") {
-    recipe.init_noise = options.real("init_noise", 0.0, 100.0);
+    recipe.init_noise = options.real("init_noise", 0.0, 100.0, " or auto");
   }
   recipe.checkpoint_seconds = options.real("checkpoint_every", 0.0, 1e9);
   recipe.log_every = options.integer("log_every", 1, 1 << 30);

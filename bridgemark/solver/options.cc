@@ -58,10 +58,11 @@ int SolverOptions::integer(std::string_view key, int low, int high) const {
   return value;
 }
 
-double SolverOptions::real(std::string_view key, double low, double high) const {
+double SolverOptions::real(std::string_view key, double low, double high,
+                           std::string_view also) const {
   double value = 0.0;
   if (!parse(text(key), value) || !(value >= low && value <= high)) {
-    throw_invalid("options", "{} must be a number in [{}, {}], got '{}'", key, low, high,
+    throw_invalid("options", "{} must be a number in [{}, {}]{}, got '{}'", key, low, high, also,
                   text(key));
   }
   return value;

@@ -31,7 +31,8 @@ class SolverOptions {
   void set_assignment(std::string_view assignment);
 
   int integer(std::string_view key, int low, int high) const;
-  double real(std::string_view key, double low, double high) const;  // inclusive
+  // Bounds are inclusive; a message names `also` as another thing allowed.
+  double real(std::string_view key, double low, double high, std::string_view also = "") const;
   const std::string& text(std::string_view key) const;
   // The place of the value among the choices.
   std::size_t choice(std::string_view key, std::span<const std::string_view> choices) const;

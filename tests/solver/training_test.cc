@@ -10,6 +10,7 @@
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/cp_recipe.h"
 #include "bridgemark/solver/run.h"
 #include "bridgemark/solver/solver.h"
 #include "bridgemark/solver/training_loop.h"
@@ -73,6 +74,27 @@ TEST(Training, KilledRunsResume) {
   const std::filesystem::path folder = dir.path() / "killed";
   testing::train_through_kills(config, folder, 6);
   EXPECT_EQ(cores_of(folder), cores_of(dir.path() / "whole"));
+}
+
+// By the number of dimensions: 0.3 for two of them.
+TEST(Training, StartNoiseGoesByTheDimensions) {
+  const BenchmarkPair pair = load_pair("d2-uniform-0.01");
+  const TrainingData data(pair, "", "", 0);
+  const auto start = [&](const std::string& noise) {
+    SolverOptions options(cp_options());
+    options.set("init_noise", noise);
+    options.set("components", "3");
+    resolve_cp_recipe(options);
+    return initial_cp_parameters({}, read_cp_recipe(options), data, 2, 50, 1).log_cores;
+  };
+  EXPECT_EQ(start("auto"), start("0.3"));
+  EXPECT_NE(start("auto"), start("0.1"));
+  try {
+    start("some");
+    FAIL() << "'some' was taken for a number";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("in [0, 100] or auto, got 'some'"), std::string::npos);
+  }
 }
 
 TEST(Training, LearnsASmallPair) {
