@@ -142,26 +142,11 @@ json run_json(const RunResult& result) {
       "bridgemark evaluate {} --run RUN --seed {} --seeds {} --num-steps {} --trajectories {}",
       result.pair, result.evaluation_seed, result.evaluation_seeds, result.evaluation_num_steps,
       result.trajectories);
-  return {{"run", result.run},
-          {"method", result.method},
-          {"pair", result.pair},
-          {"dim", result.dim},
-          {"solver", result.solver},
-          {"loss", result.loss},
-          {"num_steps", result.num_steps},
-          {"seed", result.seed},
-          {"options", result.options},
-          {"version", result.version},
-          {"device", result.device},
-          {"machine", result.machine},
-          {"threads", result.threads},
-          {"train_seconds", result.train_seconds},
-          {"evaluate_seconds", result.evaluate_seconds},
-          {"peak_memory_bytes", result.peak_memory_bytes},
-          {"diagnostics", result.diagnostics},
-          {"reverse", result.pair_identity.value("reverse", false)},
-          {"scores", scores},
-          {"commands", {train + " -o RUN", evaluate}}};
+  json run = run_fields(result);
+  run.update({{"reverse", result.pair_identity.value("reverse", false)},
+              {"scores", scores},
+              {"commands", {train + " -o RUN", evaluate}}});
+  return run;
 }
 
 // Puts the values in place of {{name}}; what they say themselves is left alone.

@@ -58,34 +58,19 @@ std::string value_or_empty(const std::map<std::string, std::string, std::less<>>
 json line_json(const RunResult& result, const Score& score) {
   json values = json::array();
   for (const double value : score.values) values.push_back(number_json(value));
-  return {{"experiment", result.experiment},
-          {"run", result.run},
-          {"method", result.method},
-          {"pair", result.pair},
-          {"dim", result.dim},
-          {"solver", result.solver},
-          {"loss", result.loss},
-          {"num_steps", result.num_steps},
-          {"seed", result.seed},
-          {"score", score.name},
-          {"value", number_json(score.mean)},
-          {"standard_error", number_json(score.standard_error)},
-          {"values", values},
-          {"evaluation_seed", result.evaluation_seed},
-          {"evaluation_seeds", result.evaluation_seeds},
-          {"evaluation_num_steps", result.evaluation_num_steps},
-          {"trajectories", result.trajectories},
-          {"version", result.version},
-          {"device", result.device},
-          {"machine", result.machine},
-          {"threads", result.threads},
-          {"train_seconds", result.train_seconds},
-          {"evaluate_seconds", result.evaluate_seconds},
-          {"peak_memory_bytes", result.peak_memory_bytes},
-          {"set", result.assignments},
-          {"options", result.options},
-          {"pair_identity", result.pair_identity},
-          {"diagnostics", result.diagnostics}};
+  json line = run_fields(result);
+  line.update({{"experiment", result.experiment},
+               {"score", score.name},
+               {"value", number_json(score.mean)},
+               {"standard_error", number_json(score.standard_error)},
+               {"values", values},
+               {"evaluation_seed", result.evaluation_seed},
+               {"evaluation_seeds", result.evaluation_seeds},
+               {"evaluation_num_steps", result.evaluation_num_steps},
+               {"trajectories", result.trajectories},
+               {"set", result.assignments},
+               {"pair_identity", result.pair_identity}});
+  return line;
 }
 
 RunResult run_of(const json& line) {
@@ -135,6 +120,26 @@ std::string csv_line(const RunResult& result, const Score& score) {
 }
 
 }  // namespace
+
+json run_fields(const RunResult& result) {
+  return {{"run", result.run},
+          {"method", result.method},
+          {"pair", result.pair},
+          {"dim", result.dim},
+          {"solver", result.solver},
+          {"loss", result.loss},
+          {"num_steps", result.num_steps},
+          {"seed", result.seed},
+          {"options", result.options},
+          {"version", result.version},
+          {"device", result.device},
+          {"machine", result.machine},
+          {"threads", result.threads},
+          {"train_seconds", result.train_seconds},
+          {"evaluate_seconds", result.evaluate_seconds},
+          {"peak_memory_bytes", result.peak_memory_bytes},
+          {"diagnostics", result.diagnostics}};
+}
 
 const Score* RunResult::find(std::string_view name) const {
   for (const Score& score : scores) {

@@ -43,6 +43,9 @@ struct RunResult {
   const Score* find(std::string_view score) const;  // null where it is not there or NaN
 };
 
+// What results.jsonl and the report both say of a run: all but its scores and their evaluation.
+nlohmann::json run_fields(const RunResult& result);
+
 inline constexpr char kScoresFile[] = "scores.json";
 inline constexpr char kResultsCsv[] = "results.csv";
 inline constexpr char kResultsJsonl[] = "results.jsonl";

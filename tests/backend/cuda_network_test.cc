@@ -15,6 +15,7 @@
 #include "bridgemark/solver/network_bridge.h"
 #include "bridgemark/solver/network_file.h"
 #include "bridgemark/solver/run.h"
+#include "tests/support/cuda_test.h"
 #include "tests/support/float_gradient.h"
 #include "tests/support/model_file.h"
 #include "tests/support/network_problem.h"
@@ -38,16 +39,7 @@ using testing::TempDir;
 constexpr MatchingLoss kLosses[] = {MatchingLoss::kKl, MatchingLoss::kMse};
 const Context kCuda{.device = Device::kCuda};
 
-class CudaNetwork : public ::testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      backend::cuda::require_device();
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-};
+using CudaNetwork = testing::CudaTest;
 
 // A trainer of networks that start from these parameters; its own batches are not looked at.
 std::unique_ptr<backend::NetworkTrainer> trainer_of(const ReferenceChain& chain, MatchingLoss loss,

@@ -10,6 +10,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
+#include "tests/support/cuda_test.h"
 
 // The CUDA kernels against plain loops over the scalar mathematics of math/. Skipped aloud where
 // there is no device. Needs no other kernel, so that it also links where the CPU's cannot be built.
@@ -18,16 +19,8 @@ namespace {
 
 constexpr double kTolerance = 1e-10;  // of logarithms: both sides are float64
 
-class CudaOps : public ::testing::Test {
+class CudaOps : public testing::CudaTest {
  protected:
-  void SetUp() override {
-    try {
-      backend::cuda::require_device();
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-
   double uniform() { return draw_uniform({5, DrawPurpose::kShuffle}, 0, position_++); }
   double spread(double width) { return width * (2.0 * uniform() - 1.0); }
   std::int32_t category(std::size_t S) {

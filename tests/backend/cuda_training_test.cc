@@ -13,6 +13,7 @@
 #include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/solver/solver.h"
 #include "tests/support/cp_problem.h"
+#include "tests/support/cuda_test.h"
 #include "tests/support/float_gradient.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -29,16 +30,7 @@ using testing::kFloatError;
 
 constexpr CpLoss kLosses[] = {CpLoss::kStatic, CpLoss::kMatchingKl, CpLoss::kMatchingMse};
 
-class CudaTraining : public ::testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      backend::cuda::require_device();
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-};
+using CudaTraining = testing::CudaTest;
 
 ReferenceChain chain_of(CpLoss loss, const CpProblem& problem) {
   return loss == CpLoss::kStatic ? ReferenceChain(problem.chain.process(), 1) : problem.chain;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "bridgemark/backend/cuda/adamw.h"
 #include "bridgemark/backend/cuda/cp_view.h"
 #include "bridgemark/backend/cuda/tensor_product.h"
 
@@ -170,21 +171,6 @@ __device__ inline void add_exact_shares(const double* log_q, const float* cores,
   }
 }
 
-__device__ inline float approximate_root(float x) {
-  float root;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
-  return root;
-}
-
-__device__ inline void adamw(const CpView& view, const UpdateSettings& settings, float gradient,
-                             float& parameter, float& first, float& second) {
-  first = fmaf(1.0f - view.beta1, gradient - first, first);
-  second = fmaf(1.0f - view.beta2, gradient * gradient - second, second);
-  // The hardware's root and quotient, good to 2 units in the last place.
-  const float root = approximate_root(second * settings.correction2) + view.epsilon;
-  parameter = parameter * settings.decay - __fdividef(first * settings.rate, root);
-}
-
 // The number of this update within run().
 __device__ inline unsigned update_number(const CpView& view) {
   return view.progress->local + static_cast<unsigned>(view.ahead);
@@ -200,10 +186,10 @@ __device__ inline float4 finish_cores(const CpView& view, std::size_t at, float4
   }
   const UpdateSettings settings = view.settings[update_number(view)];
   float4 m = load4(view.first_cores + at), v = load4(view.second_cores + at);
-  adamw(view, settings, gradient[0], core.x, m.x, v.x);
-  adamw(view, settings, gradient[1], core.y, m.y, v.y);
-  adamw(view, settings, gradient[2], core.z, m.z, v.z);
-  adamw(view, settings, gradient[3], core.w, m.w, v.w);
+  adamw(settings, gradient[0], core.x, m.x, v.x);
+  adamw(settings, gradient[1], core.y, m.y, v.y);
+  adamw(settings, gradient[2], core.z, m.z, v.z);
+  adamw(settings, gradient[3], core.w, m.w, v.w);
   *reinterpret_cast<float4*>(view.log_cores + at) = core;
   *reinterpret_cast<float4*>(view.first_cores + at) = m;
   *reinterpret_cast<float4*>(view.second_cores + at) = v;
@@ -221,7 +207,7 @@ __device__ inline void finish_beta(const CpView& view, int k, float gradient) {
     return;
   }
   if (k >= view.K) return;
-  adamw(view, view.settings[update_number(view)], gradient, view.log_beta[k], view.first_beta[k],
+  adamw(view.settings[update_number(view)], gradient, view.log_beta[k], view.first_beta[k],
         view.second_beta[k]);
 }
 

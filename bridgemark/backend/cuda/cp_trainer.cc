@@ -38,9 +38,6 @@ class CudaCpTrainer : public CpTrainer {
     view_.passes = (view_.B + kPassRows - 1) / kPassRows;
     view_.num_steps = plan_.chain.num_steps;
     view_.loss = plan_.loss;
-    view_.beta1 = static_cast<float>(plan_.adamw.beta1);
-    view_.beta2 = static_cast<float>(plan_.adamw.beta2);
-    view_.epsilon = static_cast<float>(plan_.adamw.epsilon);
     view_.entropy = static_cast<float>(plan_.entropy);
     view_.settings = settings_.get();
     view_.progress = progress_.get();
@@ -244,9 +241,7 @@ class CudaCpTrainer : public CpTrainer {
     for (std::size_t i = 0; i < learning_rates.size(); ++i) {
       AdamWSettings adamw = plan_.adamw;
       adamw.learning_rate = learning_rates[i];
-      const AdamWFactors factors = adamw_factors(adamw, first_step + static_cast<std::int64_t>(i));
-      settings.push_back({static_cast<float>(adamw.learning_rate) * factors.correction1,
-                          factors.correction2, factors.decay});
+      settings.push_back(update_settings(adamw, first_step + static_cast<std::int64_t>(i)));
     }
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     BM_CUDA_CHECK(cudaMemcpyAsync(settings_.get(), settings.data(),

@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/device_source.h"
+#include "bridgemark/backend/cuda/update_settings.h"
 
 // What the kernels of CP training share: where everything lies on the device, and their launches.
 // Components are padded to whole tiles with weight 0, so no kernel looks at the end of a row.
@@ -20,13 +21,6 @@ inline constexpr int kBatchesAhead = 8;      // batches drawn at once
 // A scaled product below this is computed again in the log domain (cpu/exact_column.h).
 inline constexpr float kProductFloor = 1e-30f;
 inline constexpr float kLogProductFloor = -69.07755f;
-
-// AdamW's numbers of one update, made on the host.
-struct UpdateSettings {
-  float rate;         // learning rate times the correction of the first moment
-  float correction2;  // of the second moment
-  float decay;
-};
 
 // Counts updates on the device, so that a captured graph can be replayed.
 struct Progress {
@@ -51,7 +45,7 @@ struct CpView {
   float *log_beta, *log_cores;  // [Kp], [D,S,Kp]
   float *first_beta, *first_cores, *second_beta, *second_cores;
   float *gradient_beta, *gradient_cores;  // where a gradient is asked for, else null
-  float beta1, beta2, epsilon, entropy;
+  float entropy;                          // its weight in the loss
 
   // Powers n = 0..num_steps of the chain: [n][S][Sp] with row x_from, transposed, and logarithms
   // [n][S][S].

@@ -266,7 +266,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
                   progress_, ends_, independent_ends ? nullptr : sampler.sampled, trained.points,
                   stream);
     launch_gradient(trained, stream);
-    launch_adamw(trained.network, plan_.adamw, settings_, progress_, stream);
+    launch_adamw(trained.network, settings_, progress_, stream);
   }
 
   static std::size_t kind(const NetworkUpdate& update) {
@@ -309,10 +309,8 @@ class CudaNetworkTrainer : public NetworkTrainer {
                 std::span<double> losses) {
     std::vector<NetworkSettings> settings;
     for (const NetworkUpdate& update : updates) {
-      const AdamWFactors factors = adamw_factors(plan_.adamw, update.count);
-      settings.push_back({static_cast<float>(plan_.adamw.learning_rate) * factors.correction1,
-                          factors.correction2, factors.decay,
-                          static_cast<float>(1.0 - update.ema)});
+      settings.push_back(
+          {update_settings(plan_.adamw, update.count), static_cast<float>(1.0 - update.ema)});
     }
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     upload(settings.data(), settings.size(), settings_);

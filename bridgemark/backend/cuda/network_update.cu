@@ -1,3 +1,4 @@
+#include "bridgemark/backend/cuda/adamw.h"
 #include "bridgemark/backend/cuda/buffer.h"
 #include "bridgemark/backend/cuda/check.h"
 #include "bridgemark/backend/cuda/dense_product.h"
@@ -95,19 +96,13 @@ __global__ void sum_losses(const double* row_loss, std::size_t count, double sca
   if (threadIdx.x == 0) losses[progress->local] = scale * sums[0];
 }
 
-__global__ void optimize(OptimizedNetwork network, float beta1, float beta2, float epsilon,
-                         const NetworkSettings* all_settings, const Progress* progress) {
+__global__ void optimize(OptimizedNetwork network, const NetworkSettings* all_settings,
+                         const Progress* progress) {
   const std::size_t i = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
   if (i >= network.count) return;
   const NetworkSettings settings = all_settings[progress->local];
-  const float gradient = network.gradient[i];
-  const float first = fmaf(1.0f - beta1, gradient - network.first[i], network.first[i]);
-  const float second =
-      fmaf(1.0f - beta2, gradient * gradient - network.second[i], network.second[i]);
-  const float root = sqrtf(second * settings.correction2) + epsilon;
-  const float parameter = network.parameters[i] * settings.decay - first * settings.rate / root;
-  network.first[i] = first;
-  network.second[i] = second;
+  float parameter = network.parameters[i];
+  adamw(settings.adamw, network.gradient[i], parameter, network.first[i], network.second[i]);
   network.parameters[i] = parameter;
   network.average[i] += settings.share * (parameter - network.average[i]);
 }
@@ -152,11 +147,9 @@ void launch_loss_sum(const double* row_loss, std::size_t count, double scale,
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_adamw(const OptimizedNetwork& network, const AdamWSettings& adamw,
-                  const NetworkSettings* settings, const Progress* progress, cudaStream_t stream) {
-  optimize<<<blocks_of(network.count), kBlock, 0, stream>>>(
-      network, static_cast<float>(adamw.beta1), static_cast<float>(adamw.beta2),
-      static_cast<float>(adamw.epsilon), settings, progress);
+void launch_adamw(const OptimizedNetwork& network, const NetworkSettings* settings,
+                  const Progress* progress, cudaStream_t stream) {
+  optimize<<<blocks_of(network.count), kBlock, 0, stream>>>(network, settings, progress);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

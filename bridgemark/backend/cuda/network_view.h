@@ -23,9 +23,7 @@ struct StepTables {
 
 // AdamW's and the average's numbers of one update, made on the host.
 struct NetworkSettings {
-  float rate;         // learning rate times the correction of the first moment
-  float correction2;  // of the second moment
-  float decay;
+  UpdateSettings adamw;
   float share;  // of the parameters in the average
 };
 
@@ -104,8 +102,8 @@ struct OptimizedNetwork {
 };
 
 // AdamW, then the moving average.
-void launch_adamw(const OptimizedNetwork& network, const AdamWSettings& adamw,
-                  const NetworkSettings* settings, const Progress* progress, cudaStream_t stream);
+void launch_adamw(const OptimizedNetwork& network, const NetworkSettings* settings,
+                  const Progress* progress, cudaStream_t stream);
 
 void launch_next_update(Progress* progress, cudaStream_t stream);
 

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bridgemark/backend/cp_training.h"
+
+namespace bridgemark::backend::cuda {
+
+// AdamW's numbers of one update, made on the host; adamw.h has the step.
+struct UpdateSettings {
+  float rate;         // learning rate times the correction of the first moment
+  float correction2;  // of the second moment
+  float decay;
+  float beta1, beta2, epsilon;
+};
+
+inline UpdateSettings update_settings(const AdamWSettings& adamw, std::int64_t step) {
+  const AdamWFactors factors = adamw_factors(adamw, step);
+  return {static_cast<float>(adamw.learning_rate) * factors.correction1,
+          factors.correction2,
+          factors.decay,
+          static_cast<float>(adamw.beta1),
+          static_cast<float>(adamw.beta2),
+          static_cast<float>(adamw.epsilon)};
+}
+
+}  // namespace bridgemark::backend::cuda
