@@ -1,97 +1,134 @@
 #pragma once
 
+#include "bridgemark/backend/cuda/cluster_exchange.h"
 #include "bridgemark/backend/cuda/cluster_layout.h"
+#include "bridgemark/backend/cuda/half_product.h"
 #include "bridgemark/backend/cuda/network_draw.h"
 #include "bridgemark/backend/cuda/tensor_product.h"
 
 // The layers of a network on Rows rows by a block of a cluster, on values [width, Rows] with
-// vectors padded_stride(Rows) apart.
+// vectors padded_stride(Rows) apart. A block's layers take some hundred operations a thread, so
+// what counts is that all warps take part and that little waits for something else.
 namespace bridgemark::backend::cuda {
 
-inline constexpr int kClusterThreads = 512;
-inline constexpr int kClusterWarps = kClusterThreads / 32;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-// Outputs first..first+count of a hidden layer to every block's `out`. A warp makes two outputs of
-// kTile rows; a lane has four rows of every kParts-th input, and lanes follow each other in memory.
-// `start` is what the sums begin with, or null for the bias behind the weights.
-template <int Rows, typename Cluster>
-__device__ void hidden_layer(const Cluster& cluster, const float* weights, int inputs,
-                             const float* start, const float* in, int first, int count,
-                             float* out) {
-  constexpr int kTile = Rows == 48 ? 24 : Rows, kTiles = Rows / kTile, kGroups = kTile / 4;
-  constexpr int kParts = kGroups <= 2 ? 16 : kGroups <= 4 ? 8 : 4;
-  constexpr int kStride = padded_stride(Rows);
-  static_assert(kGroups * kParts <= 32);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int part = lane / kGroups, column = lane % kGroups;
-  const int blocks = static_cast<int>(cluster.num_blocks());
-  for (int item = warp; item < (count + 1) / 2 * kTiles; item += kClusterWarps) {
-    const int o = item / kTiles * 2, row = item % kTiles * kTile + 4 * column;
-    const int next = min(o + 1, count - 1);
-    const float *weight0 = weights + o * (inputs + 1), *weight1 = weights + next * (inputs + 1);
-    const float begin[2] = {start != nullptr ? start[first + o] : weight0[inputs],
-                            start != nullptr ? start[first + next] : weight1[inputs]};
-    float sum[2][4] = {};
-    if (part < kParts) {
-#pragma unroll 8
-      for (int k = part; k < inputs; k += kParts) {
-        const float4 x = *reinterpret_cast<const float4*>(in + k * kStride + row);
-        const float w0 = weight0[k], w1 = weight1[k];
-        sum[0][0] = fmaf(w0, x.x, sum[0][0]);
-        sum[0][1] = fmaf(w0, x.y, sum[0][1]);
-        sum[0][2] = fmaf(w0, x.z, sum[0][2]);
-        sum[0][3] = fmaf(w0, x.w, sum[0][3]);
-        sum[1][0] = fmaf(w1, x.x, sum[1][0]);
-        sum[1][1] = fmaf(w1, x.y, sum[1][1]);
-        sum[1][2] = fmaf(w1, x.z, sum[1][2]);
-        sum[1][3] = fmaf(w1, x.w, sum[1][3]);
+// The layer's `out` in every block, counted by `arrivals`. The warps share the rows, 16 each, and
+// the inputs; their partial sums, [kParts][outputs, Rows], are then added by kSenders lanes that
+// send the result to some of the blocks each.
+template <int Rows>
+__device__ void hidden_layer(float* memory, const HiddenLayer& layer, int left, const float* in,
+                             float* partial, int blocks, const Arrivals* arrivals) {
+  constexpr int kTiles = (Rows + 15) / 16, kParts = hidden_parts(Rows), kSenders = 8;
+  constexpr int kStride = padded_stride(Rows), kVectors = Rows / 4;
+  static_assert(kTiles * kParts <= kClusterWarps);
+  const int warp = threadIdx.x / 32, part = warp % kParts, tile = warp / kParts;
+  const int stride = hidden_stride(layer.inputs), outputs = round_up(layer.count, 8);
+  if (tile < kTiles) {
+    const int steps = round_up(layer.inputs, 8) / 8, share = share_of(steps, kParts);
+    const int k = 8 * min(steps, part * share), inner = 8 * min(steps, part * share + share) - k;
+    for (int o = 0; o < outputs; o += 8) {
+      float sum[1][1][4] = {};
+      add_tensor_product(SharedMatrix<1, kStride>{in + k * kStride + 16 * tile},
+                         SharedMatrix<1, 0>{memory + layer.weights + o * stride + k, stride}, inner,
+                         sum);
+      const int row = 16 * tile + sum_row();
+      float* to = partial + (part * outputs + o + sum_column()) * Rows + row;
+      to[0] = sum[0][0][0];
+      to[Rows] = sum[0][0][1];
+      if (row + 8 < Rows) {
+        to[8] = sum[0][0][2];
+        to[Rows + 8] = sum[0][0][3];
       }
     }
-    __syncwarp();
+  }
+  __syncthreads();
+  const float* start = memory + layer.start + left * layer.start_of_step;
+  for (int item = threadIdx.x / kSenders; item < layer.count * kVectors;
+       item += kClusterThreads / kSenders) {
+    const int o = item / kVectors, row = item % kVectors * 4;
+    const float begin = start[o];
+    float4 sum = make_float4(begin, begin, begin, begin);
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-#pragma unroll
-        for (int parts = kParts / 2; parts > 0; parts /= 2) {
-          sum[i][j] += __shfl_down_sync(kWholeWarp, sum[i][j], parts * kGroups);
-        }
-        sum[i][j] = __shfl_sync(kWholeWarp, sum[i][j], column) + begin[i];
-        if (sum[i][j] < 0.0f) sum[i][j] = 0.0f;  // NaN stays
-      }
+    for (int p = 0; p < kParts; ++p) {
+      const float4 own = *reinterpret_cast<const float4*>(partial + p * outputs * Rows + 4 * item);
+      sum.x += own.x, sum.y += own.y, sum.z += own.z, sum.w += own.w;
     }
-    for (int block = part; part < kParts && block < blocks; block += kParts) {
-      float* target = cluster.map_shared_rank(out, block) + (first + o) * kStride + row;
-      *reinterpret_cast<float4*>(target) = make_float4(sum[0][0], sum[0][1], sum[0][2], sum[0][3]);
-      if (next == o) continue;
-      *reinterpret_cast<float4*>(target + kStride) =
-          make_float4(sum[1][0], sum[1][1], sum[1][2], sum[1][3]);
+    const auto relu = [](float value) { return value < 0.0f ? 0.0f : value; };  // NaN stays
+    sum = make_float4(relu(sum.x), relu(sum.y), relu(sum.z), relu(sum.w));
+    const float* out = memory + layer.out + (layer.first + o) * kStride + row;
+    for (int block = threadIdx.x % kSenders; block < blocks; block += kSenders) {
+      send(sum, out, arrivals, block);
     }
   }
 }
 
-// logits[row, o] of this block's outputs from weights [inner, stride], inner a multiple of 8.
+// values [inner, Rows], inner a multiple of 16 and at most most_split_inputs(Rows), become rows of
+// halves in their own place. highs holds the largest values of rows for a moment.
 template <int Rows>
-__device__ void last_layer(const float* weights, const float* bias, int inner, int outputs,
-                           int stride, const float* in, float* logits) {
-  constexpr int kColumns = Rows == 32 ? 2 : Rows / 8 < 3 ? Rows / 8 : 3;  // of 8 rows, for a warp
+__device__ void split_values(float* values, int inner, float* highs) {
+  constexpr int kOctets = Rows / 8, kWarps = split_warps(Rows), kPairs = split_pairs(Rows);
+  constexpr int kStride = padded_stride(Rows);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int row = warp % kOctets * 8 + lane % 8, column = lane / 8, part = warp / kOctets;
+  // Pairs that lanes of one row have side by side: `inner / 8` groups of 4.
+  const int groups = part < kWarps ? inner / 8 : 0;
+  float own[kPairs][2], high = 0.0f;
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    const int group = part + i * kWarps;
+    const float* from = values + (2 * column + 8 * group) * kStride + row;
+    own[i][0] = group < groups ? from[0] : 0.0f;
+    own[i][1] = group < groups ? from[kStride] : 0.0f;
+    high = fmaxf(high, fmaxf(fabsf(own[i][0]), fabsf(own[i][1])));
+  }
+  high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, 8));
+  high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, 16));
+  if (part < kWarps && column == 0) highs[part * Rows + row] = high;
+  __syncthreads();
+  if (part >= kWarps) return;
+#pragma unroll
+  for (int i = 0; i < kWarps; ++i) high = fmaxf(high, highs[i * Rows + row]);
+  const HalfScale scale = half_scale(high);
+  auto* out = reinterpret_cast<std::uint32_t*>(values) + row * half_row_stride(inner);
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    const int group = part + i * kWarps;
+    if (group >= groups) continue;
+    split_pair(own[i][0] * scale.by, own[i][1] * scale.by, inner, out + column + 4 * group);
+  }
+  if (part == 0 && column == 0) out[inner] = __float_as_uint(scale.back);
+}
+
+// logits[row, o] of this block's outputs from rows of halves: weights [outputs up to 16] and
+// values.
+template <int Rows>
+__device__ void last_layer(const std::uint32_t* weights, const float* bias, int inner, int outputs,
+                           int stride, const std::uint32_t* values, float* logits) {
+  constexpr int kColumns = Rows == 48 ? 3 : Rows / 8;  // of 8 rows, for a warp
   static_assert(Rows % (8 * kColumns) == 0);
-  const int warp = threadIdx.x / 32, tiles = (outputs + 15) / 16;
-  for (int task = warp; task < tiles * (Rows / 8 / kColumns); task += kClusterWarps) {
-    const int first = task % tiles * 16, row = task / tiles * 8 * kColumns;
-    float sum[1][kColumns][4] = {};
-    add_tensor_product(SharedMatrix<1, 0>{weights + first, stride},
-                       SharedMatrix<padded_stride(Rows), 1>{in + row}, inner, sum);
+  constexpr int kParts = Rows / 8 / kColumns;
+  const int warp = threadIdx.x / 32, row_words = half_row_stride(inner);
+  for (int task = warp; task < (outputs + 15) / 16 * kParts; task += kClusterWarps) {
+    const int first = task / kParts * 16, first_row = task % kParts * 8 * kColumns;
+    float sum[kColumns][4] = {};
+    add_half_product(weights + first * row_words, values + first_row * row_words, inner, sum);
     const int o = first + sum_row();
+    const float back[2] = {__uint_as_float(weights[o * row_words + inner]),
+                           __uint_as_float(weights[(o + 8) * row_words + inner])};
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) {
-      float* out = logits + (row + 8 * j + sum_column()) * stride + o;
-      out[0] = sum[0][j][0] + bias[o];
-      out[stride] = sum[0][j][1] + bias[o];
-      out[8] = sum[0][j][2] + bias[o + 8];
-      out[stride + 8] = sum[0][j][3] + bias[o + 8];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = first_row + 8 * j + sum_column() + i % 2;
+        logits[row * stride + o + i / 2 * 8] =
+            sum[j][i] * back[i / 2] * __uint_as_float(values[row * row_words + inner]) +
+            bias[o + i / 2 * 8];
+      }
     }
   }
 }
+
+#endif
 
 }  // namespace bridgemark::backend::cuda

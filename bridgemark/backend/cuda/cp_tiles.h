@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/cuda/adamw.h"
 #include "bridgemark/backend/cuda/cp_view.h"
+#include "bridgemark/backend/cuda/fast_math.h"
 #include "bridgemark/backend/cuda/tensor_product.h"
 
 // Steps of the CP kernels that work on one tile: all categories of `Tile` components of one
@@ -57,30 +58,18 @@ __device__ inline float4 subtract4(float4 a, float4 b) {
   return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
 }
 
-// The hardware's exponential and logarithm, 0 below the range of normal numbers. The error is
-// 1e-7 times the exponent, as that of the exponent itself, or 1e-7 of a logarithm.
-__device__ inline float fast_exp(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f));
-  return y;
-}
-__device__ inline float fast_log(float x) {
-  float y;
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y * 0.69314718f;
-}
 __device__ inline float4 fast_exp(float4 x) {
   return make_float4(fast_exp(x.x), fast_exp(x.y), fast_exp(x.z), fast_exp(x.w));
 }
 
-// tile = log-cores.
+// Copies tile = log-cores.
 template <int Tile>
 __device__ inline void load_cores(const CpView& view, int d, int k0, float* tile) {
   using T = Tiling<Tile>;
 #pragma unroll 4
   for (int s = T::row(); s < view.S; s += T::kRowGroups) {
-    *reinterpret_cast<float4*>(tile + s * T::kStride + T::column()) =
-        load4(view.log_cores + core_at(view, d, s, k0 + T::column()));
+    copy4(tile + s * T::kStride + T::column(),
+          view.log_cores + core_at(view, d, s, k0 + T::column()), true);
   }
 }
 

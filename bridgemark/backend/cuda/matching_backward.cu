@@ -54,24 +54,30 @@ __global__ void __launch_bounds__(kTileThreads, 3) push_back(CpView view) {
   float* weights = tile + Sp * Tiles::kStride;     // [kRows][kStride]
   float* rows = weights + kRows * Tiles::kStride;  // [kRows][row_stride]: d loss / d V
   const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
-  for (int s = Tiles::row(); s < Sp; s += Tiles::kRowGroups) {
-    *reinterpret_cast<float4*>(tile + s * Tiles::kStride + c) =
-        s < S ? fast_exp(subtract4(load4(view.log_cores + core_at(view, d, s, k0 + c)), high))
-              : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  }
+  load_cores<kTile>(view, d, k0, tile);
   for (int t0 = 0; t0 < S; t0 += kBlockCategories) {
     float mixed[1][Tiles::kWarpColumns][4] = {};
     for (int b0 = 0; b0 < view.B; b0 += kRows) {
       __syncthreads();
+      const bool begins = t0 == 0 && b0 == 0;
+      load_log_r<kRows>(view, d, b0, k0 + c, weights, Tiles::kStride);
+      PassValues<kRows> total;
+      load_values<kRows>(view, b0, k0 + c, total, [&](int b) {
+        return view.total + static_cast<std::size_t>(b) * view.Kp;
+      });
+      if (begins) await_predecessor();
       load_rows<kRows>(view, b0, rows, [&](int b) { return view.back + row_at(view, d, b) * Sp; });
-#pragma unroll
-      for (int i = 0; i < kRows / Tiles::kRowGroups; ++i) {
-        const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
-        *reinterpret_cast<float4*>(weights + r * Tiles::kStride + c) =
-            b < view.B ? others(view, d, b, k0 + c, high, view.shift[row_at(view, d, b)])
-                       : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-      }
+      float shift[kRows / Tiles::kRowGroups];
+      each_own_row<kRows>(view, b0, [&](int i, int, int b, bool there) {
+        shift[i] = there ? view.shift[row_at(view, d, b)] : 0.0f;
+      });
       finish_copies();
+      write_others<kRows>(view, b0, total, high, weights, Tiles::kStride,
+                          [&](int i, int) { return shift[i]; });
+      for (int s = Tiles::row(); begins && s < Sp; s += Tiles::kRowGroups) {
+        auto* place = reinterpret_cast<float4*>(tile + s * Tiles::kStride + c);
+        *place = s < S ? fast_exp(subtract4(*place, high)) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      }
       __syncthreads();
       if (t0 == 0) {
         RowSums<kRows> sums = {};
@@ -111,6 +117,7 @@ __global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
   const int b = blockIdx.x, Kp = view.Kp;
   const int k = blockIdx.y * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
   const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  await_predecessor();
   const float4 sum = add_over_dimensions(view, zero, [&](int d) {
     return k < Kp ? load4(view.terms + row_at(view, d, b) * Kp + k) : zero;
   });
@@ -163,30 +170,41 @@ __global__ void __launch_bounds__(kTileThreads, 4) pull_back(CpView view, Batch 
     for (int b0 = 0; b0 < view.B; b0 += kRows) {
       __syncthreads();
       load_sources<kRows>(view, batch, d, b0, rows);
-#pragma unroll
-      for (int i = 0; i < kRows / Tiles::kRowGroups; ++i) {
-        const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
+      load_log_r<kRows>(view, d, b0, k0 + c, weights, Tiles::kStride);
+      PassValues<kRows> terms, totals;
+      load_values<kRows>(view, b0, k0 + c, terms, [&](int b) {
+        return view.terms + row_at(view, d, b) * view.Kp;
+      });
+      if (t0 == 0 && b0 == 0) await_predecessor();
+      load_values<kRows>(view, b0, k0 + c, totals, [&](int b) {
+        return view.total_terms + static_cast<std::size_t>(b) * view.Kp;
+      });
+      finish_copies();
+      each_own_row<kRows>(view, b0, [&](int i, int r, int, bool there) {
+        float* place = weights + r * Tiles::kStride + c;
+        const float4 log_product = subtract4(load4(place), high), total = totals[i];
         float out[4] = {};
-        if (b < view.B) {
-          const std::size_t at = row_at(view, d, b) * view.Kp + k0 + c;
-          const float4 total =
-              load4(view.total_terms + static_cast<std::size_t>(b) * view.Kp + k0 + c);
-          const float4 term = load4(view.terms + at);
-          const float4 log_product = subtract4(load4(view.log_r + at), high);
-          out[0] = through_log(total.x, term.x, log_product.x, any_exact);
-          out[1] = through_log(total.y, term.y, log_product.y, any_exact);
-          out[2] = through_log(total.z, term.z, log_product.z, any_exact);
-          out[3] = through_log(total.w, term.w, log_product.w, any_exact);
+        if (there) {
+          out[0] = through_log(total.x, terms[i].x, log_product.x, any_exact);
+          out[1] = through_log(total.y, terms[i].y, log_product.y, any_exact);
+          out[2] = through_log(total.z, terms[i].z, log_product.z, any_exact);
+          out[3] = through_log(total.w, terms[i].w, log_product.w, any_exact);
           if (d == 0 && t0 == 0) beta = add4(beta, total);
         }
-        store4(weights + r * Tiles::kStride + c, out);
-      }
-      finish_copies();
+        store4(place, out);
+      });
       __syncthreads();
       add_rows_product(rows, Sp, t0, weights, sum);
     }
     if (t0 == 0 && any_exact != 0) {
       if (threadIdx.x < kTile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
+    }
+    float4 cores[Tiles::kOwnRows], mixed[Tiles::kOwnRows];
+#pragma unroll
+    for (int j = 0; j < Tiles::kOwnRows; ++j) {
+      const int t = min(S - 1, t0 + Tiles::row() + j * Tiles::kRowGroups);
+      cores[j] = load4(view.log_cores + core_at(view, d, t, k0 + c));
+      mixed[j] = load4(view.mixed_gradient + core_at(view, d, t, k0 + c));
     }
     __syncthreads();
     store_sums<kTile>(sum, weights);  // [kBlockCategories][kStride]
@@ -197,8 +215,8 @@ __global__ void __launch_bounds__(kTileThreads, 4) pull_back(CpView view, Batch 
       const int r = Tiles::row() + j * Tiles::kRowGroups, t = t0 + r;
       if (t >= S) continue;
       const std::size_t at = core_at(view, d, t, k0 + c);
-      const float4 core = load4(view.log_cores + at), mixed = load4(view.mixed_gradient + at);
-      const float4 pulled = add4(load4(weights + r * Tiles::kStride + c), mixed);
+      const float4 core = cores[j];
+      const float4 pulled = add4(load4(weights + r * Tiles::kStride + c), mixed[j]);
       const float4 factor = fast_exp(subtract4(core, high));
       float gradient[4] = {pulled.x * factor.x, pulled.y * factor.y, pulled.z * factor.z,
                            pulled.w * factor.w};
@@ -234,10 +252,9 @@ void prepare_backward(const CpView& view) {
 
 void launch_backward(const CpView& view, const Batch& batch, cudaStream_t stream) {
   const dim3 tiles(view.Kp / kTile, view.D);
-  push_back<<<tiles, kTileThreads, push_back_bytes(view.Sp), stream>>>(view);
-  add_terms<<<dim3(view.B, count_slices(view)), kSliceThreads, 0, stream>>>(view);
-  pull_back<<<tiles, kTileThreads, pull_back_bytes(view.Sp), stream>>>(view, batch);
-  BM_CUDA_CHECK(cudaGetLastError());
+  launch_overlapping(push_back, tiles, kTileThreads, push_back_bytes(view.Sp), stream, view);
+  launch_overlapping(add_terms, dim3(view.B, count_slices(view)), kSliceThreads, 0, stream, view);
+  launch_overlapping(pull_back, tiles, kTileThreads, pull_back_bytes(view.Sp), stream, view, batch);
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
   float* rows = tile + Sp * Tiles::kStride;  // [kPassRows][row_stride]
   __shared__ float high[kTile], scratch[kTileThreads];
   load_sources<kPassRows>(view, batch, d, 0, rows);
+  await_predecessor();
   load_cores<kTile>(view, d, k0, tile);
   finish_copies();
   __syncthreads();
@@ -67,6 +68,7 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
   const int k = slice * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
   const bool there = k < Kp;
   const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  await_predecessor();
   const float4 sum = add_over_dimensions(view, there ? load4(view.log_beta + k) : zero, [&](int d) {
     return there ? load4(view.log_r + row_at(view, d, b) * Kp + k) : zero;
   });
@@ -91,35 +93,46 @@ __global__ void __launch_bounds__(kTileThreads, 3) mix(CpView view) {
   float* weights = shared;                          // [kPassRows][kMixStride]
   float* cores = weights + kPassRows * kMixStride;  // [kBlockCategories][kMixStride]
   __shared__ float highs[kPassRows];
-  for (int r = threadIdx.x; r < kPassRows && b0 + r < view.B; r += kTileThreads) {
-    highs[r] = row_high(view, b0 + r);
-  }
   const int c = Tiles::column(), first = part * view.tiles_of_part * kTile;
   const int end = min(view.Kp, first + view.tiles_of_part * kTile);
-  RowSums<kPassRows> sums = {};
-  for (int k0 = first; k0 < end; k0 += kTile) {
-    __syncthreads();
-    const float4 high = load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
-#pragma unroll
-    for (int i = 0; i < kPassRows / Tiles::kRowGroups; ++i) {
-      const int r = Tiles::row() + i * Tiles::kRowGroups, b = b0 + r;
-      *reinterpret_cast<float4*>(weights + r * kMixStride + c) =
-          b < view.B ? others(view, d, b, k0 + c, high, highs[r])
-                     : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    }
+  // What propagate_rows left and what does not change.
+  const auto load_tile = [&](int k0) {
+    load_log_r<kPassRows>(view, d, b0, k0 + c, weights, kMixStride);
 #pragma unroll
     for (int i = 0; i < kBlockCategories / Tiles::kRowGroups; ++i) {
       const int r = Tiles::row() + i * Tiles::kRowGroups, t = t0 + r;
-      float4 value = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-      if (t < S) {
-        value = fast_exp(subtract4(load4(view.log_cores + core_at(view, d, t, k0 + c)), high));
-      }
-      *reinterpret_cast<float4*>(cores + r * kMixStride + c) = value;
+      copy4(cores + r * kMixStride + c, view.log_cores + core_at(view, d, t < S ? t : 0, k0 + c),
+            t < S);
+    }
+    return load4(view.high + static_cast<std::size_t>(d) * view.Kp + k0 + c);
+  };
+  float4 high = load_tile(first);
+  await_predecessor();
+  for (int r = threadIdx.x; r < kPassRows && b0 + r < view.B; r += kTileThreads) {
+    highs[r] = row_high(view, b0 + r);
+  }
+  RowSums<kPassRows> sums = {};
+  for (int k0 = first; k0 < end; k0 += kTile) {
+    if (k0 > first) high = load_tile(k0);
+    PassValues<kPassRows> total;
+    load_values<kPassRows>(view, b0, k0 + c, total, [&](int b) {
+      return view.total + static_cast<std::size_t>(b) * view.Kp;
+    });
+    finish_copies();
+    if (k0 == first) __syncthreads();  // for highs
+    write_others<kPassRows>(view, b0, total, high, weights, kMixStride,
+                            [&](int, int r) { return highs[r]; });
+#pragma unroll
+    for (int i = 0; i < kBlockCategories / Tiles::kRowGroups; ++i) {
+      const int r = Tiles::row() + i * Tiles::kRowGroups;
+      auto* place = reinterpret_cast<float4*>(cores + r * kMixStride + c);
+      *place = t0 + r < S ? fast_exp(subtract4(*place, high)) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
     __syncthreads();
     add_tensor_product(SharedMatrix<kMixStride, 1>{weights + warp_rows<kPassRows>() * kMixStride},
                        SharedMatrix<1, kMixStride>{cores + warp_columns() * kMixStride}, kTile,
                        sums);
+    __syncthreads();
   }
   each_two_sums<kPassRows>(sums, [&](int r, int column, float2 sum) {
     const int b = b0 + r, t = t0 + column;
@@ -145,12 +158,12 @@ void prepare_forward(const CpView& view) {
 
 void launch_forward(const CpView& view, const Batch& batch, cudaStream_t stream) {
   const int blocks = (view.S + kBlockCategories - 1) / kBlockCategories;
-  propagate_rows<<<dim3(view.Kp / kTile, view.D), kTileThreads, propagate_bytes(view.Sp), stream>>>(
-      view, batch);
-  add_dimensions<<<dim3(view.B, count_slices(view)), kSliceThreads, 0, stream>>>(view);
-  mix<<<dim3(count_parts(view), view.D, view.passes * blocks), kTileThreads, kMixBytes, stream>>>(
-      view);
-  BM_CUDA_CHECK(cudaGetLastError());
+  launch_overlapping(propagate_rows, dim3(view.Kp / kTile, view.D), kTileThreads,
+                     propagate_bytes(view.Sp), stream, view, batch);
+  launch_overlapping(add_dimensions, dim3(view.B, count_slices(view)), kSliceThreads, 0, stream,
+                     view);
+  launch_overlapping(mix, dim3(count_parts(view), view.D, view.passes * blocks), kTileThreads,
+                     kMixBytes, stream, view);
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -176,6 +176,7 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
   __shared__ int exact[kMatchDims];
   load_power(view, view.q + static_cast<std::size_t>(after) * S * Sp, q);
   load_power(view, view.q_transposed + static_cast<std::size_t>(after) * S * Sp, q_transposed);
+  await_predecessor();
   for (int i = threadIdx.x; i < kMatchDims * Sp / 4; i += kTileThreads) {
     const int dim = d0 + i / (Sp / 4), t = 4 * (i % (Sp / 4));
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -258,9 +259,8 @@ void prepare_rows(const CpView& view) {
 }
 
 void launch_rows(const CpView& view, const Batch& batch, cudaStream_t stream) {
-  match<<<dim3(view.B, (view.D + kMatchDims - 1) / kMatchDims), kTileThreads, match_bytes(view.Sp),
-          stream>>>(view, batch);
-  BM_CUDA_CHECK(cudaGetLastError());
+  launch_overlapping(match, dim3(view.B, (view.D + kMatchDims - 1) / kMatchDims), kTileThreads,
+                     match_bytes(view.Sp), stream, view, batch);
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -2,6 +2,7 @@
 
 #include "bridgemark/backend/cuda/cp_tiles.h"
 #include "bridgemark/backend/cuda/matching_steps.h"
+#include "bridgemark/backend/cuda/overlap.h"
 
 // What the kernels of the matching loss share; matching_steps.h names them.
 namespace bridgemark::backend::cuda {
@@ -43,12 +44,50 @@ __device__ inline float row_high(const CpView& view, int b) {
   return largest;
 }
 
-// exp(W - log R_d + high_d - shift) for four components of a row.
-__device__ inline float4 others(const CpView& view, int d, int b, int k, float4 high, float shift) {
-  const float4 w = load4(view.total + static_cast<std::size_t>(b) * view.Kp + k);
-  const float4 r = load4(view.log_r + row_at(view, d, b) * view.Kp + k);
-  const float4 log_other = add4(subtract4(w, r), high);
-  return fast_exp(subtract4(log_other, make_float4(shift, shift, shift, shift)));
+// A thread's rows of a pass, four components each: log R on its way to shared memory, at `to`,
+// `stride` apart, and values of [B, Kp] on theirs to registers. All at once: the waits for memory
+// would add up.
+template <int Rows>
+using PassValues = float4[Rows / Tiling<kTile>::kRowGroups];
+
+template <int Rows, typename Visit>
+__device__ inline void each_own_row(const CpView& view, int b0, Visit&& visit) {
+  using T = Tiling<kTile>;
+#pragma unroll
+  for (int i = 0; i < Rows / T::kRowGroups; ++i) {
+    const int r = T::row() + i * T::kRowGroups, b = b0 + r;
+    visit(i, r, b, b < view.B);
+  }
+}
+
+template <int Rows>
+__device__ inline void load_log_r(const CpView& view, int d, int b0, int k, float* to, int stride) {
+  each_own_row<Rows>(view, b0, [&](int, int r, int b, bool there) {
+    copy4(to + r * stride + Tiling<kTile>::column(),
+          view.log_r + row_at(view, d, there ? b : 0) * view.Kp + k, there);
+  });
+}
+
+// `from(b)` is where row b begins.
+template <int Rows, typename From>
+__device__ inline void load_values(const CpView& view, int b0, int k, PassValues<Rows>& values,
+                                   From&& from) {
+  each_own_row<Rows>(view, b0, [&](int i, int, int b, bool there) {
+    values[i] = there ? load4(from(b) + k) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  });
+}
+
+// exp(W - log R_d + high_d - shift(r)) takes the place of log R; 0 behind the batch.
+template <int Rows, typename Shift>
+__device__ inline void write_others(const CpView& view, int b0, const PassValues<Rows>& total,
+                                    float4 high, float* weights, int stride, Shift&& shift) {
+  each_own_row<Rows>(view, b0, [&](int i, int r, int, bool there) {
+    auto* place = reinterpret_cast<float4*>(weights + r * stride + Tiling<kTile>::column());
+    const float low = shift(i, r);
+    const float4 log_other = add4(subtract4(total[i], *place), high);
+    *place = there ? fast_exp(subtract4(log_other, make_float4(low, low, low, low)))
+                   : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  });
 }
 
 // Rows of the batch by categories in shared memory, [Rows][row_stride(Sp)]: no two lanes of a

@@ -10,14 +10,19 @@
 
 // A chain in one kernel. A cluster of blocks walks all steps of its Rows rows: each block keeps its
 // share of every layer's outputs in shared memory, the last layer's by dimensions, and sends what
-// it made to the others. Per step and layer there is one barrier of the cluster, and no weight is
-// read twice from beyond the multiprocessor.
+// it made to the others. No weight is read twice from beyond the multiprocessor.
+//
+// A block waits only for values to arrive. That is enough for their places to be free as well: who
+// sends a layer has the layer before it from all blocks, so these no longer read the one before
+// that, whose place it takes; and who sends an input has the last hidden layer from all blocks.
 namespace bridgemark::backend::cuda {
 
 namespace {
 
 constexpr int kJobs = 2;
 constexpr int kGroups = kClusterThreads / kDrawLanes;  // of lanes that draw
+// Categories of a lane that draws: a kernel for the benchmark's 50, and one for as many as fit.
+constexpr int kHeld = 13, kMostHeld = 16;
 
 struct ClusterJobs {
   ChainJob job[kJobs];
@@ -27,37 +32,55 @@ struct ClusterJobs {
 
 namespace cg = cooperative_groups;
 
-// This block's share of the weights.
+// This block's share of the weights and of what the hidden layers begin with.
 __device__ void load_weights(const ClusterNetwork& net, const ClusterLayout& layout, int blocks,
-                             int rank, const float* parameters, float* memory) {
+                             int rank, const ChainJob& job, float* memory) {
+  const float* parameters = job.parameters;
   for (int l = 0; l < net.num_hidden; ++l) {
-    const int inputs = net.widths[l], share = share_of(net.widths[l + 1], blocks);
-    const int first = rank * share, count = max(0, min(share, net.widths[l + 1] - first));
-    for (int i = threadIdx.x; i < count * (inputs + 1); i += kClusterThreads) {
-      const int o = i / (inputs + 1), k = i % (inputs + 1);
-      const std::size_t at = net.weights[l] + static_cast<std::size_t>(first + o) * net.strides[l];
+    const int inputs = net.widths[l], outputs = net.widths[l + 1], stride = hidden_stride(inputs);
+    const int share = share_of(outputs, blocks), first = rank * share;
+    for (int i = threadIdx.x; i < round_up(share, 8) * stride; i += kClusterThreads) {
+      const int o = i / stride, k = i % stride;
+      const bool inside = o < share && first + o < outputs && k < inputs;
       memory[layout.hidden[l] + i] =
-          k < inputs ? parameters[at + k] : parameters[net.biases[l] + first + o];
+          inside ? parameters[net.weights[l] +
+                              static_cast<std::size_t>(first + o) * net.strides[l] + k]
+                 : 0.0f;
+    }
+    const float* start = l == 0 ? job.step_table : parameters + net.biases[l];
+    for (int i = threadIdx.x; i < share * (l == 0 ? net.num_steps + 1 : 1); i += kClusterThreads) {
+      const int o = first + i % share;
+      memory[layout.start[l] + i] =
+          o < outputs ? start[static_cast<std::size_t>(i / share) * outputs + o] : 0.0f;
     }
   }
-  const int inputs = net.widths[net.num_hidden], padded = round_up(inputs, 8);
+  // A warp for each output of the last layer.
+  const int inputs = net.widths[net.num_hidden], inner = round_up(inputs, 16);
   const int share = share_of(net.D, blocks), dims = max(0, min(share, net.D - rank * share));
-  const std::size_t first = static_cast<std::size_t>(rank) * share * net.S;
-  for (int i = threadIdx.x; i < layout.logit_stride * padded; i += kClusterThreads) {
-    const int o = i / padded, k = i % padded;
-    const bool inside = o < dims * net.S && k < inputs;
-    memory[layout.last + k * layout.logit_stride + o] =
-        inside ? parameters[net.weights[net.num_hidden] +
-                            (first + o) * net.strides[net.num_hidden] + k]
-               : 0.0f;
-  }
-  for (int o = threadIdx.x; o < layout.logit_stride; o += kClusterThreads) {
+  const int lane = threadIdx.x % 32;
+  for (int o = threadIdx.x / 32; o < round_up(share * net.S, 16); o += kClusterWarps) {
+    const std::size_t output = static_cast<std::size_t>(rank) * share * net.S + o;
+    const float* weights =
+        parameters + net.weights[net.num_hidden] + output * net.strides[net.num_hidden];
+    const auto weight = [&](int k) { return o < dims * net.S && k < inputs ? weights[k] : 0.0f; };
+    float high = 0.0f;
+    for (int k = lane; k < inner; k += 32) high = fmaxf(high, fabsf(weight(k)));
+    for (int offset = 16; offset > 0; offset /= 2) {
+      high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, offset));
+    }
+    const HalfScale scale = half_scale(high);
+    auto* row = reinterpret_cast<std::uint32_t*>(memory + layout.last) + o * half_row_stride(inner);
+    for (int k = 2 * lane; k < inner; k += 64) {
+      split_pair(weight(k) * scale.by, weight(k + 1) * scale.by, inner, row + k / 2);
+    }
+    if (lane != 0) continue;
+    row[inner] = __float_as_uint(scale.back);
     memory[layout.bias + o] =
-        o < dims * net.S ? parameters[net.biases[net.num_hidden] + first + o] : 0.0f;
+        o < dims * net.S ? parameters[net.biases[net.num_hidden] + output] : 0.0f;
   }
 }
 
-template <int Rows>
+template <int Rows, int Held>
 __global__ void __launch_bounds__(kClusterThreads)
     cluster_chain(ClusterNetwork net, ClusterJobs jobs, ChainSteps steps) {
   extern __shared__ __align__(16) float memory[];
@@ -75,10 +98,26 @@ __global__ void __launch_bounds__(kClusterThreads)
   float *input = memory + layout.input, *drawn = memory + layout.drawn,
         *logits = memory + layout.logits;
   auto* states = reinterpret_cast<int*>(memory + layout.states);
+  auto* arrivals = reinterpret_cast<Arrivals*>(memory + layout.arrivals);
+  auto* layers = reinterpret_cast<HiddenLayer*>(memory + layout.layers);
+  const int input_bytes = net.widths[0] * kStride * static_cast<int>(sizeof(float));
 
-  load_weights(net, layout, blocks, rank, job.parameters, memory);
-  // Inputs behind the last layer's own meet weights of 0 and must be numbers.
-  for (int i = layout.values[0] + tid; i < layout.states; i += kClusterThreads) memory[i] = 0.0f;
+  load_weights(net, layout, blocks, rank, job, memory);
+  // Values behind a layer's own meet weights of 0 and must be numbers.
+  for (int i = layout.input + tid; i < layout.states; i += kClusterThreads) memory[i] = 0.0f;
+  if (tid < hidden) {
+    const int outputs = share_of(net.widths[tid + 1], blocks), first = rank * outputs;
+    layers[tid] = {net.widths[tid],
+                   first,
+                   max(0, min(outputs, net.widths[tid + 1] - first)),
+                   layout.hidden[tid],
+                   layout.start[tid],
+                   tid == 0 ? outputs : 0,
+                   layout.values[tid % 2],
+                   net.widths[tid + 1] * Rows * static_cast<int>(sizeof(float))};
+    start_arrivals(arrivals + tid, layers[tid].bytes);
+  }
+  if (tid == hidden) start_arrivals(arrivals + hidden, input_bytes);
   __syncthreads();
   // The states that the rows start from: those of all dimensions as input, this block's as such.
   const float* categories = job.parameters + net.categories;
@@ -113,34 +152,45 @@ __global__ void __launch_bounds__(kClusterThreads)
     for_step = draws.uniform();
   };
   const DrawShare all = draw_share(S), none{0, 0};
+  // The last hidden layer is split into halves in its place. From spare to end these would be met
+  // as values by a layer there whose width is no multiple of 16.
+  float* split = memory + layout.values[(hidden - 1) % 2];
+  const int inner = round_up(net.widths[hidden], 16);
+  const int end = max(inner * kStride, Rows * half_row_stride(inner));
+  int spare = end;
+  for (int l = (hidden - 1) % 2; l < hidden; l += 2) {
+    if (net.widths[l + 1] % 16 != 0) spare = min(spare, net.widths[l + 1] * kStride);
+  }
+  const int vectors = dims * width * kStride / 4;  // of the inputs that the block draws
   draw_uniforms(0);
   cluster.sync();
 
   for (int step = 0; step < steps.num_steps; ++step) {
     const int left = steps.steps_left - step;
     const float* in = input;
+    if (step > 0) await_arrivals(arrivals + hidden, step - 1, input_bytes);
     for (int l = 0; l < hidden; ++l) {
-      const int outputs = share_of(net.widths[l + 1], blocks), first = rank * outputs;
-      const float* start =
-          l == 0 ? job.step_table + static_cast<std::size_t>(left) * net.widths[1] : nullptr;
-      float* out = memory + layout.values[l % 2];
-      hidden_layer<Rows>(cluster, memory + layout.hidden[l], net.widths[l], start, in, first,
-                         max(0, min(outputs, net.widths[l + 1] - first)), out);
-      cluster.sync();
-      in = out;
+      const HiddenLayer layer = layers[l];
+      hidden_layer<Rows>(memory, layer, left, in, memory + layout.partial, blocks, arrivals + l);
+      await_arrivals(arrivals + l, step, layer.bytes);
+      in = memory + layer.out;
     }
     // What tilts the clean ends of a pass, on its way while others are worked on.
-    HeldWeights tilt;
+    HeldWeights<Held> tilt;
     const auto fetch_tilt = [&](int pass) {
       const int p = pass * kGroups + group;
       const bool used = left > 1 && p < pairs;
       const std::size_t row = used ? static_cast<std::size_t>(left) * S + states[p] : 0;
-      hold(job.tables.log_powers + row * S, used ? all : none, 0.0f, tilt);
+      hold<Held>(job.tables.log_powers + row * S, used ? all : none, 0.0f, tilt);
     };
     fetch_tilt(0);
-    last_layer<Rows>(memory + layout.last, memory + layout.bias, round_up(net.widths[hidden], 8),
-                     dims * S, layout.logit_stride, in, logits);
+    split_values<Rows>(split, inner, memory + layout.highs);
     __syncthreads();
+    last_layer<Rows>(reinterpret_cast<const std::uint32_t*>(memory + layout.last),
+                     memory + layout.bias, inner, dims * S, layout.logit_stride,
+                     reinterpret_cast<const std::uint32_t*>(split), logits);
+    __syncthreads();
+    for (int i = spare + tid; i < end; i += kClusterThreads) split[i] = 0.0f;
 
     const auto keep = [&](int p, int to) {
       if (p >= pairs) return;
@@ -156,73 +206,80 @@ __global__ void __launch_bounds__(kClusterThreads)
     };
     // The clean ends of a pass; then, while the steps pinned to them are fetched, the steps of the
     // pass before.
-    HeldWeights pinned = {};
+    HeldWeights<Held> pinned = {};
     for (int pass = 0; pass <= passes; ++pass) {
       const int p = pass * kGroups + group;
-      HeldWeights fetched = {};
+      HeldWeights<Held> fetched = {};
       if (pass < passes) {
         const DrawShare share_of_pair = p < pairs ? all : none;
-        HeldWeights values;
-        hold(logits + p % Rows * layout.logit_stride + p / Rows * S, share_of_pair, -INFINITY,
+        HeldWeights<Held> values;
+        hold<Held>(logits + p % Rows * layout.logit_stride + p / Rows * S, share_of_pair, -INFINITY,
              values);
 #pragma unroll
-        for (int j = 0; j < kHeldCategories; ++j) values[j] += tilt[j];
+        for (int j = 0; j < Held; ++j) values[j] += tilt[j];
         fetch_tilt(pass + 1);
-        const int clean = draw_held_softmax(values, share_of_pair.first,
+        const int clean = draw_held_softmax<Held>(values, share_of_pair.first,
                                             __shfl_sync(kWholeWarp, for_clean, pass, kDrawLanes));
         if (left > 1) {
           const std::size_t row =
               p < pairs ? (static_cast<std::size_t>(left - 1) * S + states[p]) * S + clean : 0;
-          hold(job.tables.probabilities + row * S, share_of_pair, 0.0f, fetched);
+          hold<Held>(job.tables.probabilities + row * S, share_of_pair, 0.0f, fetched);
         } else {
           keep(p, clean);
         }
       }
       if (pass > 0 && left > 1) {
         const int before = p - kGroups;
-        const int to = draw_held(pinned, before < pairs ? all.first : 0,
+        const int to = draw_held<Held>(pinned, before < pairs ? all.first : 0,
                                  __shfl_sync(kWholeWarp, for_step, pass - 1, kDrawLanes));
         keep(before, to);
       }
 #pragma unroll
-      for (int j = 0; j < kHeldCategories; ++j) pinned[j] = fetched[j];
+      for (int j = 0; j < Held; ++j) pinned[j] = fetched[j];
     }
     __syncthreads();
+    if (step + 1 == steps.num_steps) break;
     // To every block, in whole vectors. While they are on their way the next uniforms are drawn.
-    const int vectors = dims * width * kStride / 4;
-    for (int i = tid; i < vectors * blocks; i += kClusterThreads) {
-      float4* target = reinterpret_cast<float4*>(cluster.map_shared_rank(input, i / vectors) +
-                                                 first_dim * width * kStride);
-      target[i % vectors] = reinterpret_cast<const float4*>(drawn)[i % vectors];
+    constexpr int kSenders = 16;  // lanes of a vector
+    for (int vector = tid / kSenders; vector < vectors; vector += kClusterThreads / kSenders) {
+      const float4 values = reinterpret_cast<const float4*>(drawn)[vector];
+      const float* to = input + first_dim * width * kStride + 4 * vector;
+      for (int block = tid % kSenders; block < blocks; block += kSenders) {
+        send(values, to, arrivals + hidden, block);
+      }
     }
-    cluster.barrier_arrive();
-    if (step + 1 < steps.num_steps) draw_uniforms(step + 1);
-    cluster.barrier_wait();
+    draw_uniforms(step + 1);
   }
+  cluster.sync();  // no block may leave while others send to it
 }
 
 #else
 
-template <int Rows>
+template <int Rows, int Held>
 __global__ void cluster_chain(ClusterNetwork, ClusterJobs, ChainSteps) {}
 
 #endif
 
 using Kernel = void (*)(ClusterNetwork, ClusterJobs, ChainSteps);
 
+template <int Held>
 Kernel kernel_of(int rows) {
   switch (rows) {
     case 8:
-      return cluster_chain<8>;
+      return cluster_chain<8, Held>;
     case 16:
-      return cluster_chain<16>;
+      return cluster_chain<16, Held>;
     case 24:
-      return cluster_chain<24>;
+      return cluster_chain<24, Held>;
     case 32:
-      return cluster_chain<32>;
+      return cluster_chain<32, Held>;
     default:
-      return cluster_chain<48>;
+      return cluster_chain<48, Held>;
   }
+}
+
+Kernel kernel_of(const ClusterNetwork& net, int rows) {
+  return net.S <= kDrawLanes * kHeld ? kernel_of<kHeld>(rows) : kernel_of<kMostHeld>(rows);
 }
 
 ClusterNetwork cluster_network(const NetworkShape& shape) {
@@ -231,6 +288,7 @@ ClusterNetwork cluster_network(const NetworkShape& shape) {
   net.S = static_cast<int>(shape.num_categories);
   net.E = static_cast<int>(shape.category_width);
   net.num_hidden = static_cast<int>(shape.hidden.size());
+  net.num_steps = shape.num_steps;
   for (std::size_t l = 0; l < shape.num_layers(); ++l) {
     net.widths[l] = static_cast<int>(l == 0 ? shape.state_width() : shape.layer_inputs(l));
     net.strides[l] = static_cast<int>(shape.layer_inputs(l));
@@ -265,7 +323,7 @@ int clusters_at_once(const ClusterNetwork& net, const ClusterChain& plan, int sh
   Launch launch;
   configure(launch, net, plan, dim3(static_cast<unsigned>(plan.blocks)), nullptr);
   if (launch.config.dynamicSmemBytes > static_cast<std::size_t>(shared_limit)) return 0;
-  const auto kernel = reinterpret_cast<const void*>(kernel_of(plan.rows));
+  const auto kernel = reinterpret_cast<const void*>(kernel_of(net, plan.rows));
   BM_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_limit));
   BM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
@@ -299,7 +357,8 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
   // Sizes that could leave the range of int are far beyond shared memory.
   constexpr std::size_t kLargest = 1 << 16;
   if (major < 9 || shape.hidden.empty() || shape.hidden.size() > kMaxClusterHidden ||
-      shape.dim > kLargest || shape.num_categories > kDrawLanes * kHeldCategories ||
+      shape.dim > kLargest || shape.num_steps > static_cast<int>(kLargest) ||
+      shape.num_categories > kDrawLanes * kMostHeld ||
       shape.state_width() > kLargest || shape.output_width() > kLargest ||
       *std::max_element(shape.hidden.begin(), shape.hidden.end()) > kLargest / 8) {
     return {};
@@ -310,7 +369,10 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
   for (int blocks = 16; blocks >= 2; --blocks) {
     for (const int of_cluster : {8, 16, 24, 32, 48}) {
       const ClusterChain plan{blocks, of_cluster};
-      if (share_of(net.D, blocks) * of_cluster > kGroups * kDrawLanes) continue;
+      if (share_of(net.D, blocks) * of_cluster > kGroups * kDrawLanes ||
+          round_up(net.widths[net.num_hidden], 16) > most_split_inputs(of_cluster)) {
+        continue;
+      }
       const int at_once = clusters_at_once(net, plan, limit);
       if (at_once == 0) continue;
       const double time = time_of_step(net, plan);
@@ -340,7 +402,7 @@ void launch_cluster_chain(const NetworkShape& shape, const ClusterChain& plan,
     configure(launch, net, plan,
               dim3(clusters * static_cast<unsigned>(plan.blocks), static_cast<unsigned>(count)),
               stream);
-    BM_CUDA_CHECK(cudaLaunchKernelEx(&launch.config, kernel_of(plan.rows), net, some, steps));
+    BM_CUDA_CHECK(cudaLaunchKernelEx(&launch.config, kernel_of(net, plan.rows), net, some, steps));
   }
 }
 

@@ -2,15 +2,16 @@
 
 #include <cmath>
 
+#include "bridgemark/backend/cuda/fast_math.h"
+
 // Draws of CSBM's chains over categories, by groups of kDrawLanes lanes of a warp, each with a
 // share of consecutive categories. All lanes of the warp call together; a group with nothing to
 // draw passes no categories. The sums are those of the CPU up to their order. A category of weight
 // 0 is never drawn, and weights that are not numbers give some category.
 namespace bridgemark::backend::cuda {
 
-inline constexpr int kDrawLanes = 8;
+inline constexpr int kDrawLanes = 4;
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
-inline constexpr float kLowestExponent = -87.0f;  // near the smallest normal exponential
 
 __device__ inline int draw_lane() { return static_cast<int>(threadIdx.x) % kDrawLanes; }
 
@@ -59,10 +60,6 @@ __device__ inline float highest_of_lanes(float high) {
   return high;
 }
 
-__device__ inline float weight_of(float value, float high) {
-  return value - high >= kLowestExponent ? expf(value - high) : 0.0f;
-}
-
 // The category that a uniform falls in by the given weights.
 __device__ inline int draw_weighted(const float* weights, int num_categories, double uniform) {
   const DrawShare share = draw_share(num_categories);
@@ -92,30 +89,30 @@ __device__ inline int draw_softmax(float* logits, const float* tilt, int num_cat
     high = fmaxf(high, own[j]);
   }
   high = highest_of_lanes(high);
-  for (int j = 0; j < share.count; ++j) own[j] = weight_of(own[j], high);
+  for (int j = 0; j < share.count; ++j) own[j] = fast_exp(own[j] - high);
   return draw_weighted(logits, num_categories, uniform);
 }
 
-// The same for up to kDrawLanes * kHeldCategories categories, a lane's share in its registers.
-inline constexpr int kHeldCategories = 8;
-using HeldWeights = float[kHeldCategories];
+// The same for up to kDrawLanes * Held categories, a lane's share in its registers.
+template <int Held>
+using HeldWeights = float[Held];
 
+template <int Held>
 __device__ inline void hold(const float* from, const DrawShare& share, float otherwise,
-                            HeldWeights& out) {
+                            HeldWeights<Held>& out) {
 #pragma unroll
-  for (int j = 0; j < kHeldCategories; ++j) {
-    out[j] = j < share.count ? from[share.first + j] : otherwise;
-  }
+  for (int j = 0; j < Held; ++j) out[j] = j < share.count ? from[share.first + j] : otherwise;
 }
 
-__device__ inline int draw_held(const HeldWeights& weights, int first, double uniform) {
+template <int Held>
+__device__ inline int draw_held(const HeldWeights<Held>& weights, int first, double uniform) {
   float sum = 0.0f, running, threshold;
 #pragma unroll
-  for (int j = 0; j < kHeldCategories; ++j) sum += weights[j];
+  for (int j = 0; j < Held; ++j) sum += weights[j];
   place_threshold(sum, uniform, running, threshold);
   int found = -1, drawable = -1;
 #pragma unroll
-  for (int j = 0; j < kHeldCategories; ++j) {
+  for (int j = 0; j < Held; ++j) {
     running += weights[j];
     if (weights[j] > 0.0f) {
       drawable = first + j;
@@ -125,14 +122,15 @@ __device__ inline int draw_held(const HeldWeights& weights, int first, double un
   return pick_category(found, drawable);
 }
 
-__device__ inline int draw_held_softmax(HeldWeights& values, int first, double uniform) {
+template <int Held>
+__device__ inline int draw_held_softmax(HeldWeights<Held>& values, int first, double uniform) {
   float high = -INFINITY;
 #pragma unroll
-  for (int j = 0; j < kHeldCategories; ++j) high = fmaxf(high, values[j]);
+  for (int j = 0; j < Held; ++j) high = fmaxf(high, values[j]);
   high = highest_of_lanes(high);
 #pragma unroll
-  for (int j = 0; j < kHeldCategories; ++j) values[j] = weight_of(values[j], high);
-  return draw_held(values, first, uniform);
+  for (int j = 0; j < Held; ++j) values[j] = fast_exp(values[j] - high);
+  return draw_held<Held>(values, first, uniform);
 }
 
 }  // namespace bridgemark::backend::cuda
