@@ -62,9 +62,8 @@ __global__ void __launch_bounds__(kTileThreads, 3) push_back(CpView view) {
       const bool begins = t0 == 0 && b0 == 0;
       load_log_r<kRows>(view, d, b0, k0 + c, weights, Tiles::kStride);
       PassValues<kRows> total;
-      load_values<kRows>(view, b0, k0 + c, total, [&](int b) {
-        return view.total + static_cast<std::size_t>(b) * view.Kp;
-      });
+      load_values<kRows>(view, b0, k0 + c, total,
+                         [&](int b) { return view.total + static_cast<std::size_t>(b) * view.Kp; });
       if (begins) await_predecessor();
       load_rows<kRows>(view, b0, rows, [&](int b) { return view.back + row_at(view, d, b) * Sp; });
       float shift[kRows / Tiles::kRowGroups];
@@ -153,7 +152,7 @@ __device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d,
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads, 4) pull_back(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) pull_back(CpView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
   const int c = Tiles::column();
@@ -172,9 +171,8 @@ __global__ void __launch_bounds__(kTileThreads, 4) pull_back(CpView view, Batch 
       load_sources<kRows>(view, batch, d, b0, rows);
       load_log_r<kRows>(view, d, b0, k0 + c, weights, Tiles::kStride);
       PassValues<kRows> terms, totals;
-      load_values<kRows>(view, b0, k0 + c, terms, [&](int b) {
-        return view.terms + row_at(view, d, b) * view.Kp;
-      });
+      load_values<kRows>(view, b0, k0 + c, terms,
+                         [&](int b) { return view.terms + row_at(view, d, b) * view.Kp; });
       if (t0 == 0 && b0 == 0) await_predecessor();
       load_values<kRows>(view, b0, k0 + c, totals, [&](int b) {
         return view.total_terms + static_cast<std::size_t>(b) * view.Kp;

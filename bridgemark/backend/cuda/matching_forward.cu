@@ -12,6 +12,10 @@ using Tiles = Tiling<kTile>;
 
 constexpr int kMixStride = kTile + 4;  // rows of a tile read side by side
 
+// Rows of the batch of a block of mix: few, so that more blocks share a multiprocessor.
+constexpr int kMixRows = 64;
+constexpr int count_mix_passes(const CpView& view) { return (view.B + kMixRows - 1) / kMixRows; }
+
 // Entries of log R that propagate_rows left at -infinity.
 __device__ void propagate_exactly(const CpView& view, const Batch& batch, int d, int k0) {
   for (int i = threadIdx.x; i < view.B * kTile; i += kTileThreads) {
@@ -85,19 +89,19 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
 }
 
 // The block's pass of rows and categories lie in blockIdx.z.
-__global__ void __launch_bounds__(kTileThreads, 3) mix(CpView view) {
+__global__ void __launch_bounds__(kTileThreads, 4) mix(CpView view) {
   extern __shared__ float shared[];
   const int S = view.S, d = blockIdx.y, part = blockIdx.x;
-  const int b0 = (blockIdx.z % view.passes) * kPassRows;
-  const int t0 = (blockIdx.z / view.passes) * kBlockCategories;
-  float* weights = shared;                          // [kPassRows][kMixStride]
-  float* cores = weights + kPassRows * kMixStride;  // [kBlockCategories][kMixStride]
-  __shared__ float highs[kPassRows];
+  const int passes = count_mix_passes(view);
+  const int b0 = (blockIdx.z % passes) * kMixRows, t0 = (blockIdx.z / passes) * kBlockCategories;
+  float* weights = shared;                         // [kMixRows][kMixStride]
+  float* cores = weights + kMixRows * kMixStride;  // [kBlockCategories][kMixStride]
+  __shared__ float highs[kMixRows];
   const int c = Tiles::column(), first = part * view.tiles_of_part * kTile;
   const int end = min(view.Kp, first + view.tiles_of_part * kTile);
   // What propagate_rows left and what does not change.
   const auto load_tile = [&](int k0) {
-    load_log_r<kPassRows>(view, d, b0, k0 + c, weights, kMixStride);
+    load_log_r<kMixRows>(view, d, b0, k0 + c, weights, kMixStride);
 #pragma unroll
     for (int i = 0; i < kBlockCategories / Tiles::kRowGroups; ++i) {
       const int r = Tiles::row() + i * Tiles::kRowGroups, t = t0 + r;
@@ -108,20 +112,20 @@ __global__ void __launch_bounds__(kTileThreads, 3) mix(CpView view) {
   };
   float4 high = load_tile(first);
   await_predecessor();
-  for (int r = threadIdx.x; r < kPassRows && b0 + r < view.B; r += kTileThreads) {
+  for (int r = threadIdx.x; r < kMixRows && b0 + r < view.B; r += kTileThreads) {
     highs[r] = row_high(view, b0 + r);
   }
-  RowSums<kPassRows> sums = {};
+  RowSums<kMixRows> sums = {};
   for (int k0 = first; k0 < end; k0 += kTile) {
     if (k0 > first) high = load_tile(k0);
-    PassValues<kPassRows> total;
-    load_values<kPassRows>(view, b0, k0 + c, total, [&](int b) {
+    PassValues<kMixRows> total;
+    load_values<kMixRows>(view, b0, k0 + c, total, [&](int b) {
       return view.total + static_cast<std::size_t>(b) * view.Kp;
     });
     finish_copies();
     if (k0 == first) __syncthreads();  // for highs
-    write_others<kPassRows>(view, b0, total, high, weights, kMixStride,
-                            [&](int, int r) { return highs[r]; });
+    write_others<kMixRows>(view, b0, total, high, weights, kMixStride,
+                           [&](int, int r) { return highs[r]; });
 #pragma unroll
     for (int i = 0; i < kBlockCategories / Tiles::kRowGroups; ++i) {
       const int r = Tiles::row() + i * Tiles::kRowGroups;
@@ -129,12 +133,12 @@ __global__ void __launch_bounds__(kTileThreads, 3) mix(CpView view) {
       *place = t0 + r < S ? fast_exp(subtract4(*place, high)) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
     __syncthreads();
-    add_tensor_product(SharedMatrix<kMixStride, 1>{weights + warp_rows<kPassRows>() * kMixStride},
+    add_tensor_product(SharedMatrix<kMixStride, 1>{weights + warp_rows<kMixRows>() * kMixStride},
                        SharedMatrix<1, kMixStride>{cores + warp_columns() * kMixStride}, kTile,
                        sums);
     __syncthreads();
   }
-  each_two_sums<kPassRows>(sums, [&](int r, int column, float2 sum) {
+  each_two_sums<kMixRows>(sums, [&](int r, int column, float2 sum) {
     const int b = b0 + r, t = t0 + column;
     if (b >= view.B || t >= view.Sp) return;
     const std::size_t row = static_cast<std::size_t>(part) * view.D * view.B + row_at(view, d, b);
@@ -146,7 +150,7 @@ std::size_t propagate_bytes(int Sp) {
   return sizeof(float) * static_cast<std::size_t>(Sp * Tiles::kStride + kPassRows * row_stride(Sp));
 }
 
-constexpr std::size_t kMixBytes = sizeof(float) * (kPassRows + kBlockCategories) * kMixStride;
+constexpr std::size_t kMixBytes = sizeof(float) * (kMixRows + kBlockCategories) * kMixStride;
 
 }  // namespace
 
@@ -162,8 +166,8 @@ void launch_forward(const CpView& view, const Batch& batch, cudaStream_t stream)
                      propagate_bytes(view.Sp), stream, view, batch);
   launch_overlapping(add_dimensions, dim3(view.B, count_slices(view)), kSliceThreads, 0, stream,
                      view);
-  launch_overlapping(mix, dim3(count_parts(view), view.D, view.passes * blocks), kTileThreads,
-                     kMixBytes, stream, view);
+  launch_overlapping(mix, dim3(count_parts(view), view.D, count_mix_passes(view) * blocks),
+                     kTileThreads, kMixBytes, stream, view);
 }
 
 }  // namespace bridgemark::backend::cuda

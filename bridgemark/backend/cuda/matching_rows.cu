@@ -27,21 +27,25 @@ struct RowPlace {
   int b, d, n, x, end;
 };
 
-// The pinned target and, from log_weights [S], unnormalised, the loss; flow = d loss / d
-// log_weights. Between lanes that share a row.
+// The logarithm of the pinned target, by the lanes that share a row.
 template <int kLanes>
-__device__ double row_loss(const CpView& view, const RowPlace& at, const float* log_weights,
-                           float* flow, int lane) {
+__device__ void write_target(const CpView& view, const RowPlace& at, float* log_target, int lane) {
   const int S = view.S, rest = view.num_steps - at.n;
   const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
   const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S + at.end;
   const double log_rest = view.log_q[(static_cast<std::size_t>(rest) * S + at.x) * S + at.end];
-  // The target's logarithm takes the flow's place until it is needed.
 #pragma unroll 8
   for (int s = lane; s < S; s += kLanes) {
-    flow[s] =
+    log_target[s] =
         static_cast<float>(log_one[s] + log_after[static_cast<std::size_t>(s) * S] - log_rest);
   }
+}
+
+// From log_weights [S], unnormalised, the loss; flow is the target's logarithm and becomes d loss /
+// d log_weights.
+template <int kLanes>
+__device__ double row_loss(const CpView& view, const float* log_weights, float* flow, int lane) {
+  const int S = view.S;
   float high = -INFINITY;
   for (int s = lane; s < S; s += kLanes) high = fmaxf(high, log_weights[s]);
   high = reduce_lanes<kLanes, true>(high);
@@ -112,7 +116,8 @@ __device__ void match_exactly(const CpView& view, const RowPlace& at, float high
                                         back[s] - high_of_row);
   }
   __syncwarp();
-  const double loss = row_loss<32>(view, at, log_weights, flow, lane);
+  write_target<32>(view, at, flow, lane);
+  const double loss = row_loss<32>(view, log_weights, flow, lane);
   __syncwarp();
   double to_v[8];
   for (int t = lane, i = 0; t < S; t += 32, ++i) {
@@ -131,35 +136,25 @@ __device__ void match_exactly(const CpView& view, const RowPlace& at, float high
   }
 }
 
-// out(row, t, four sums) = sum_i x[row][i] table[i][t..t+3] for all rows of the block; x has Sp
-// columns and zeros behind S.
+// out(row, t, two sums) = sum_i x[row][i] table[i][t..t+1] for all rows of the block; x has zeros
+// behind S. Two warps share the rows, four the categories.
 template <typename Out>
 __device__ void multiply_rows(const float* table, const float* x, int Sp, Out&& out) {
-  constexpr int kRows = 2;  // of a thread
-  const int groups = Sp / 4;
-  for (int i = threadIdx.x; i < groups * (kMatchDims / kRows); i += kTileThreads) {
-    const int t = 4 * (i % groups), row = kRows * (i / groups);
-    float4 sum[kRows] = {};
-    for (int s = 0; s < Sp; s += 4) {
-      float4 left[kRows];
+  static_assert(kMatchDims == 32 && kTileThreads == 256);
+  const int warp = threadIdx.x / 32, first_row = warp % 2 * 16;
+  for (int t0 = warp / 2 * 16; t0 < Sp; t0 += 64) {
+    float sum[1][2][4] = {};
+    add_tensor_product(SharedMatrix<0, 1>{x + first_row * row_stride(Sp), row_stride(Sp)},
+                       SharedMatrix<0, 1>{table + t0, Sp}, Sp, sum);
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) left[r] = load4(x + (row + r) * Sp + s);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const float4 right = load4(table + (s + j) * Sp + t);
-#pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-          const float value =
-              j == 0 ? left[r].x : (j == 1 ? left[r].y : (j == 2 ? left[r].z : left[r].w));
-          sum[r].x = fmaf(value, right.x, sum[r].x);
-          sum[r].y = fmaf(value, right.y, sum[r].y);
-          sum[r].z = fmaf(value, right.z, sum[r].z);
-          sum[r].w = fmaf(value, right.w, sum[r].w);
-        }
+    for (int i = 0; i < 4; ++i) {
+      const int t = t0 + 8 * (i / 2) + sum_column();
+      const float(&block)[4] = sum[0][i / 2];
+      if (t < Sp) {
+        out(first_row + sum_row() + 8 * (i % 2), t,
+            i % 2 == 0 ? make_float2(block[0], block[1]) : make_float2(block[2], block[3]));
       }
     }
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) out(row + r, t, sum[r]);
   }
 }
 
@@ -170,12 +165,28 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
   const int n = batch.n[b], after = view.num_steps - n - 1, parts = count_parts(view);
   float* q = shared;  // Q_after
   float* q_transposed = q + power_size(Sp);
-  float* all_mixed = q_transposed + power_size(Sp);  // [kMatchDims][Sp]: V, then flow / y
-  float* all_y = all_mixed + kMatchDims * Sp;
-  float* all_flow = all_y + kMatchDims * Sp;
+  const int stride = row_stride(Sp);
+  float* all_mixed = q_transposed + power_size(Sp);  // [kMatchDims][stride]: V, then flow / y
+  float* all_y = all_mixed + kMatchDims * stride;
+  float* all_flow = all_y + kMatchDims * stride;        // the target's logarithms, then the flow
+  float* all_log_one = all_flow + kMatchDims * stride;  // log Q_1 from the row's state
   __shared__ int exact[kMatchDims];
   load_power(view, view.q + static_cast<std::size_t>(after) * S * Sp, q);
   load_power(view, view.q_transposed + static_cast<std::size_t>(after) * S * Sp, q_transposed);
+  float *mixed = all_mixed + row * stride, *y = all_y + row * stride,
+        *flow = all_flow + row * stride;
+  const bool active = d < view.D;
+  RowPlace at{b, d, n, 0, 0};
+  if (active) {
+    at.x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
+    at.end = batch.x1[static_cast<std::size_t>(b) * view.D + d];
+  }
+  write_target<kMatchLanes>(view, at, flow, lane);
+  float* log_one = all_log_one + row * stride;
+#pragma unroll 8
+  for (int s = lane; s < S; s += kMatchLanes) {
+    log_one[s] = static_cast<float>(view.log_q[(static_cast<std::size_t>(S) + at.x) * S + s]);
+  }
   await_predecessor();
   for (int i = threadIdx.x; i < kMatchDims * Sp / 4; i += kTileThreads) {
     const int dim = d0 + i / (Sp / 4), t = 4 * (i % (Sp / 4));
@@ -187,22 +198,15 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
         sum = add4(sum, load4(partial + static_cast<std::size_t>(part) * view.D * view.B * Sp));
       }
     }
-    reinterpret_cast<float4*>(all_mixed)[i] = sum;
+    *reinterpret_cast<float4*>(all_mixed + (dim - d0) * stride + t) = sum;
   }
   finish_copies();
   __syncthreads();
-  multiply_rows(q_transposed, all_mixed, Sp, [&](int r, int s, float4 sum) {
-    *reinterpret_cast<float4*>(all_y + r * Sp + s) = sum;
+  multiply_rows(q_transposed, all_mixed, Sp, [&](int r, int s, float2 sum) {
+    *reinterpret_cast<float2*>(all_y + r * stride + s) = sum;
   });
   __syncthreads();
 
-  float *mixed = all_mixed + row * Sp, *y = all_y + row * Sp, *flow = all_flow + row * Sp;
-  const bool active = d < view.D;
-  RowPlace at{b, d, n, 0, 0};
-  if (active) {
-    at.x = batch.x_n[static_cast<std::size_t>(b) * view.D + d];
-    at.end = batch.x1[static_cast<std::size_t>(b) * view.D + d];
-  }
   float total = 0.0f, low = INFINITY;
   for (int s = lane; s < S; s += kMatchLanes) {
     total += y[s];
@@ -213,15 +217,13 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
   const bool in_range = active && total < 1e36f && low >= kShareFloor * total && low > 0.0f;
   if (lane == 0) exact[row] = active && !in_range;
   // Lanes of rows out of range and behind D go along: the reductions need them.
-  const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
   const float inverse = 1.0f / total;
-#pragma unroll 8
   for (int s = lane; s < S; s += kMatchLanes) {
     y[s] = in_range ? y[s] * inverse : 1.0f;
-    mixed[s] = static_cast<float>(log_one[s]) + fast_log(y[s]);
+    mixed[s] = log_one[s] + fast_log(y[s]);
   }
   __syncwarp();
-  const double loss = row_loss<kMatchLanes>(view, at, mixed, flow, lane);
+  const double loss = row_loss<kMatchLanes>(view, mixed, flow, lane);
   __syncwarp();
   for (int s = lane; s < S; s += kMatchLanes) {
     mixed[s] = in_range ? __fdividef(flow[s], y[s]) : 0.0f;
@@ -234,9 +236,9 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
     }
   }
   __syncthreads();
-  multiply_rows(q, all_mixed, Sp, [&](int r, int t, float4 sum) {
+  multiply_rows(q, all_mixed, Sp, [&](int r, int t, float2 sum) {
     if (d0 + r >= view.D) return;
-    *reinterpret_cast<float4*>(view.back + row_at(view, d0 + r, b) * Sp + t) = sum;
+    *reinterpret_cast<float2*>(view.back + row_at(view, d0 + r, b) * Sp + t) = sum;
   });
   __syncthreads();
   for (int r = threadIdx.x / 32; r < kMatchDims; r += kTileThreads / 32) {
@@ -244,12 +246,13 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
     RowPlace place{b, d0 + r, n, 0, 0};
     place.x = batch.x_n[static_cast<std::size_t>(b) * view.D + place.d];
     place.end = batch.x1[static_cast<std::size_t>(b) * view.D + place.d];
-    match_exactly(view, place, row_high(view, b), all_mixed + r * Sp, all_flow + r * Sp);
+    match_exactly(view, place, row_high(view, b), all_mixed + r * stride, all_flow + r * stride);
   }
 }
 
 std::size_t match_bytes(int Sp) {
-  return sizeof(float) * static_cast<std::size_t>(2 * power_size(Sp) + 3 * kMatchDims * Sp);
+  return sizeof(float) *
+         static_cast<std::size_t>(2 * power_size(Sp) + 4 * kMatchDims * row_stride(Sp));
 }
 
 }  // namespace

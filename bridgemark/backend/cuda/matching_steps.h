@@ -17,10 +17,10 @@ constexpr int count_parts(const CpView& view) {
   return (tiles + view.tiles_of_part - 1) / view.tiles_of_part;
 }
 
-// Three tiles a part where that fills the device in one go, else as many blocks as there can be.
+// Four tiles a part where that fills the device in one go, else as many blocks as there can be.
 constexpr int choose_tiles_of_part(const CpView& view) {
   constexpr int kManyTiles = 768;
-  return view.D * view.passes * (view.Kp / kTile) >= kManyTiles ? 3 : 1;
+  return view.D * view.passes * (view.Kp / kTile) >= kManyTiles ? 4 : 1;
 }
 
 // log R, W and V, the latter in parts: matching_forward.cu.

@@ -22,7 +22,7 @@ __device__ inline float4 add_over_dimensions(const CpView& view, float4 start, V
   __shared__ float4 parts[kSliceWarps][32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   float4 sum = warp == 0 ? start : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 8
+#pragma unroll 16
   for (int d = warp; d < view.D; d += kSliceWarps) sum = add4(sum, value(d));
   parts[warp][lane] = sum;
   __syncthreads();

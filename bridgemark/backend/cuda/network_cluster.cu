@@ -214,12 +214,12 @@ __global__ void __launch_bounds__(kClusterThreads)
         const DrawShare share_of_pair = p < pairs ? all : none;
         HeldWeights<Held> values;
         hold<Held>(logits + p % Rows * layout.logit_stride + p / Rows * S, share_of_pair, -INFINITY,
-             values);
+                   values);
 #pragma unroll
         for (int j = 0; j < Held; ++j) values[j] += tilt[j];
         fetch_tilt(pass + 1);
-        const int clean = draw_held_softmax<Held>(values, share_of_pair.first,
-                                            __shfl_sync(kWholeWarp, for_clean, pass, kDrawLanes));
+        const int clean = draw_held_softmax<Held>(
+            values, share_of_pair.first, __shfl_sync(kWholeWarp, for_clean, pass, kDrawLanes));
         if (left > 1) {
           const std::size_t row =
               p < pairs ? (static_cast<std::size_t>(left - 1) * S + states[p]) * S + clean : 0;
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(kClusterThreads)
       if (pass > 0 && left > 1) {
         const int before = p - kGroups;
         const int to = draw_held<Held>(pinned, before < pairs ? all.first : 0,
-                                 __shfl_sync(kWholeWarp, for_step, pass - 1, kDrawLanes));
+                                       __shfl_sync(kWholeWarp, for_step, pass - 1, kDrawLanes));
         keep(before, to);
       }
 #pragma unroll
@@ -358,8 +358,8 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
   constexpr std::size_t kLargest = 1 << 16;
   if (major < 9 || shape.hidden.empty() || shape.hidden.size() > kMaxClusterHidden ||
       shape.dim > kLargest || shape.num_steps > static_cast<int>(kLargest) ||
-      shape.num_categories > kDrawLanes * kMostHeld ||
-      shape.state_width() > kLargest || shape.output_width() > kLargest ||
+      shape.num_categories > kDrawLanes * kMostHeld || shape.state_width() > kLargest ||
+      shape.output_width() > kLargest ||
       *std::max_element(shape.hidden.begin(), shape.hidden.end()) > kLargest / 8) {
     return {};
   }
