@@ -47,6 +47,16 @@ HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
   }
 }
 
+// Below this an exponential is taken as 0: it lies near the smallest normal number of T.
+template <typename T>
+constexpr T kLowestExponent = sizeof(T) == 4 ? T(-87) : T(-700);
+
+template <class D>
+HWY_INLINE hn::Vec<D> ExpOrZero(D d, hn::Vec<D> x) {
+  const auto in_range = hn::Ge(x, hn::Set(d, kLowestExponent<hn::TFromD<D>>));
+  return hn::IfThenElseZero(in_range, FastExp(d, x));
+}
+
 // log(x) for positive normal x, to 2 units in the last place; finite for 0 as well.
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)), and a polynomial of degree 10 for log(m).
 template <class D>

@@ -1,26 +1,42 @@
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
+#include <numbers>
 #include <vector>
 
 #include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/cpu/component_weights.h"
 #include "bridgemark/backend/cpu/exact_column.h"
+#include "bridgemark/backend/cpu/matching_rows.h"
+#include "bridgemark/backend/cpu/rank_one_powers.h"
+#include "bridgemark/backend/cpu/rank_one_product.h"
 #include "bridgemark/backend/cpu/tile_product.h"
 #include "bridgemark/backend/cpu/training_math.h"
+#include "bridgemark/backend/cpu/transpose.h"
 #include "bridgemark/core/parallel.h"
 
 // For dimension d and row b at step n in state x, with cores r and rest = num_steps - n:
 //   R[b,k]  = sum_t Q_rest[x,t] r[t,k]                              product [B,S] x [S,K]
-//   W[b,k]  = log_beta[k] + sum_d log R_d[b,k]
-//   V[b,t]  = sum_k exp(W - log R_d)[b,k] r[t,k]                    product [B,K] x [K,S]
+//   W[b,k]  = beta[k] prod_d R_d[b,k]
+//   V[b,t]  = sum_k (W / R_d)[b,k] r[t,k]                           product [B,K] x [K,S]
 //   y[b,s]  = sum_t Q_{rest-1}[s,t] V[b,t]
 //   model   = Q_1[x,s] y[b,s], normalised over s
-// Each r column is scaled to a maximum of 1 (`high`), each row of exp(W - log R_d) as well. For a
-// reference whose powers are identity I + uniform 11^T, R and its way back need no product. The
-// dimensions are the tasks of the threads; sums over dimensions run in a fixed order.
+// Each r column is scaled to a maximum of 1 (`high`), so R is at most 1; a row's W are relative to
+// the largest of the row. For a reference whose powers are identity I + uniform 11^T, R and its way
+// back need no product. Components are cut in blocks that are narrow enough for the nearest caches,
+// and a block does all of its dimensions: sums over them stay where they are. V alone adds over
+// blocks, for one dimension and some rows of the batch at a time. No sum depends on the threads.
 namespace bridgemark::backend {
 
 namespace {
+
+// Components of a block; one product's factors and its result fill the first-level cache.
+constexpr std::size_t kBlock = 32;
+// Blocks whose components are the inner side of one product of V, and rows of that product.
+constexpr std::size_t kMixedBlocks = 2;
+constexpr std::size_t kMixedRows = 64;
+// Rows that are matched together.
+constexpr std::size_t kMatchedRows = 8;
 
 template <typename T>
 class MatchingStep {
@@ -31,363 +47,487 @@ class MatchingStep {
                std::span<double> target)
       : parameters_(parameters),
         chain_(chain),
-        kind_(kind),
         x_(x_n),
-        x1_(x1),
         n_(n),
         gradient_(gradient),
         work_(workspace),
-        log_model_(log_model),
-        target_out_(target),
+        rows_(chain, kind, x_n, x1, n, log_model, target),
         D_(parameters.dim),
         S_(parameters.num_categories),
         K_(parameters.num_components),
         B_(x_n.rows),
-        exact_(D_),
+        row_stride_(rows_.stride()),
+        blocks_((K_ + kBlock - 1) / kBlock),
+        block_scales_(blocks_ * B_),
+        scales_(B_),
+        exact_(blocks_ * D_),
+        exact_rows_(D_),
+        exact_terms_(D_),
         exact_gradient_(D_) {
-    work_.scaled.resize(D_ * S_ * K_);
+    const std::size_t columns = cpu::whole_vectors<T>(K_);
+    work_.scaled.resize(D_ * S_ * columns);
     work_.high.resize(D_ * K_);
-    work_.log_rows.resize(D_ * B_ * K_);
-    work_.terms.resize(D_ * B_ * K_);
-    work_.weights0.resize(B_ * K_);
-    work_.weights1.resize(B_ * K_);
+    work_.inverse.resize(D_ * B_ * columns);
+    work_.mantissas.resize(B_ * columns);
+    work_.exponents.resize(B_ * columns);
+    work_.weights0.resize(B_ * columns);
+    work_.weights1.resize(B_ * columns);
+    work_.mixed.resize(B_ * D_ * row_stride_);
+    for (auto* factor : {&work_.source, &work_.back}) {
+      factor->resize(D_ * cpu::packed_size(S_, B_) + cpu::kReadAhead<T>);
+    }
+    for (auto* factor : {&work_.source_transposed, &work_.back_transposed}) {
+      factor->resize(D_ * cpu::packed_size(B_, S_) + cpu::kReadAhead<T>);
+    }
   }
 
   double run(const Context& context) {
-    parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { propagate(d); });
-    std::vector<T> base = parameters_.log_beta;
-    for (std::size_t d = 0; d < D_; ++d) {
-      cpu::add_into(work_.high.data() + d * K_, K_, base.data());
+    if (!cpu::is_rank_one(chain_)) {
+      parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { gather_source(d); });
     }
-    parallel_blocks(context, B_, 8, [&](std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; ++b) add_dimensions(b, base);
+    parallel_blocks(context, blocks_, 1, [&](std::size_t j, std::size_t) { propagate(block(j)); });
+    find_scales();
+    parallel_blocks(context, blocks_, 1, [&](std::size_t j, std::size_t) { split(block(j)); });
+    const std::size_t parts = (B_ + kMixedRows - 1) / kMixedRows;
+    parallel_blocks(context, parts * D_, 1,
+                    [&](std::size_t task, std::size_t) { mix(task % D_, task / D_ * kMixedRows); });
+    std::vector<double> losses(B_), exact_losses(D_);
+    std::vector<std::vector<std::size_t>> exact(B_);
+    parallel_blocks(context, B_, kMatchedRows, [&](std::size_t first, std::size_t last) {
+      match(first, last, losses, exact);
     });
-    std::vector<double> losses(D_);
-    parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { losses[d] = match(d); });
-    parallel_blocks(context, B_, 8, [&](std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; ++b) add_terms(b);
-    });
-    std::fill(gradient_.log_beta.begin(), gradient_.log_beta.end(), T(0));
     for (std::size_t b = 0; b < B_; ++b) {
-      cpu::add_into(work_.weights1.data() + b * K_, K_, gradient_.log_beta.data());
+      for (const std::size_t d : exact[b]) exact_rows_[d].push_back(b);
     }
-    parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { pull_back(d); });
+    parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) {
+      exact_losses[d] = match_exactly(d);
+      gather_back(d);
+    });
+    parallel_blocks(context, blocks_, 1, [&](std::size_t j, std::size_t) { pull_back(block(j)); });
     double loss = 0.0;
     for (const double value : losses) loss += value;
+    for (const double value : exact_losses) loss += value;
     return loss / static_cast<double>(B_);
   }
 
  private:
+  // Components first..first + width; arrays of a block have rows of `columns`, whole vectors, and
+  // what lies behind the components has weights of 0.
+  struct Block {
+    std::size_t index, first, width, columns;
+  };
+
+  Block block(std::size_t index) const {
+    const std::size_t first = index * kBlock, width = std::min(kBlock, K_ - first);
+    return {index, first, width, cpu::whole_vectors<T>(width)};
+  }
   std::size_t core(std::size_t d) const { return d * S_ * K_; }
-  T* log_row(std::size_t d, std::size_t b) { return work_.log_rows.data() + (d * B_ + b) * K_; }
-  T* term(std::size_t d, std::size_t b) { return work_.terms.data() + (d * B_ + b) * K_; }
+  T* scaled(const Block& at, std::size_t d) {
+    return work_.scaled.data() + D_ * S_ * at.first + d * S_ * at.columns;  // [S, columns]
+  }
+  T* inverse(const Block& at, std::size_t d) {
+    return work_.inverse.data() + D_ * B_ * at.first + d * B_ * at.columns;  // [B, columns]
+  }
+  // Element [b,0] of the block's part of an array of weights.
+  template <typename U>
+  U* weights(std::vector<U>& array, const Block& at, std::size_t b = 0) {
+    return array.data() + B_ * at.first + b * at.columns;
+  }
+  // Packed left factors of dimension d: source and back [B,S], or transposed.
+  T* by_category(std::vector<T>& factor, std::size_t d) {
+    return factor.data() + d * cpu::packed_size(S_, B_);
+  }
+  T* by_row(std::vector<T>& factor, std::size_t d) {
+    return factor.data() + d * cpu::packed_size(B_, S_);
+  }
   int rest(std::size_t b) const { return chain_.num_steps - n_[b]; }
   std::size_t state(std::size_t b, std::size_t d) const {
     return static_cast<std::size_t>(x_(b, d));
   }
+  const double* log_source(std::size_t b, std::size_t d) const {
+    return chain_.log_power(rest(b)) + state(b, d) * S_;
+  }
+  std::vector<cpu::ExactEntry>& exact(const Block& at, std::size_t d) {
+    return exact_[at.index * D_ + d];
+  }
 
-  // Small arrays of one task, made once.
-  struct Scratch {
-    explicit Scratch(std::size_t S)
-        : y(S), target(S), model(S), log_weights(S), flow(S), ratio(S) {}
-    std::vector<T> y;
-    std::vector<double> target, model, log_weights, flow;
-    std::vector<T> ratio;
-  };
+  // rows [B,S] and its transpose, packed.
+  void pack_both(const T* rows, std::size_t d, std::vector<T>& plain, std::vector<T>& transposed) {
+    std::vector<T> columns(S_ * B_);
+    cpu::transpose(rows, row_stride_, B_, S_, columns.data(), B_);
+    cpu::pack_left(rows, row_stride_, S_, B_, by_category(plain, d));
+    cpu::pack_left(columns.data(), B_, B_, S_, by_row(transposed, d));
+  }
 
-  bool rank_one() const { return chain_.identity >= T(0); }
-  // Q_n = identity_part I + uniform_part 11^T.
-  T uniform_part(int n) const { return S_ > 1 ? chain_.linear_power(n)[1] : T(0); }
-  T identity_part(int n) const { return chain_.linear_power(n)[0] - uniform_part(n); }
-
-  // Q_rest[x,:] of dimension d for each row: [B,S], and [S,B] with `transposed`.
-  std::vector<T> source_rows(std::size_t d, bool transposed) const {
-    std::vector<T> rows(B_ * S_ + cpu::kReadAhead<T>);
+  // Q_rest[x,:] of dimension d for each row.
+  void gather_source(std::size_t d) {
+    std::vector<T> rows(B_ * row_stride_);
     for (std::size_t b = 0; b < B_; ++b) {
-      const T* row = chain_.linear_power(rest(b)) + state(b, d) * S_;
-      if (transposed) {
-        for (std::size_t t = 0; t < S_; ++t) rows[t * B_ + b] = row[t];
-      } else {
-        std::copy_n(row, S_, rows.data() + b * S_);
-      }
+      std::copy_n(chain_.linear_power(rest(b)) + state(b, d) * S_, S_,
+                  rows.data() + b * row_stride_);
+    }
+    pack_both(rows.data(), d, work_.source, work_.source_transposed);
+  }
+
+  // The same for a reference of rank one.
+  struct RankOneSource {
+    std::vector<std::size_t> states;
+    std::vector<T> identity, uniform;
+    cpu::RankOneRows<T> rows() const {
+      return {states.size(), states.data(), identity.data(), uniform.data()};
+    }
+  };
+  RankOneSource rank_one_source(std::size_t d) const {
+    RankOneSource rows{std::vector<std::size_t>(B_), std::vector<T>(B_), std::vector<T>(B_)};
+    for (std::size_t b = 0; b < B_; ++b) {
+      rows.states[b] = state(b, d);
+      rows.identity[b] = cpu::identity_part(chain_, rest(b));
+      rows.uniform[b] = cpu::uniform_part(chain_, rest(b));
     }
     return rows;
   }
 
-  // R[b,:] of dimension d in log_row(d, .).
-  void multiply_source(std::size_t d) {
-    const T* scaled = work_.scaled.data() + core(d);
-    if (!rank_one()) {
-      const std::vector<T> source = source_rows(d, true);
-      cpu::multiply_transposed(source.data(), scaled, B_, S_, K_, cpu::Into::kStore, log_row(d, 0));
+  // R of dimension d in inverse(at, d).
+  void multiply_source(const Block& at, std::size_t d) {
+    if (cpu::is_rank_one(chain_)) {
+      cpu::multiply_rank_one(rank_one_source(d).rows(), scaled(at, d), S_, at.columns,
+                             inverse(at, d));
       return;
     }
-    std::vector<T> sum(K_, T(0));
-    for (std::size_t t = 0; t < S_; ++t) cpu::add_into(scaled + t * K_, K_, sum.data());
+    cpu::multiply_transposed<T>({.rows = B_,
+                                 .inner = S_,
+                                 .columns = at.columns,
+                                 .a = by_row(work_.source_transposed, d),
+                                 .a_stride = 0,
+                                 .x = scaled(at, d),
+                                 .x_stride = at.columns,
+                                 .out = inverse(at, d),
+                                 .out_stride = at.columns,
+                                 .packed = true},
+                                cpu::Into::kStore);
+  }
+
+  // gradient[t,:] = (gradient + sum_b Q_rest[x,t] terms[b,:])[t,:] * scaled[t,:]
+  void multiply_source_back(const Block& at, std::size_t d, const T* terms, T* gradient) {
+    if (cpu::is_rank_one(chain_)) {
+      std::vector<T> sums(S_ * at.columns, T(0));
+      cpu::multiply_rank_one_back(rank_one_source(d).rows(), terms, S_, at.columns, sums.data());
+      for (std::size_t t = 0; t < S_; ++t) {
+        cpu::add_into(sums.data() + t * at.columns, at.width, gradient + t * K_);
+        cpu::multiply_into(scaled(at, d) + t * at.columns, at.width, gradient + t * K_);
+      }
+      return;
+    }
+    cpu::multiply_transposed<T>({.rows = S_,
+                                 .inner = B_,
+                                 .columns = at.width,
+                                 .a = by_category(work_.source, d),
+                                 .a_stride = 0,
+                                 .x = terms,
+                                 .x_stride = at.columns,
+                                 .out = gradient,
+                                 .out_stride = K_,
+                                 .packed = true,
+                                 .factor = scaled(at, d),
+                                 .factor_stride = at.columns},
+                                cpu::Into::kAddAndMultiply);
+  }
+
+  // Scaled cores, 1 / R and W of a block.
+  void propagate(const Block& at) {
+    std::vector<T> base(
+        parameters_.log_beta.begin() + static_cast<std::ptrdiff_t>(at.first),
+        parameters_.log_beta.begin() + static_cast<std::ptrdiff_t>(at.first + at.width));
+    for (std::size_t d = 0; d < D_; ++d) {
+      const T* cores = parameters_.log_cores.data() + core(d) + at.first;
+      T* high = work_.high.data() + d * K_ + at.first;
+      T* out = scaled(at, d);
+      std::copy_n(cores, at.width, high);
+      for (std::size_t t = 1; t < S_; ++t) cpu::max_into(cores + t * K_, at.width, high);
+      for (std::size_t t = 0; t < S_; ++t, out += at.columns) {
+        cpu::exp_difference(cores + t * K_, high, at.width, out);
+        std::fill(out + at.width, out + at.columns, T(1));
+      }
+      cpu::add_into(high, at.width, base.data());
+    }
+    start_weights(at, base);
+    for (std::size_t d = 0; d < D_; ++d) {
+      multiply_source(at, d);
+      exact(at, d).clear();
+      const T low =
+          cpu::multiply_weights(cpu::linear_floor<T>(), B_ * at.columns, inverse(at, d),
+                                weights(work_.mantissas, at), weights(work_.exponents, at));
+      if (low < cpu::linear_floor<T>()) multiply_exact(at, d);
+    }
     for (std::size_t b = 0; b < B_; ++b) {
-      T* row = log_row(d, b);
-      std::fill_n(row, K_, T(0));
-      cpu::add_scaled_into(sum.data(), uniform_part(rest(b)), K_, row);
-      cpu::add_scaled_into(scaled + state(b, d) * K_, identity_part(rest(b)), K_, row);
+      block_scales_[at.index * B_ + b] =
+          cpu::max_exponent<T>(weights(work_.exponents, at, b), at.columns);
     }
   }
 
-  // gradient[t,:] = (gradient + sum_b Q_rest[x,t] term(d,b))[t,:] * scaled[t,:]
-  void multiply_source_back(std::size_t d, T* gradient) {
-    const T* scaled = work_.scaled.data() + core(d);
-    if (!rank_one()) {
-      const std::vector<T> source = source_rows(d, false);
-      cpu::multiply_transposed(source.data(), term(d, 0), S_, B_, K_, cpu::Into::kAddAndMultiply,
-                               gradient, scaled);
-      return;
+  // Sets component k's weight in row b to 2^log2_weight.
+  void set_weight(const Block& at, std::size_t b, std::size_t k, double log2_weight) {
+    log2_weight = std::clamp(log2_weight, -0x1p27, 0x1p27);
+    const double exponent = std::floor(log2_weight);
+    weights(work_.mantissas, at, b)[k] = static_cast<T>(std::exp2(log2_weight - exponent));
+    weights(work_.exponents, at, b)[k] = static_cast<cpu::Exponent<T>>(exponent);
+  }
+  double log2_weight(const Block& at, std::size_t b, std::size_t k) {
+    return static_cast<double>(weights(work_.exponents, at, b)[k]) +
+           std::log2(static_cast<double>(weights(work_.mantissas, at, b)[k]));
+  }
+
+  // W = exp(base) in each row.
+  void start_weights(const Block& at, const std::vector<T>& base) {
+    std::fill_n(weights(work_.mantissas, at), at.columns, T(1));
+    std::fill_n(weights(work_.exponents, at), at.columns, cpu::kZeroWeight<T>);
+    for (std::size_t k = 0; k < at.width; ++k) {
+      set_weight(at, 0, k, std::numbers::log2e * static_cast<double>(base[k]));
     }
-    std::vector<T> shared(K_, T(0));
-    for (std::size_t b = 0; b < B_; ++b) {
-      cpu::add_scaled_into(term(d, b), uniform_part(rest(b)), K_, shared.data());
-      cpu::add_scaled_into(term(d, b), identity_part(rest(b)), K_, gradient + state(b, d) * K_);
-    }
-    for (std::size_t t = 0; t < S_; ++t) {
-      cpu::add_into(shared.data(), K_, gradient + t * K_);
-      cpu::multiply_into(scaled + t * K_, K_, gradient + t * K_);
+    for (std::size_t b = 1; b < B_; ++b) {
+      std::copy_n(weights(work_.mantissas, at), at.columns, weights(work_.mantissas, at, b));
+      std::copy_n(weights(work_.exponents, at), at.columns, weights(work_.exponents, at, b));
     }
   }
 
-  void propagate(std::size_t d) {
-    const T* cores = parameters_.log_cores.data() + core(d);
-    T* high = work_.high.data() + d * K_;
-    T* scaled = work_.scaled.data() + core(d);
-    std::copy_n(cores, K_, high);
-    for (std::size_t t = 1; t < S_; ++t) cpu::max_into(cores + t * K_, K_, high);
-    for (std::size_t t = 0; t < S_; ++t) {
-      cpu::exp_difference(cores + t * K_, high, K_, scaled + t * K_);
-    }
-    multiply_source(d);
-    exact_[d].clear();
-    std::vector<T> products(K_);
+  // The factors of dimension d that left the range of T, whose inverse is 0 now.
+  void multiply_exact(const Block& at, std::size_t d) {
+    const T* cores = parameters_.log_cores.data() + core(d) + at.first;
     for (std::size_t b = 0; b < B_; ++b) {
-      T* row = log_row(d, b);
-      std::copy_n(row, K_, products.data());
-      if (cpu::log_each(products.data(), K_, row) >= cpu::linear_floor<T>()) continue;
-      for (std::size_t k = 0; k < K_; ++k) {
-        if (products[k] >= cpu::linear_floor<T>()) continue;
-        const double value =
-            cpu::exact_log_dot(chain_.log_power(rest(b)) + state(b, d) * S_, cores + k, K_, S_);
-        row[k] = static_cast<T>(value - static_cast<double>(high[k]));
-        exact_[d].push_back({b, k, value});
+      for (std::size_t k = 0; k < at.width; ++k) {
+        if (inverse(at, d)[b * at.columns + k] > T(0)) continue;
+        const double value = cpu::exact_log_dot(log_source(b, d), cores + k, K_, S_);
+        const double scaled_value = value - static_cast<double>(work_.high[d * K_ + at.first + k]);
+        set_weight(at, b, k, log2_weight(at, b, k) + std::numbers::log2e * scaled_value);
+        exact(at, d).push_back({b, k, value});
       }
     }
   }
 
-  // W[b,:] in weights0, which starts from `base` = log_beta + sum_d high_d.
-  void add_dimensions(std::size_t b, const std::vector<T>& base) {
-    T* total = work_.weights0.data() + b * K_;
-    std::copy_n(base.data(), K_, total);
-    for (std::size_t d = 0; d < D_; ++d) cpu::add_into(log_row(d, b), K_, total);
+  // log2 of the weight of an exact entry in all dimensions but d, relative to the row's scale.
+  double log2_others(const Block& at, std::size_t d, const cpu::ExactEntry& entry) {
+    const double high = static_cast<double>(work_.high[d * K_ + at.first + entry.component]);
+    return log2_weight(at, entry.row, entry.component) -
+           std::numbers::log2e * (entry.log_value - high) - static_cast<double>(scales_[entry.row]);
   }
 
-  // Model, loss and what flows back to V for all rows of a dimension; leaves in term(d) the
-  // gradient with respect to W - log R_d, and in the gradient that of the scaled cores through V,
-  // before it is multiplied with them.
-  double match(std::size_t d) {
-    const T* scaled = work_.scaled.data() + core(d);
-    T* gradient = gradient_.log_cores.data() + core(d);
-    std::vector<T> mixed(B_ * S_), back(B_ * S_ + cpu::kReadAhead<T>), back_transposed(back.size());
-    for (std::size_t b = 0; b < B_; ++b) {
-      T* others = term(d, b);
-      const T high = cpu::subtract_rows(work_.weights0.data() + b * K_, log_row(d, b), K_, others);
-      cpu::exp_shifted(others, high, K_, others);
+  // The largest exponent of each row. Without dimension d a weight is at most 1 / linear_floor
+  // above it, but for exact entries: raises_ holds what they need.
+  void find_scales() {
+    std::fill(scales_.begin(), scales_.end(), cpu::kZeroWeight<T>);
+    for (std::size_t i = 0; i < block_scales_.size(); ++i) {
+      scales_[i % B_] = std::max(scales_[i % B_], block_scales_[i]);
     }
-    cpu::multiply_rows(term(d, 0), scaled, B_, S_, K_, mixed.data());
+    for (std::size_t j = 0; j < blocks_; ++j) {
+      for (std::size_t d = 0; d < D_; ++d) {
+        for (const cpu::ExactEntry& entry : exact(block(j), d)) {
+          raises_.resize(D_ * B_);
+          double& raise = raises_[d * B_ + entry.row];
+          raise = std::max(raise, std::ceil(log2_others(block(j), d, entry)));
+        }
+      }
+    }
+  }
+
+  void split(const Block& at) {
+    for (std::size_t b = 0; b < B_; ++b) {
+      cpu::split_weights(weights(work_.mantissas, at, b), weights(work_.exponents, at, b),
+                         scales_[b], at.columns, weights(work_.weights0, at, b),
+                         weights(work_.weights1, at, b));
+    }
+  }
+
+  // W / R_d for rows first..last, relative to their scale: [rows, columns].
+  void divide_out(const Block& at, std::size_t d, std::size_t first, std::size_t last, T* out) {
+    cpu::weights_of_others(weights(work_.weights0, at, first), weights(work_.weights1, at, first),
+                           inverse(at, d) + first * at.columns, (last - first) * at.columns, out);
+    if (raises_.empty()) return;
+    for (std::size_t b = first; b < last; ++b) {
+      const double raise = raises_[d * B_ + b];
+      if (raise == 0.0) continue;
+      // In two factors, as the weights are.
+      const T half = static_cast<T>(std::exp2(-0.5 * raise));
+      T* row = out + (b - first) * at.columns;
+      for (std::size_t k = 0; k < at.columns; ++k) row[k] = row[k] * half * half;
+    }
+    for (const cpu::ExactEntry& entry : exact(at, d)) {
+      if (entry.row < first || entry.row >= last) continue;
+      out[(entry.row - first) * at.columns + entry.component] =
+          static_cast<T>(std::exp2(log2_others(at, d, entry) - raises_[d * B_ + entry.row]));
+    }
+  }
+
+  // V of dimension d for kMixedRows rows from `first` on.
+  void mix(std::size_t d, std::size_t first) {
+    const std::size_t last = std::min(B_, first + kMixedRows), count = last - first;
+    constexpr std::size_t kInner = kMixedBlocks * kBlock;
+    std::vector<T> others(kMixedRows * kBlock), others_transposed(kInner * kMixedRows),
+        cores_transposed(kInner * row_stride_ + cpu::kReadAhead<T>),
+        mixed_transposed(S_ * kMixedRows);
+    for (std::size_t j = 0; j < blocks_; j += kMixedBlocks) {
+      std::size_t inner = 0;
+      for (std::size_t i = j; i < std::min(blocks_, j + kMixedBlocks); ++i) {
+        const Block at = block(i);
+        divide_out(at, d, first, last, others.data());
+        cpu::transpose(others.data(), at.columns, count, at.width,
+                       others_transposed.data() + inner * kMixedRows, kMixedRows);
+        cpu::transpose(scaled(at, d), at.columns, S_, at.width,
+                       cores_transposed.data() + inner * row_stride_, row_stride_);
+        inner += at.width;
+      }
+      cpu::multiply_transposed<T>({.rows = S_,
+                                   .inner = inner,
+                                   .columns = count,
+                                   .a = cores_transposed.data(),
+                                   .a_stride = row_stride_,
+                                   .x = others_transposed.data(),
+                                   .x_stride = kMixedRows,
+                                   .out = mixed_transposed.data(),
+                                   .out_stride = kMixedRows},
+                                  cpu::Into::kAdd);
+    }
+    cpu::transpose(mixed_transposed.data(), kMixedRows, S_, count,
+                   work_.mixed.data() + (first * D_ + d) * row_stride_, D_ * row_stride_);
+  }
+
+  // Losses and d loss / d V of some rows; the dimensions of each that need the exact path.
+  void match(std::size_t first, std::size_t last, std::vector<double>& losses,
+             std::vector<std::vector<std::size_t>>& exact_dims) {
+    typename cpu::MatchingRows<T>::Scratch scratch(rows_);
+    for (std::size_t b = first; b < last; ++b) {
+      // The gradient takes the place of V.
+      T* mixed = work_.mixed.data() + b * D_ * row_stride_;
+      losses[b] = rows_.match(b, mixed, mixed, scratch, exact_dims[b]);
+    }
+  }
+
+  void gather_back(std::size_t d) {
+    std::vector<T> rows(B_ * row_stride_);
+    for (std::size_t b = 0; b < B_; ++b) {
+      std::copy_n(work_.mixed.data() + (b * D_ + d) * row_stride_, S_,
+                  rows.data() + b * row_stride_);
+    }
+    pack_both(rows.data(), d, work_.back, work_.back_transposed);
+  }
+
+  double match_exactly(std::size_t d) {
     double loss = 0.0;
-    Scratch scratch(S_);
-    std::vector<std::size_t> exact_rows;
+    std::vector<double> log_others(K_);
+    for (const std::size_t b : exact_rows_[d]) {
+      for (std::size_t j = 0; j < blocks_; ++j) {
+        const Block at = block(j);
+        const T* row = inverse(at, d) + b * at.columns;
+        for (std::size_t k = 0; k < at.width; ++k) {
+          log_others[at.first + k] = std::numbers::ln2 * log2_weight(at, b, k) +
+                                     std::log(static_cast<double>(row[k])) -
+                                     static_cast<double>(work_.high[d * K_ + at.first + k]);
+        }
+        for (const cpu::ExactEntry& entry : exact(at, d)) {
+          if (entry.row != b) continue;
+          log_others[at.first + entry.component] =
+              std::numbers::ln2 * log2_weight(at, b, entry.component) - entry.log_value;
+        }
+      }
+      exact_gradient_[d].resize(S_ * K_);
+      exact_terms_[d].emplace_back(K_);
+      loss += rows_.match_exactly(b, d, log_others, parameters_.log_cores.data() + core(d),
+                                  exact_gradient_[d].data(), exact_terms_[d].back().data());
+    }
+    return loss;
+  }
+
+  // Gradients of a block: of the cores through V, of W, and of the cores through each R_d.
+  void pull_back(const Block& at) {
+    const std::size_t size = B_ * at.columns;
+    const auto all_terms = std::make_unique_for_overwrite<T[]>(D_ * size);
+    std::vector<T> total(size, T(0));  // d loss / d log W
+    for (std::size_t d = 0; d < D_; ++d) {
+      T* terms = all_terms.get() + d * size;
+      pull_through_mixed(at, d, terms);
+      cpu::add_into(terms, size, total.data());
+    }
+    T* beta = gradient_.log_beta.data() + at.first;
+    std::fill_n(beta, at.width, T(0));
     for (std::size_t b = 0; b < B_; ++b) {
-      T* row = back.data() + b * S_;
-      if (const auto value = match_row(b, d, mixed.data() + b * S_, row, scratch)) {
-        loss += *value;
-      } else {
-        std::fill_n(row, S_, T(0));
-        exact_rows.push_back(b);
-      }
-      for (std::size_t t = 0; t < S_; ++t) back_transposed[t * B_ + b] = row[t];
+      cpu::add_into(total.data() + b * at.columns, at.width, beta);
     }
-    // d loss / d scaled cores through V, then d loss / d (W - log R_d).
-    cpu::multiply_transposed(back.data(), term(d, 0), S_, B_, K_, cpu::Into::kStore, gradient);
-    cpu::multiply_transposed(back_transposed.data(), scaled, B_, S_, K_, cpu::Into::kMultiply,
-                             term(d, 0));
-    for (const std::size_t b : exact_rows) loss += match_exactly(b, d, scratch);
-    return loss;
-  }
-
-  // The target, and from scratch.log_weights, unnormalised, the loss and scratch.flow =
-  // d loss / d log_weights.
-  double row_loss(std::size_t b, std::size_t d, Scratch& scratch) {
-    const double* log_one = chain_.log_power(1) + state(b, d) * S_;
-    const double* log_after = chain_.log_power(rest(b) - 1) + static_cast<std::size_t>(x1_(b, d));
-    std::vector<double>&target = scratch.target, &model = scratch.model, &flow = scratch.flow;
-    // flow holds the target's logarithms until they are used.
-    for (std::size_t s = 0; s < S_; ++s) flow[s] = log_one[s] + log_after[s * S_];
-    const double high_target = cpu::max_of(flow.data(), S_);
-    const double high_model = cpu::max_of(scratch.log_weights.data(), S_);
-    const double sum_target = cpu::exp_shifted(flow.data(), high_target, S_, target.data());
-    const double sum_model =
-        cpu::exp_shifted(scratch.log_weights.data(), high_model, S_, model.data());
-    const double log_target = high_target + std::log(sum_target);
-    const double log_model = high_model + std::log(sum_model);
-    double loss = 0.0, inner = 0.0;
-    const double scale = 1.0 / static_cast<double>(B_);
-    for (std::size_t s = 0; s < S_; ++s) {
-      const double p = target[s] / sum_target, m = model[s] / sum_model;
-      if (!log_model_.empty()) {
-        log_model_[(b * D_ + d) * S_ + s] = scratch.log_weights[s] - log_model;
-      }
-      if (!target_out_.empty()) target_out_[(b * D_ + d) * S_ + s] = p;
-      if (kind_ == MatchingLoss::kKl) {
-        if (p > 0.0) loss += p * ((flow[s] - log_target) - (scratch.log_weights[s] - log_model));
-        flow[s] = scale * (m - p);
-      } else {
-        loss += (p - m) * (p - m);
-        flow[s] = 2.0 * scale * (m - p);
-        inner += flow[s] * m;
-      }
-    }
-    if (kind_ == MatchingLoss::kMse) {
-      for (std::size_t s = 0; s < S_; ++s) flow[s] = model[s] / sum_model * (flow[s] - inner);
-    }
-    return loss;
-  }
-
-  // out = Q_n in, or Q_n^T in: the reference's powers on one vector over categories.
-  void multiply_power(int n, bool transposed, const T* in, T* out) const {
-    if (n == 0) {
-      std::copy_n(in, S_, out);
-    } else if (rank_one()) {
-      T sum = T(0);
-      for (std::size_t s = 0; s < S_; ++s) sum += in[s];
-      const T shared = uniform_part(n) * sum, own = identity_part(n);
-      for (std::size_t s = 0; s < S_; ++s) out[s] = shared + own * in[s];
-    } else if (transposed) {
-      std::fill_n(out, S_, T(0));
-      const T* q = chain_.linear_power(n);
-      for (std::size_t s = 0; s < S_; ++s) cpu::add_scaled_into(q + s * S_, in[s], S_, out);
-    } else {
-      cpu::multiply_rows(in, chain_.linear_power(n), 1, S_, S_, out);
+    for (std::size_t d = 0; d < D_; ++d) {
+      pull_through_source(at, d, total.data(), all_terms.get() + d * size);
     }
   }
 
-  // From V[b,:] to the loss and back to d loss / d V[b,:]. Nothing where y left the range of T: the
-  // row is for the exact path.
-  std::optional<double> match_row(std::size_t b, std::size_t d, const T* mixed, T* back,
-                                  Scratch& scratch) {
-    const int after = rest(b) - 1;
-    const double* log_one = chain_.log_power(1) + state(b, d) * S_;
-    multiply_power(after, false, mixed, scratch.y.data());
-    for (std::size_t s = 0; s < S_; ++s) {
-      if (!(scratch.y[s] >= cpu::linear_floor<T>())) return std::nullopt;
-      scratch.model[s] = static_cast<double>(scratch.y[s]);
+  // Leaves in `terms` the gradient with respect to log (W / R_d), and in the gradient that of the
+  // scaled cores through V, before it is multiplied with them.
+  void pull_through_mixed(const Block& at, std::size_t d, T* terms) {
+    divide_out(at, d, 0, B_, terms);
+    cpu::multiply_transposed<T>({.rows = S_,
+                                 .inner = B_,
+                                 .columns = at.width,
+                                 .a = by_category(work_.back, d),
+                                 .a_stride = 0,
+                                 .x = terms,
+                                 .x_stride = at.columns,
+                                 .out = gradient_.log_cores.data() + core(d) + at.first,
+                                 .out_stride = K_,
+                                 .packed = true},
+                                cpu::Into::kStore);
+    cpu::multiply_transposed<T>({.rows = B_,
+                                 .inner = S_,
+                                 .columns = at.columns,
+                                 .a = by_row(work_.back_transposed, d),
+                                 .a_stride = 0,
+                                 .x = scaled(at, d),
+                                 .x_stride = at.columns,
+                                 .out = terms,
+                                 .out_stride = at.columns,
+                                 .packed = true},
+                                cpu::Into::kMultiply);
+    for (std::size_t i = 0; i < exact_rows_[d].size(); ++i) {
+      std::copy_n(exact_terms_[d][i].data() + at.first, at.width,
+                  terms + exact_rows_[d][i] * at.columns);
     }
-    cpu::log_sum_with(scratch.model.data(), log_one, S_, scratch.log_weights.data());
-    const double loss = row_loss(b, d, scratch);
-    for (std::size_t s = 0; s < S_; ++s) {
-      scratch.ratio[s] = static_cast<T>(scratch.flow[s] / static_cast<double>(scratch.y[s]));
-    }
-    multiply_power(after, true, scratch.ratio.data(), back);
-    return loss;
-  }
-
-  // The same in the log domain for a row that left the range of T, straight to the gradients.
-  double match_exactly(std::size_t b, std::size_t d, Scratch& scratch) {
-    const int after = rest(b) - 1;
-    const double* log_one = chain_.log_power(1) + state(b, d) * S_;
-    const double* log_after = chain_.log_power(after);
-    const T* cores = parameters_.log_cores.data() + core(d);
-    const T* total = work_.weights0.data() + b * K_;
-    const T* own = log_row(d, b);
-    const T* high = work_.high.data() + d * K_;
-    std::vector<double> others(K_), log_v(S_), log_y(S_), terms(K_);
-    for (std::size_t k = 0; k < K_; ++k) {
-      others[k] = static_cast<double>(total[k]) - static_cast<double>(own[k]) -
-                  static_cast<double>(high[k]);
-    }
-    for (std::size_t t = 0; t < S_; ++t) {
-      for (std::size_t k = 0; k < K_; ++k) {
-        terms[k] = others[k] + static_cast<double>(cores[t * K_ + k]);
-      }
-      log_v[t] = log_sum(terms.data(), K_);
-    }
-    std::vector<double> sums(S_);
-    for (std::size_t s = 0; s < S_; ++s) {
-      for (std::size_t t = 0; t < S_; ++t) sums[t] = log_after[s * S_ + t] + log_v[t];
-      log_y[s] = log_sum(sums.data(), S_);
-      scratch.log_weights[s] = log_one[s] + log_y[s];
-    }
-    const double loss = row_loss(b, d, scratch);
-    std::vector<T>& gradient = exact_gradient_[d];
-    gradient.resize(S_ * K_);
-    T* out = term(d, b);
-    std::vector<double> pulled(K_, 0.0);
-    for (std::size_t t = 0; t < S_; ++t) {
-      double to_v = 0.0;  // d loss / d log V[t]
-      for (std::size_t s = 0; s < S_; ++s) {
-        const double log_share = log_after[s * S_ + t] + log_v[t] - log_y[s];
-        if (log_share > -745.0) to_v += scratch.flow[s] * std::exp(log_share);
-      }
-      for (std::size_t k = 0; k < K_; ++k) {
-        const double share =
-            to_v * std::exp(others[k] + static_cast<double>(cores[t * K_ + k]) - log_v[t]);
-        gradient[t * K_ + k] += static_cast<T>(share);
-        pulled[k] += share;
-      }
-    }
-    for (std::size_t k = 0; k < K_; ++k) out[k] = static_cast<T>(pulled[k]);
-    return loss;
-  }
-
-  // Sum over dimensions of the terms, in weights1: d loss / d W.
-  void add_terms(std::size_t b) {
-    T* total = work_.weights1.data() + b * K_;
-    std::fill_n(total, K_, T(0));
-    for (std::size_t d = 0; d < D_; ++d) cpu::add_into(term(d, b), K_, total);
   }
 
   // Through log R_d: every other dimension's term, divided by R, times the source rows.
-  void pull_back(std::size_t d) {
-    T* gradient = gradient_.log_cores.data() + core(d);
+  void pull_through_source(const Block& at, std::size_t d, const T* total, T* terms) {
+    T* gradient = gradient_.log_cores.data() + core(d) + at.first;
     std::vector<double> exact_weights;
-    for (const cpu::ExactEntry& entry : exact_[d]) {
-      exact_weights.push_back(static_cast<double>(work_.weights1[entry.row * K_ + entry.component] -
-                                                  term(d, entry.row)[entry.component]));
+    for (const cpu::ExactEntry& entry : exact(at, d)) {
+      const std::size_t place = entry.row * at.columns + entry.component;
+      exact_weights.push_back(static_cast<double>(total[place] - terms[place]));
     }
-    for (std::size_t b = 0; b < B_; ++b) {
-      T* row = term(d, b);
-      cpu::pull_through_log(work_.weights1.data() + b * K_, row, log_row(d, b), K_, row);
+    cpu::pull_through_log(total, inverse(at, d), B_ * at.columns, terms);
+    multiply_source_back(at, d, terms, gradient);
+    if (!exact_gradient_[d].empty()) {
+      for (std::size_t t = 0; t < S_; ++t) {
+        cpu::add_into(exact_gradient_[d].data() + t * K_ + at.first, at.width, gradient + t * K_);
+      }
     }
-    for (const cpu::ExactEntry& entry : exact_[d]) term(d, entry.row)[entry.component] = T(0);
-    multiply_source_back(d, gradient);
-    if (!exact_gradient_[d].empty()) cpu::add_into(exact_gradient_[d].data(), S_ * K_, gradient);
     for (std::size_t i = 0; i < exact_weights.size(); ++i) {
-      const cpu::ExactEntry& entry = exact_[d][i];
+      const cpu::ExactEntry& entry = exact(at, d)[i];
       if (exact_weights[i] == 0.0) continue;
-      cpu::add_exact_shares(chain_.log_power(rest(entry.row)) + state(entry.row, d) * S_,
-                            parameters_.log_cores.data() + core(d) + entry.component, K_, S_,
-                            entry.log_value, exact_weights[i], gradient + entry.component);
+      cpu::add_exact_shares(log_source(entry.row, d),
+                            parameters_.log_cores.data() + core(d) + at.first + entry.component, K_,
+                            S_, entry.log_value, exact_weights[i], gradient + entry.component);
     }
   }
 
   const CpTensors<T>& parameters_;
   const ChainTables<T>& chain_;
-  MatchingLoss kind_;
   StatesView x_;
-  StatesView x1_;
   std::span<const std::int32_t> n_;
   CpTensors<T>& gradient_;
   CpWorkspace<T>& work_;
-  std::span<double> log_model_;
-  std::span<double> target_out_;
-  std::size_t D_, S_, K_, B_;
-  // By dimension; row is the row of the batch.
-  std::vector<std::vector<cpu::ExactEntry>> exact_;
-  std::vector<std::vector<T>> exact_gradient_;  // [S,K], empty where no row needed it
+  cpu::MatchingRows<T> rows_;
+  std::size_t D_, S_, K_, B_, row_stride_, blocks_;
+  std::vector<cpu::Exponent<T>> block_scales_, scales_;  // [blocks,B], [B]
+  std::vector<double> raises_;                           // [D,B], empty without exact entries
+  std::vector<std::vector<cpu::ExactEntry>> exact_;      // by block and dimension
+  // By dimension: rows on the exact path, their d loss / d log (W / R_d) [K] each, and the sum of
+  // their d loss / d log_cores [S,K], empty where no row needed it.
+  std::vector<std::vector<std::size_t>> exact_rows_;
+  std::vector<std::vector<std::vector<T>>> exact_terms_;
+  std::vector<std::vector<T>> exact_gradient_;
 };
 
 }  // namespace

@@ -32,10 +32,6 @@ T log_each(const T* in, std::size_t count, T* out);
 template <typename T>
 T max_of(const T* in, std::size_t count);
 
-// out = left - right; returns the largest.
-template <typename T>
-T subtract_rows(const T* left, const T* right, std::size_t count, T* out);
-
 // out = in / out, and 0 where out is 0.
 template <typename T>
 void divide_into(const T* in, std::size_t count, T* out);
@@ -43,10 +39,6 @@ void divide_into(const T* in, std::size_t count, T* out);
 // out *= in.
 template <typename T>
 void multiply_into(const T* in, std::size_t count, T* out);
-
-// out = (total - own) * exp(-log_row): how a gradient of log R becomes one of R.
-template <typename T>
-void pull_through_log(const T* total, const T* own, const T* log_row, std::size_t count, T* out);
 
 void adamw_row(const float* gradient, std::size_t count, float learning_rate, float decay,
                float beta1, float beta2, float correction1, float correction2, float epsilon,

@@ -1,0 +1,90 @@
+#include "bridgemark/backend/cpu/transpose.h"
+
+// Squares of 16 bytes a side: longer vectors would gain nothing.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/transpose.cc"
+#include <hwy/foreach_target.h>
+// highway.h must follow foreach_target.h
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bridgemark::backend::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_INLINE void TransposeSquare(const float* in, std::size_t in_stride, float* out,
+                                std::size_t out_stride) {
+  const hn::CappedTag<float, 4> d;
+  const hn::CappedTag<double, 2> pairs;
+  const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + in_stride),
+             c = hn::LoadU(d, in + 2 * in_stride), e = hn::LoadU(d, in + 3 * in_stride);
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
+             ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)),
+             ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
+             ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low)), d, out);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low)), d, out + out_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high)), d, out + 2 * out_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)), d, out + 3 * out_stride);
+}
+
+HWY_INLINE void TransposeSquare(const double* in, std::size_t in_stride, double* out,
+                                std::size_t out_stride) {
+  const hn::CappedTag<double, 2> d;
+  const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + in_stride);
+  hn::StoreU(hn::InterleaveLower(d, a, b), d, out);
+  hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + out_stride);
+}
+
+template <typename T>
+void Transpose(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
+               std::size_t columns, T* HWY_RESTRICT out, std::size_t out_stride) {
+  constexpr std::size_t kSide = 16 / sizeof(T);
+  std::size_t i = 0;
+  for (; i + kSide <= rows; i += kSide) {
+    std::size_t j = 0;
+    for (; j + kSide <= columns; j += kSide) {
+      TransposeSquare(in + i * in_stride + j, in_stride, out + j * out_stride + i, out_stride);
+    }
+    for (; j < columns; ++j) {
+      for (std::size_t k = i; k < i + kSide; ++k) out[j * out_stride + k] = in[k * in_stride + j];
+    }
+  }
+  for (; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) out[j * out_stride + i] = in[i * in_stride + j];
+  }
+}
+
+// One dispatch entry for each element type.
+#define BM_ENTRY(TYPE, SUFFIX)                                                     \
+  void Transpose##SUFFIX(const TYPE* in, std::size_t in_stride, std::size_t rows,  \
+                         std::size_t columns, TYPE* out, std::size_t out_stride) { \
+    Transpose(in, in_stride, rows, columns, out, out_stride);                      \
+  }
+
+BM_ENTRY(float, F)
+BM_ENTRY(double, D)
+#undef BM_ENTRY
+
+}  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bridgemark::backend::cpu {
+
+// The public template of one element type calls the best target's entry.
+#define BM_DISPATCH(TYPE, SUFFIX)                                                           \
+  HWY_EXPORT(Transpose##SUFFIX);                                                            \
+  template <>                                                                               \
+  void transpose<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,             \
+                       std::size_t columns, TYPE* out, std::size_t out_stride) {            \
+    HWY_DYNAMIC_DISPATCH(Transpose##SUFFIX)(in, in_stride, rows, columns, out, out_stride); \
+  }
+
+BM_DISPATCH(float, F)
+BM_DISPATCH(double, D)
+#undef BM_DISPATCH
+
+}  // namespace bridgemark::backend::cpu
+#endif  // HWY_ONCE
