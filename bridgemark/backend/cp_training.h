@@ -56,7 +56,7 @@ struct CpWorkspace {
   std::vector<T> weights0, weights1, partial;
   std::vector<T> inverse, mantissas;
   std::vector<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>> exponents;
-  std::vector<T> source, source_transposed, mixed, back, back_transposed;
+  std::vector<T> source_by_row, source_by_category, mixed, back_by_row, back_by_category;
 };
 
 // loss = mean log c(x0) - mean log v(x1), chain.num_steps steps between the ends. Optional outputs

@@ -106,40 +106,38 @@ HWY_INLINE void Tile(const Product<T>& p, std::size_t row, std::size_t column, s
   }
 }
 
-// Rows that fill no whole tile.
-template <int Rows, int Columns, Into kInto, typename T>
-HWY_INLINE void LastTile(const Product<T>& p, std::size_t row, std::size_t column,
-                         std::size_t width) {
-  if constexpr (Rows > 0) {
-    if (p.rows - row == Rows) {
-      Tile<Rows, Columns, kInto>(p, row, column, width);
-    } else {
-      LastTile<Rows - 1, Columns, kInto>(p, row, column, width);
-    }
-  }
-}
-
-// All rows of a panel of `Columns` vectors.
-template <int Columns, Into kInto, typename T>
-HWY_INLINE void Panel(const Product<T>& p, std::size_t column, std::size_t width) {
-  std::size_t row = 0;
-  for (; row + kTileRows <= p.rows; row += kTileRows) {
-    Tile<kTileRows, Columns, kInto>(p, row, column, width);
-  }
-  LastTile<kTileRows - 1, Columns, kInto>(p, row, column, width);
-}
-
-template <Into kInto, typename T>
-void Multiply(const Product<T>& p) {
+// `Rows` rows of the result. Tiles go along the rows: what a tile reads of the left factor stays in
+// the nearest cache, and so does the right factor, which is read again for the next rows.
+template <int Rows, Into kInto, typename T>
+HWY_INLINE void TileRow(const Product<T>& p, std::size_t row) {
   constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   for (std::size_t column = 0; column < p.columns; column += 2 * kLanes) {
     const std::size_t width = std::min(2 * kLanes, p.columns - column);
     if (width > kLanes) {
-      Panel<2, kInto>(p, column, width);
+      Tile<Rows, 2, kInto>(p, row, column, width);
     } else {
-      Panel<1, kInto>(p, column, width);
+      Tile<Rows, 1, kInto>(p, row, column, width);
     }
   }
+}
+
+// Rows that fill no whole tile.
+template <int Rows, Into kInto, typename T>
+HWY_INLINE void LastTileRow(const Product<T>& p, std::size_t row) {
+  if constexpr (Rows > 0) {
+    if (p.rows - row == Rows) {
+      TileRow<Rows, kInto>(p, row);
+    } else {
+      LastTileRow<Rows - 1, kInto>(p, row);
+    }
+  }
+}
+
+template <Into kInto, typename T>
+void Multiply(const Product<T>& p) {
+  std::size_t row = 0;
+  for (; row + kTileRows <= p.rows; row += kTileRows) TileRow<kTileRows, kInto>(p, row);
+  LastTileRow<kTileRows - 1, kInto>(p, row);
 }
 
 template <typename T>

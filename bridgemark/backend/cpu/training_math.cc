@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/training_math.cc"
 #include <hwy/foreach_target.h>
 // highway.h must follow foreach_target.h
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "bridgemark/backend/cpu/fast_math-inl.h"
@@ -68,6 +69,22 @@ void ExpDifference(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::s
       [&](V x) HWY_ATTR { return ExpOrZero(d, x); },
       [&](std::size_t at, V y) HWY_ATTR { hn::StoreU(y, d, out + at); });
   for (; i < count; ++i) out[i] = scalar_exp_or_zero<T>(in[i] - shift[i]);
+}
+
+// One row piece of the rows above is far from the next in memory: rows are asked for ahead.
+template <typename T>
+void ExpColumns(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
+                std::size_t columns, T* HWY_RESTRICT high, T* HWY_RESTRICT out,
+                std::size_t out_stride) {
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  for (std::size_t t = 0; t < rows; ++t) {
+    for (std::size_t k = 0; k < columns; k += kLine) hwy::Prefetch(in + t * in_stride + k);
+  }
+  std::copy_n(in, columns, high);
+  for (std::size_t t = 1; t < rows; ++t) MaxInto(in + t * in_stride, columns, high);
+  for (std::size_t t = 0; t < rows; ++t) {
+    ExpDifference(in + t * in_stride, high, columns, out + t * out_stride);
+  }
 }
 
 template <typename T>
@@ -193,6 +210,12 @@ BM_EXPORT_BOTH(ExpDifference, void,
                (const float* in, const float* shift, std::size_t count, float* out),
                (const double* in, const double* shift, std::size_t count, double* out),
                (in, shift, count, out))
+BM_EXPORT_BOTH(ExpColumns, void,
+               (const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+                float* high, float* out, std::size_t out_stride),
+               (const double* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+                double* high, double* out, std::size_t out_stride),
+               (in, in_stride, rows, columns, high, out, out_stride))
 BM_EXPORT_BOTH(ExpShifted, auto, (const float* in, float shift, std::size_t count, float* out),
                (const double* in, double shift, std::size_t count, double* out),
                (in, shift, count, out))
@@ -215,55 +238,61 @@ HWY_AFTER_NAMESPACE();
 namespace bridgemark::backend::cpu {
 
 // The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                              \
-  HWY_EXPORT(MaxInto##SUFFIX);                                                                 \
-  HWY_EXPORT(AddInto##SUFFIX);                                                                 \
-  HWY_EXPORT(AddScaledInto##SUFFIX);                                                           \
-  HWY_EXPORT(ExpDifference##SUFFIX);                                                           \
-  HWY_EXPORT(ExpShifted##SUFFIX);                                                              \
-  HWY_EXPORT(LogSumWith##SUFFIX);                                                              \
-  HWY_EXPORT(MaxOf##SUFFIX);                                                                   \
-  HWY_EXPORT(DivideInto##SUFFIX);                                                              \
-  HWY_EXPORT(MultiplyInto##SUFFIX);                                                            \
-  template <>                                                                                  \
-  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
-    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                     \
-  }                                                                                            \
-  template <>                                                                                  \
-  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
-    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                     \
-  }                                                                                            \
-  template <>                                                                                  \
-  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {       \
-    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                        \
-  }                                                                                            \
-  template <>                                                                                  \
-  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) { \
-    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                        \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {           \
-    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                    \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {   \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                    \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                          \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                  \
-  }                                                                                            \
-  template <>                                                                                  \
-  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                       \
-    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                     \
-  }                                                                                            \
-  template <>                                                                                  \
-  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                       \
-    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                  \
-  }                                                                                            \
-  template <>                                                                                  \
-  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                     \
-    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                \
+#define BM_DISPATCH(TYPE, SUFFIX)                                                                  \
+  HWY_EXPORT(MaxInto##SUFFIX);                                                                     \
+  HWY_EXPORT(AddInto##SUFFIX);                                                                     \
+  HWY_EXPORT(AddScaledInto##SUFFIX);                                                               \
+  HWY_EXPORT(ExpDifference##SUFFIX);                                                               \
+  HWY_EXPORT(ExpColumns##SUFFIX);                                                                  \
+  HWY_EXPORT(ExpShifted##SUFFIX);                                                                  \
+  HWY_EXPORT(LogSumWith##SUFFIX);                                                                  \
+  HWY_EXPORT(MaxOf##SUFFIX);                                                                       \
+  HWY_EXPORT(DivideInto##SUFFIX);                                                                  \
+  HWY_EXPORT(MultiplyInto##SUFFIX);                                                                \
+  template <>                                                                                      \
+  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
+    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                         \
+  }                                                                                                \
+  template <>                                                                                      \
+  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
+    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                         \
+  }                                                                                                \
+  template <>                                                                                      \
+  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {           \
+    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                            \
+  }                                                                                                \
+  template <>                                                                                      \
+  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {     \
+    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                            \
+  }                                                                                                \
+  template <>                                                                                      \
+  void exp_columns<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,                  \
+                         std::size_t columns, TYPE* high, TYPE* out, std::size_t out_stride) {     \
+    HWY_DYNAMIC_DISPATCH(ExpColumns##SUFFIX)(in, in_stride, rows, columns, high, out, out_stride); \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {               \
+    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                        \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {       \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                        \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                      \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                           \
+    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                         \
+  }                                                                                                \
+  template <>                                                                                      \
+  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
+    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                      \
+  }                                                                                                \
+  template <>                                                                                      \
+  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                         \
+    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                    \
   }
 
 BM_DISPATCH(float, F)

@@ -17,6 +17,12 @@ void add_scaled_into(const T* in, T scale, std::size_t count, T* out);
 template <typename T>
 void exp_difference(const T* in, const T* shift, std::size_t count, T* out);
 
+// high = maximum over rows of in [rows, columns], out = exp(in - high), 0 where it would leave the
+// range of T; rows of `in` and `out` are their strides apart.
+template <typename T>
+void exp_columns(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* high,
+                 T* out, std::size_t out_stride);
+
 // out = exp(in - shift); returns the sum.
 template <typename T>
 T exp_shifted(const T* in, T shift, std::size_t count, T* out);

@@ -13,12 +13,12 @@ namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_INLINE void TransposeSquare(const float* in, std::size_t in_stride, float* out,
-                                std::size_t out_stride) {
+// load(d, row) gives the rows of a square.
+template <class Load>
+HWY_INLINE void TransposeSquare(const Load& load, float* out, std::size_t out_stride) {
   const hn::CappedTag<float, 4> d;
   const hn::CappedTag<double, 2> pairs;
-  const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + in_stride),
-             c = hn::LoadU(d, in + 2 * in_stride), e = hn::LoadU(d, in + 3 * in_stride);
+  const auto a = load(d, 0), b = load(d, 1), c = load(d, 2), e = load(d, 3);
   const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
              ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)),
              ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
@@ -29,38 +29,68 @@ HWY_INLINE void TransposeSquare(const float* in, std::size_t in_stride, float* o
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)), d, out + 3 * out_stride);
 }
 
-HWY_INLINE void TransposeSquare(const double* in, std::size_t in_stride, double* out,
-                                std::size_t out_stride) {
+template <class Load>
+HWY_INLINE void TransposeSquare(const Load& load, double* out, std::size_t out_stride) {
   const hn::CappedTag<double, 2> d;
-  const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + in_stride);
+  const auto a = load(d, 0), b = load(d, 1);
   hn::StoreU(hn::InterleaveLower(d, a, b), d, out);
   hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + out_stride);
+}
+
+// load(d, at) gives a vector of the rows' elements from `at` on; rows are `stride` apart.
+template <typename T, class Load>
+HWY_INLINE void TransposeEach(std::size_t stride, std::size_t rows, std::size_t columns,
+                              const Load& load, T* HWY_RESTRICT out, std::size_t out_stride) {
+  constexpr std::size_t kSide = 16 / sizeof(T);
+  const hn::CappedTag<T, 1> one;
+  std::size_t i = 0;
+  for (; i + kSide <= rows; i += kSide) {
+    std::size_t j = 0;
+    for (; j + kSide <= columns; j += kSide) {
+      TransposeSquare([&](auto d, std::size_t row)
+                          HWY_ATTR { return load(d, (i + row) * stride + j); },
+                      out + j * out_stride + i, out_stride);
+    }
+    for (; j < columns; ++j) {
+      for (std::size_t k = i; k < i + kSide; ++k) {
+        out[j * out_stride + k] = hn::GetLane(load(one, k * stride + j));
+      }
+    }
+  }
+  for (; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      out[j * out_stride + i] = hn::GetLane(load(one, i * stride + j));
+    }
+  }
 }
 
 template <typename T>
 void Transpose(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
                std::size_t columns, T* HWY_RESTRICT out, std::size_t out_stride) {
-  constexpr std::size_t kSide = 16 / sizeof(T);
-  std::size_t i = 0;
-  for (; i + kSide <= rows; i += kSide) {
-    std::size_t j = 0;
-    for (; j + kSide <= columns; j += kSide) {
-      TransposeSquare(in + i * in_stride + j, in_stride, out + j * out_stride + i, out_stride);
-    }
-    for (; j < columns; ++j) {
-      for (std::size_t k = i; k < i + kSide; ++k) out[j * out_stride + k] = in[k * in_stride + j];
-    }
-  }
-  for (; i < rows; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) out[j * out_stride + i] = in[i * in_stride + j];
-  }
+  const auto load = [&](auto d, std::size_t at) HWY_ATTR { return hn::LoadU(d, in + at); };
+  TransposeEach(in_stride, rows, columns, load, out, out_stride);
+}
+
+template <typename T>
+void TransposeProduct(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* HWY_RESTRICT c,
+                      std::size_t in_stride, std::size_t rows, std::size_t columns,
+                      T* HWY_RESTRICT out, std::size_t out_stride) {
+  const auto load = [&](auto d, std::size_t at) HWY_ATTR {
+    return hn::Mul(hn::Mul(hn::LoadU(d, a + at), hn::LoadU(d, b + at)), hn::LoadU(d, c + at));
+  };
+  TransposeEach(in_stride, rows, columns, load, out, out_stride);
 }
 
 // One dispatch entry for each element type.
-#define BM_ENTRY(TYPE, SUFFIX)                                                     \
-  void Transpose##SUFFIX(const TYPE* in, std::size_t in_stride, std::size_t rows,  \
-                         std::size_t columns, TYPE* out, std::size_t out_stride) { \
-    Transpose(in, in_stride, rows, columns, out, out_stride);                      \
+#define BM_ENTRY(TYPE, SUFFIX)                                                                \
+  void Transpose##SUFFIX(const TYPE* in, std::size_t in_stride, std::size_t rows,             \
+                         std::size_t columns, TYPE* out, std::size_t out_stride) {            \
+    Transpose(in, in_stride, rows, columns, out, out_stride);                                 \
+  }                                                                                           \
+  void TransposeProduct##SUFFIX(const TYPE* a, const TYPE* b, const TYPE* c,                  \
+                                std::size_t in_stride, std::size_t rows, std::size_t columns, \
+                                TYPE* out, std::size_t out_stride) {                          \
+    TransposeProduct(a, b, c, in_stride, rows, columns, out, out_stride);                     \
   }
 
 BM_ENTRY(float, F)
@@ -74,12 +104,20 @@ HWY_AFTER_NAMESPACE();
 namespace bridgemark::backend::cpu {
 
 // The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                           \
-  HWY_EXPORT(Transpose##SUFFIX);                                                            \
-  template <>                                                                               \
-  void transpose<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,             \
-                       std::size_t columns, TYPE* out, std::size_t out_stride) {            \
-    HWY_DYNAMIC_DISPATCH(Transpose##SUFFIX)(in, in_stride, rows, columns, out, out_stride); \
+#define BM_DISPATCH(TYPE, SUFFIX)                                                                  \
+  HWY_EXPORT(Transpose##SUFFIX);                                                                   \
+  HWY_EXPORT(TransposeProduct##SUFFIX);                                                            \
+  template <>                                                                                      \
+  void transpose<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,                    \
+                       std::size_t columns, TYPE* out, std::size_t out_stride) {                   \
+    HWY_DYNAMIC_DISPATCH(Transpose##SUFFIX)(in, in_stride, rows, columns, out, out_stride);        \
+  }                                                                                                \
+  template <>                                                                                      \
+  void transpose_product<TYPE>(const TYPE* a, const TYPE* b, const TYPE* c, std::size_t in_stride, \
+                               std::size_t rows, std::size_t columns, TYPE* out,                   \
+                               std::size_t out_stride) {                                           \
+    HWY_DYNAMIC_DISPATCH(TransposeProduct##SUFFIX)                                                 \
+    (a, b, c, in_stride, rows, columns, out, out_stride);                                          \
   }
 
 BM_DISPATCH(float, F)
