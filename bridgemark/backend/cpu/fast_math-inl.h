@@ -20,7 +20,7 @@ namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) for x in [-87, 88], to 2 units in the last place; what lies outside has no meaning.
+// exp(x) for x of at most 88, to 2 units in the last place; what lies below -87 is moved there.
 // x = n log 2 + r with |r| <= log(2) / 2, and a polynomial of degree 6 for exp(r).
 template <class D>
 HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
@@ -28,6 +28,7 @@ HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
     return hn::Exp(d, x);
   } else {
     const hn::RebindToSigned<D> di;
+    x = hn::Max(x, hn::Set(d, -87.0f));
     // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
     const auto magic = hn::Set(d, 12582912.0f);
     const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
