@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "bridgemark/core/array.h"
@@ -53,7 +54,9 @@ template <typename T>
 struct CpWorkspace {
   std::vector<T> scaled, product, log_product, high;
   std::vector<T> weights0, weights1, partial;
-  std::vector<T> log_rows, terms;
+  std::vector<T> inverse, mantissas;
+  std::vector<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>> exponents;
+  std::vector<T> source_by_row, source_by_category, mixed, back_by_row, back_by_category;
 };
 
 // loss = mean log c(x0) - mean log v(x1), chain.num_steps steps between the ends. Optional outputs

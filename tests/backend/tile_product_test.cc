@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/training_math.h"
+#include "bridgemark/backend/cpu/transpose.h"
 
 namespace bridgemark::backend::cpu {
 namespace {
@@ -32,43 +33,63 @@ TYPED_TEST(TileProduct, MatchesPlainSums) {
   for (const std::size_t rows : {1, 2, 5, 9, 10, 11, 25}) {
     for (const std::size_t columns : {1, 3, 8, 16, 37}) {
       for (const std::size_t inner : {1, 7, 50}) {
-        const std::vector<T> a = waves<T>(inner * rows, 0.7), x = waves<T>(inner * columns, 0.3),
+        const std::size_t stride = whole_vectors<T>(columns);
+        const std::vector<T> a = waves<T>(inner * rows, 0.7), x = waves<T>(inner * stride, 0.3),
                              factor = waves<T>(rows * columns, 1.1);
-        for (const Into into : {Into::kStore, Into::kMultiply, Into::kAddAndMultiply}) {
-          std::vector<T> out = waves<T>(rows * columns, 0.9);
-          const std::vector<T> before = out;
-          multiply_transposed(a.data(), x.data(), rows, inner, columns, into, out.data(),
-                              factor.data());
-          for (std::size_t i = 0; i < rows; ++i) {
-            for (std::size_t k = 0; k < columns; ++k) {
-              const std::size_t at = i * columns + k;
-              double sum = 0.0;
-              for (std::size_t j = 0; j < inner; ++j) {
-                sum +=
-                    static_cast<double>(a[j * rows + i]) * static_cast<double>(x[j * columns + k]);
+        std::vector<T> packed(packed_size(rows, inner) + kReadAhead<T>);
+        pack_left(a.data(), rows, rows, inner, packed.data());
+        for (const Into into : {Into::kStore, Into::kAdd, Into::kMultiply, Into::kAddAndMultiply}) {
+          for (const bool use_packed : {false, true}) {
+            std::vector<T> out = waves<T>(rows * columns, 0.9);
+            const std::vector<T> before = out;
+            multiply_transposed<T>({.rows = rows,
+                                    .inner = inner,
+                                    .columns = columns,
+                                    .a = use_packed ? packed.data() : a.data(),
+                                    .a_stride = rows,
+                                    .x = x.data(),
+                                    .x_stride = stride,
+                                    .out = out.data(),
+                                    .out_stride = columns,
+                                    .packed = use_packed,
+                                    .factor = factor.data(),
+                                    .factor_stride = columns},
+                                   into);
+            for (std::size_t i = 0; i < rows; ++i) {
+              for (std::size_t k = 0; k < columns; ++k) {
+                const std::size_t at = i * columns + k;
+                double sum = 0.0;
+                for (std::size_t j = 0; j < inner; ++j) {
+                  sum +=
+                      static_cast<double>(a[j * rows + i]) * static_cast<double>(x[j * stride + k]);
+                }
+                if (into == Into::kAdd) sum += static_cast<double>(before[at]);
+                if (into == Into::kMultiply) sum *= static_cast<double>(before[at]);
+                if (into == Into::kAddAndMultiply) {
+                  sum = (sum + static_cast<double>(before[at])) * static_cast<double>(factor[at]);
+                }
+                ASSERT_NEAR(out[at], sum, tolerance) << rows << " " << columns << " " << inner;
               }
-              if (into == Into::kMultiply) sum *= static_cast<double>(before[at]);
-              if (into == Into::kAddAndMultiply) {
-                sum = (sum + static_cast<double>(before[at])) * static_cast<double>(factor[at]);
-              }
-              ASSERT_NEAR(out[at], sum, tolerance) << rows << " " << columns << " " << inner;
             }
+            for (std::size_t i = rows * columns; i < out.size(); ++i) ASSERT_EQ(out[i], before[i]);
           }
-          for (std::size_t i = rows * columns; i < out.size(); ++i) ASSERT_EQ(out[i], before[i]);
         }
-        const std::vector<T> left = waves<T>(rows * inner, 0.7),
-                             right = waves<T>(columns * inner, 0.3);
-        std::vector<T> dots(rows * columns);
-        multiply_rows(left.data(), right.data(), rows, columns, inner, dots.data());
-        for (std::size_t i = 0; i < rows; ++i) {
-          for (std::size_t j = 0; j < columns; ++j) {
-            double sum = 0.0;
-            for (std::size_t k = 0; k < inner; ++k) {
-              sum += static_cast<double>(left[i * inner + k]) *
-                     static_cast<double>(right[j * inner + k]);
-            }
-            ASSERT_NEAR(dots[i * columns + j], sum, tolerance);
-          }
+      }
+    }
+  }
+}
+
+TYPED_TEST(TileProduct, TransposeIsExact) {
+  using T = TypeParam;
+  for (const std::size_t rows : {1, 2, 3, 4, 7, 8, 13}) {
+    for (const std::size_t columns : {1, 2, 3, 4, 5, 9}) {
+      const std::size_t in_stride = columns + 2, out_stride = rows + 3;
+      const std::vector<T> in = waves<T>(rows * in_stride, 0.7);
+      std::vector<T> out(columns * out_stride, T(7));
+      transpose(in.data(), in_stride, rows, columns, out.data(), out_stride);
+      for (std::size_t j = 0; j < columns; ++j) {
+        for (std::size_t i = 0; i < out_stride; ++i) {
+          ASSERT_EQ(out[j * out_stride + i], i < rows ? in[i * in_stride + j] : T(7));
         }
       }
     }

@@ -20,7 +20,7 @@ namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) for x in [-87, 88], to 2 units in the last place; what lies outside is moved to the ends.
+// exp(x) for x of at most 88, to 2 units in the last place; what lies below -87 is moved there.
 // x = n log 2 + r with |r| <= log(2) / 2, and a polynomial of degree 6 for exp(r).
 template <class D>
 HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
@@ -28,7 +28,7 @@ HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
     return hn::Exp(d, x);
   } else {
     const hn::RebindToSigned<D> di;
-    x = hn::Min(hn::Max(x, hn::Set(d, -87.0f)), hn::Set(d, 88.0f));
+    x = hn::Max(x, hn::Set(d, -87.0f));
     // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
     const auto magic = hn::Set(d, 12582912.0f);
     const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
@@ -45,6 +45,17 @@ HWY_INLINE hn::Vec<D> FastExp(D d, hn::Vec<D> x) {
     p = hn::MulAdd(r2, p, hn::Add(r, hn::Set(d, 1.0f)));
     return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
   }
+}
+
+// Below this an exponential is taken as 0: it lies near the smallest normal number of T.
+template <typename T>
+constexpr T kLowestExponent = sizeof(T) == 4 ? T(-87) : T(-700);
+
+// exp(x) for x of at most 88.
+template <class D>
+HWY_INLINE hn::Vec<D> ExpOrZero(D d, hn::Vec<D> x) {
+  const auto in_range = hn::Ge(x, hn::Set(d, kLowestExponent<hn::TFromD<D>>));
+  return hn::IfThenElseZero(in_range, FastExp(d, x));
 }
 
 // log(x) for positive normal x, to 2 units in the last place; finite for 0 as well.

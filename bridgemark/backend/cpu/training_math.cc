@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/training_math.cc"
 #include <hwy/foreach_target.h>
 // highway.h must follow foreach_target.h
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "bridgemark/backend/cpu/fast_math-inl.h"
@@ -17,21 +18,9 @@ namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Below this an exponential is taken as 0: it lies near the smallest normal number of T.
-template <typename T>
-HWY_INLINE T lowest_exponent() {
-  return sizeof(T) == 4 ? T(-87) : T(-700);
-}
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_or_zero(D d, V x) {
-  using T = hn::TFromD<D>;
-  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, lowest_exponent<T>())), FastExp(d, x));
-}
-
 template <typename T>
 HWY_INLINE T scalar_exp_or_zero(T x) {
-  return x >= lowest_exponent<T>() ? std::exp(x) : T(0);
+  return x >= kLowestExponent<T> ? std::exp(x) : T(0);
 }
 
 template <typename T>
@@ -77,9 +66,25 @@ void ExpDifference(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::s
       d, count,
       [&](std::size_t at)
           HWY_ATTR { return hn::Sub(hn::LoadU(d, in + at), hn::LoadU(d, shift + at)); },
-      [&](V x) HWY_ATTR { return exp_or_zero(d, x); },
+      [&](V x) HWY_ATTR { return ExpOrZero(d, x); },
       [&](std::size_t at, V y) HWY_ATTR { hn::StoreU(y, d, out + at); });
   for (; i < count; ++i) out[i] = scalar_exp_or_zero<T>(in[i] - shift[i]);
+}
+
+// One row piece of the rows above is far from the next in memory: rows are asked for ahead.
+template <typename T>
+void ExpColumns(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
+                std::size_t columns, T* HWY_RESTRICT high, T* HWY_RESTRICT out,
+                std::size_t out_stride) {
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  for (std::size_t t = 0; t < rows; ++t) {
+    for (std::size_t k = 0; k < columns; k += kLine) hwy::Prefetch(in + t * in_stride + k);
+  }
+  std::copy_n(in, columns, high);
+  for (std::size_t t = 1; t < rows; ++t) MaxInto(in + t * in_stride, columns, high);
+  for (std::size_t t = 0; t < rows; ++t) {
+    ExpDifference(in + t * in_stride, high, columns, out + t * out_stride);
+  }
 }
 
 template <typename T>
@@ -90,7 +95,7 @@ T ExpShifted(const T* in, T shift, std::size_t count, T* out) {
   V sums = hn::Zero(d);
   std::size_t i = ForEachVector(
       d, count, [&](std::size_t at) HWY_ATTR { return hn::Sub(hn::LoadU(d, in + at), shifts); },
-      [&](V x) HWY_ATTR { return exp_or_zero(d, x); },
+      [&](V x) HWY_ATTR { return ExpOrZero(d, x); },
       [&](std::size_t at, V y) HWY_ATTR {
         sums = hn::Add(sums, y);
         hn::StoreU(y, d, out + at);
@@ -136,23 +141,6 @@ T MaxOf(const T* HWY_RESTRICT in, std::size_t count) {
 }
 
 template <typename T>
-T SubtractRows(const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t count,
-               T* HWY_RESTRICT out) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  auto highs = hn::Set(d, -std::numeric_limits<T>::infinity());
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto y = hn::Sub(hn::LoadU(d, left + i), hn::LoadU(d, right + i));
-    highs = hn::Max(highs, y);
-    hn::StoreU(y, d, out + i);
-  }
-  T high = hn::GetLane(hn::MaxOfLanes(d, highs));
-  for (; i < count; ++i) high = std::max(high, out[i] = left[i] - right[i]);
-  return high;
-}
-
-template <typename T>
 void DivideInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -174,21 +162,6 @@ void MultiplyInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT o
     hn::StoreU(hn::Mul(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
   }
   for (; i < count; ++i) out[i] *= in[i];
-}
-
-template <typename T>
-void PullThroughLog(const T* HWY_RESTRICT total, const T* own, const T* HWY_RESTRICT log_row,
-                    std::size_t count, T* out) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  std::size_t i = ForEachVector(
-      d, count, [&](std::size_t at) HWY_ATTR { return hn::Neg(hn::LoadU(d, log_row + at)); },
-      [&](V x) HWY_ATTR { return FastExp(d, x); },
-      [&](std::size_t at, V y) HWY_ATTR {
-        const V gradient = hn::Sub(hn::LoadU(d, total + at), hn::LoadU(d, own + at));
-        hn::StoreU(hn::Mul(gradient, y), d, out + at);
-      });
-  for (; i < count; ++i) out[i] = (total[i] - own[i]) * std::exp(-log_row[i]);
 }
 
 void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learning_rate,
@@ -237,6 +210,12 @@ BM_EXPORT_BOTH(ExpDifference, void,
                (const float* in, const float* shift, std::size_t count, float* out),
                (const double* in, const double* shift, std::size_t count, double* out),
                (in, shift, count, out))
+BM_EXPORT_BOTH(ExpColumns, void,
+               (const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+                float* high, float* out, std::size_t out_stride),
+               (const double* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+                double* high, double* out, std::size_t out_stride),
+               (in, in_stride, rows, columns, high, out, out_stride))
 BM_EXPORT_BOTH(ExpShifted, auto, (const float* in, float shift, std::size_t count, float* out),
                (const double* in, double shift, std::size_t count, double* out),
                (in, shift, count, out))
@@ -246,20 +225,10 @@ BM_EXPORT_BOTH(LogSumWith, auto,
                (in, shift, count, out))
 BM_EXPORT_BOTH(MaxOf, auto, (const float* in, std::size_t count),
                (const double* in, std::size_t count), (in, count))
-BM_EXPORT_BOTH(SubtractRows, auto,
-               (const float* left, const float* right, std::size_t count, float* out),
-               (const double* left, const double* right, std::size_t count, double* out),
-               (left, right, count, out))
 BM_EXPORT_BOTH(DivideInto, void, (const float* in, std::size_t count, float* out),
                (const double* in, std::size_t count, double* out), (in, count, out))
 BM_EXPORT_BOTH(MultiplyInto, void, (const float* in, std::size_t count, float* out),
                (const double* in, std::size_t count, double* out), (in, count, out))
-BM_EXPORT_BOTH(PullThroughLog, void,
-               (const float* total, const float* own, const float* log_row, std::size_t count,
-                float* out),
-               (const double* total, const double* own, const double* log_row, std::size_t count,
-                double* out),
-               (total, own, log_row, count, out))
 #undef BM_EXPORT_BOTH
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
@@ -269,66 +238,61 @@ HWY_AFTER_NAMESPACE();
 namespace bridgemark::backend::cpu {
 
 // The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                               \
-  HWY_EXPORT(MaxInto##SUFFIX);                                                                  \
-  HWY_EXPORT(AddInto##SUFFIX);                                                                  \
-  HWY_EXPORT(AddScaledInto##SUFFIX);                                                            \
-  HWY_EXPORT(ExpDifference##SUFFIX);                                                            \
-  HWY_EXPORT(ExpShifted##SUFFIX);                                                               \
-  HWY_EXPORT(LogSumWith##SUFFIX);                                                               \
-  HWY_EXPORT(MaxOf##SUFFIX);                                                                    \
-  HWY_EXPORT(SubtractRows##SUFFIX);                                                             \
-  HWY_EXPORT(DivideInto##SUFFIX);                                                               \
-  HWY_EXPORT(MultiplyInto##SUFFIX);                                                             \
-  HWY_EXPORT(PullThroughLog##SUFFIX);                                                           \
-  template <>                                                                                   \
-  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
-    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                      \
-  }                                                                                             \
-  template <>                                                                                   \
-  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
-    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                      \
-  }                                                                                             \
-  template <>                                                                                   \
-  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {        \
-    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                         \
-  }                                                                                             \
-  template <>                                                                                   \
-  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {  \
-    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                         \
-  }                                                                                             \
-  template <>                                                                                   \
-  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {            \
-    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                     \
-  }                                                                                             \
-  template <>                                                                                   \
-  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {    \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                     \
-  }                                                                                             \
-  template <>                                                                                   \
-  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                   \
-  }                                                                                             \
-  template <>                                                                                   \
-  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                        \
-    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                      \
-  }                                                                                             \
-  template <>                                                                                   \
-  TYPE subtract_rows<TYPE>(const TYPE* left, const TYPE* right, std::size_t count, TYPE* out) { \
-    return HWY_DYNAMIC_DISPATCH(SubtractRows##SUFFIX)(left, right, count, out);                 \
-  }                                                                                             \
-  template <>                                                                                   \
-  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                        \
-    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                   \
-  }                                                                                             \
-  template <>                                                                                   \
-  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                      \
-    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                 \
-  }                                                                                             \
-  template <>                                                                                   \
-  void pull_through_log<TYPE>(const TYPE* total, const TYPE* own, const TYPE* log_row,          \
-                              std::size_t count, TYPE* out) {                                   \
-    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, own, log_row, count, out);              \
+#define BM_DISPATCH(TYPE, SUFFIX)                                                                  \
+  HWY_EXPORT(MaxInto##SUFFIX);                                                                     \
+  HWY_EXPORT(AddInto##SUFFIX);                                                                     \
+  HWY_EXPORT(AddScaledInto##SUFFIX);                                                               \
+  HWY_EXPORT(ExpDifference##SUFFIX);                                                               \
+  HWY_EXPORT(ExpColumns##SUFFIX);                                                                  \
+  HWY_EXPORT(ExpShifted##SUFFIX);                                                                  \
+  HWY_EXPORT(LogSumWith##SUFFIX);                                                                  \
+  HWY_EXPORT(MaxOf##SUFFIX);                                                                       \
+  HWY_EXPORT(DivideInto##SUFFIX);                                                                  \
+  HWY_EXPORT(MultiplyInto##SUFFIX);                                                                \
+  template <>                                                                                      \
+  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
+    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                         \
+  }                                                                                                \
+  template <>                                                                                      \
+  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
+    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                         \
+  }                                                                                                \
+  template <>                                                                                      \
+  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {           \
+    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                            \
+  }                                                                                                \
+  template <>                                                                                      \
+  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {     \
+    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                            \
+  }                                                                                                \
+  template <>                                                                                      \
+  void exp_columns<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,                  \
+                         std::size_t columns, TYPE* high, TYPE* out, std::size_t out_stride) {     \
+    HWY_DYNAMIC_DISPATCH(ExpColumns##SUFFIX)(in, in_stride, rows, columns, high, out, out_stride); \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {               \
+    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                        \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {       \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                        \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
+    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                      \
+  }                                                                                                \
+  template <>                                                                                      \
+  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                           \
+    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                         \
+  }                                                                                                \
+  template <>                                                                                      \
+  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
+    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                      \
+  }                                                                                                \
+  template <>                                                                                      \
+  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                         \
+    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                    \
   }
 
 BM_DISPATCH(float, F)

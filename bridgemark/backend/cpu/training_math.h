@@ -17,6 +17,12 @@ void add_scaled_into(const T* in, T scale, std::size_t count, T* out);
 template <typename T>
 void exp_difference(const T* in, const T* shift, std::size_t count, T* out);
 
+// high = maximum over rows of in [rows, columns], out = exp(in - high), 0 where it would leave the
+// range of T; rows of `in` and `out` are their strides apart.
+template <typename T>
+void exp_columns(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* high,
+                 T* out, std::size_t out_stride);
+
 // out = exp(in - shift); returns the sum.
 template <typename T>
 T exp_shifted(const T* in, T shift, std::size_t count, T* out);
@@ -32,10 +38,6 @@ T log_each(const T* in, std::size_t count, T* out);
 template <typename T>
 T max_of(const T* in, std::size_t count);
 
-// out = left - right; returns the largest.
-template <typename T>
-T subtract_rows(const T* left, const T* right, std::size_t count, T* out);
-
 // out = in / out, and 0 where out is 0.
 template <typename T>
 void divide_into(const T* in, std::size_t count, T* out);
@@ -43,10 +45,6 @@ void divide_into(const T* in, std::size_t count, T* out);
 // out *= in.
 template <typename T>
 void multiply_into(const T* in, std::size_t count, T* out);
-
-// out = (total - own) * exp(-log_row): how a gradient of log R becomes one of R.
-template <typename T>
-void pull_through_log(const T* total, const T* own, const T* log_row, std::size_t count, T* out);
 
 void adamw_row(const float* gradient, std::size_t count, float learning_rate, float decay,
                float beta1, float beta2, float correction1, float correction2, float epsilon,

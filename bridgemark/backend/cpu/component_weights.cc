@@ -1,0 +1,184 @@
+#include "bridgemark/backend/cpu/component_weights.h"
+
+#include <algorithm>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/component_weights.cc"
+#include <hwy/foreach_target.h>
+// highway.h must follow foreach_target.h
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bridgemark::backend::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Layout of a floating-point number.
+template <typename T>
+struct Bits {
+  static constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52;
+  static constexpr Exponent<T> kBias = sizeof(T) == 4 ? 127 : 1023;
+  static constexpr Exponent<T> kOne = kBias << kMantissa;  // the number 1
+  static constexpr Exponent<T> kMantissaMask = (Exponent<T>(1) << kMantissa) - 1;
+};
+
+// Calls body(d, i) for whole vectors of [0, count), then with a tag of one lane for the rest.
+template <typename T, class Body>
+HWY_INLINE void ForEach(std::size_t count, const Body& body) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) body(d, i);
+  const hn::CappedTag<T, 1> one;
+  for (; i < count; ++i) body(one, i);
+}
+
+template <typename T>
+T MultiplyWeights(T floor, std::size_t count, T* HWY_RESTRICT factors, T* HWY_RESTRICT mantissas,
+                  Exponent<T>* HWY_RESTRICT exponents) {
+  T low = std::numeric_limits<T>::infinity();
+  const hn::ScalableTag<T> full;
+  auto lows = hn::Set(full, low);
+  const auto step = [&](auto d, std::size_t i) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> di;
+    const auto one = hn::Set(d, T(1)), factor = hn::LoadU(d, factors + i);
+    const auto in_range = hn::Ge(factor, hn::Set(d, floor));
+    const auto safe = hn::IfThenElse(in_range, factor, one);
+    hn::StoreU(hn::IfThenElseZero(in_range, hn::Div(one, safe)), d, factors + i);
+    const auto bits = hn::BitCast(di, hn::Mul(safe, hn::LoadU(d, mantissas + i)));
+    const auto mantissa =
+        hn::Or(hn::And(bits, hn::Set(di, Bits<T>::kMantissaMask)), hn::Set(di, Bits<T>::kOne));
+    hn::StoreU(hn::BitCast(d, mantissa), d, mantissas + i);
+    const auto exponent =
+        hn::Sub(hn::ShiftRight<Bits<T>::kMantissa>(bits), hn::Set(di, Bits<T>::kBias));
+    hn::StoreU(hn::Add(exponent, hn::LoadU(di, exponents + i)), di, exponents + i);
+    return factor;
+  };
+  const std::size_t lanes = hn::Lanes(full);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) lows = hn::Min(lows, step(full, i));
+  low = hn::GetLane(hn::MinOfLanes(full, lows));
+  const hn::CappedTag<T, 1> single;
+  for (; i < count; ++i) low = std::min(low, hn::GetLane(step(single, i)));
+  return low;
+}
+
+template <typename T>
+Exponent<T> MaxExponent(const Exponent<T>* HWY_RESTRICT exponents, std::size_t count) {
+  const hn::ScalableTag<Exponent<T>> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto highs = hn::Set(d, exponents[0]);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) highs = hn::Max(highs, hn::LoadU(d, exponents + i));
+  Exponent<T> high = hn::GetLane(hn::MaxOfLanes(d, highs));
+  for (; i < count; ++i) high = std::max(high, exponents[i]);
+  return high;
+}
+
+template <typename T>
+void SplitWeights(const T* HWY_RESTRICT mantissas, const Exponent<T>* HWY_RESTRICT exponents,
+                  Exponent<T> scale, std::size_t count, T* HWY_RESTRICT upper,
+                  T* HWY_RESTRICT lower) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> di;
+    const auto exponent = hn::Max(hn::Sub(hn::LoadU(di, exponents + i), hn::Set(di, scale)),
+                                  hn::Set(di, 2 * (1 - Bits<T>::kBias)));
+    const auto half = hn::ShiftRight<1>(exponent);
+    const auto mantissa = hn::BitCast(di, hn::LoadU(d, mantissas + i));
+    hn::StoreU(hn::BitCast(d, hn::Add(mantissa, hn::ShiftLeft<Bits<T>::kMantissa>(half))), d,
+               upper + i);
+    const auto rest = hn::Add(hn::Sub(exponent, half), hn::Set(di, Bits<T>::kBias));
+    hn::StoreU(hn::BitCast(d, hn::ShiftLeft<Bits<T>::kMantissa>(rest)), d, lower + i);
+  });
+}
+
+template <typename T>
+void WeightsOfOthers(const T* HWY_RESTRICT upper, const T* HWY_RESTRICT lower,
+                     const T* HWY_RESTRICT inverse, std::size_t count, T* HWY_RESTRICT out) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto product = hn::Mul(hn::LoadU(d, upper + i), hn::LoadU(d, inverse + i));
+    hn::StoreU(hn::Mul(product, hn::LoadU(d, lower + i)), d, out + i);
+  });
+}
+
+template <typename T>
+void PullThroughLog(const T* HWY_RESTRICT total, const T* HWY_RESTRICT inverse, std::size_t count,
+                    T* HWY_RESTRICT own) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto others = hn::Sub(hn::LoadU(d, total + i), hn::LoadU(d, own + i));
+    hn::StoreU(hn::Mul(others, hn::LoadU(d, inverse + i)), d, own + i);
+  });
+}
+
+// One dispatch entry for each element type.
+#define BM_ENTRIES(TYPE, SUFFIX)                                                                 \
+  TYPE MultiplyWeights##SUFFIX(TYPE floor, std::size_t count, TYPE* factors, TYPE* mantissas,    \
+                               Exponent<TYPE>* exponents) {                                      \
+    return MultiplyWeights(floor, count, factors, mantissas, exponents);                         \
+  }                                                                                              \
+  Exponent<TYPE> MaxExponent##SUFFIX(const Exponent<TYPE>* exponents, std::size_t count) {       \
+    return MaxExponent<TYPE>(exponents, count);                                                  \
+  }                                                                                              \
+  void SplitWeights##SUFFIX(const TYPE* mantissas, const Exponent<TYPE>* exponents,              \
+                            Exponent<TYPE> scale, std::size_t count, TYPE* upper, TYPE* lower) { \
+    SplitWeights(mantissas, exponents, scale, count, upper, lower);                              \
+  }                                                                                              \
+  void WeightsOfOthers##SUFFIX(const TYPE* upper, const TYPE* lower, const TYPE* inverse,        \
+                               std::size_t count, TYPE* out) {                                   \
+    WeightsOfOthers(upper, lower, inverse, count, out);                                          \
+  }                                                                                              \
+  void PullThroughLog##SUFFIX(const TYPE* total, const TYPE* inverse, std::size_t count,         \
+                              TYPE* own) {                                                       \
+    PullThroughLog(total, inverse, count, own);                                                  \
+  }
+
+BM_ENTRIES(float, F)
+BM_ENTRIES(double, D)
+#undef BM_ENTRIES
+
+}  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bridgemark::backend::cpu {
+
+// The public template of one element type calls the best target's entry.
+#define BM_DISPATCH(TYPE, SUFFIX)                                                                 \
+  HWY_EXPORT(MultiplyWeights##SUFFIX);                                                            \
+  HWY_EXPORT(MaxExponent##SUFFIX);                                                                \
+  HWY_EXPORT(SplitWeights##SUFFIX);                                                               \
+  HWY_EXPORT(WeightsOfOthers##SUFFIX);                                                            \
+  HWY_EXPORT(PullThroughLog##SUFFIX);                                                             \
+  template <>                                                                                     \
+  TYPE multiply_weights<TYPE>(TYPE floor, std::size_t count, TYPE * factors, TYPE * mantissas,    \
+                              Exponent<TYPE> * exponents) {                                       \
+    return HWY_DYNAMIC_DISPATCH(MultiplyWeights##SUFFIX)(floor, count, factors, mantissas,        \
+                                                         exponents);                              \
+  }                                                                                               \
+  template <>                                                                                     \
+  Exponent<TYPE> max_exponent<TYPE>(const Exponent<TYPE>* exponents, std::size_t count) {         \
+    return HWY_DYNAMIC_DISPATCH(MaxExponent##SUFFIX)(exponents, count);                           \
+  }                                                                                               \
+  template <>                                                                                     \
+  void split_weights<TYPE>(const TYPE* mantissas, const Exponent<TYPE>* exponents,                \
+                           Exponent<TYPE> scale, std::size_t count, TYPE* upper, TYPE* lower) {   \
+    HWY_DYNAMIC_DISPATCH(SplitWeights##SUFFIX)(mantissas, exponents, scale, count, upper, lower); \
+  }                                                                                               \
+  template <>                                                                                     \
+  void weights_of_others<TYPE>(const TYPE* upper, const TYPE* lower, const TYPE* inverse,         \
+                               std::size_t count, TYPE* out) {                                    \
+    HWY_DYNAMIC_DISPATCH(WeightsOfOthers##SUFFIX)(upper, lower, inverse, count, out);             \
+  }                                                                                               \
+  template <>                                                                                     \
+  void pull_through_log<TYPE>(const TYPE* total, const TYPE* inverse, std::size_t count,          \
+                              TYPE* own) {                                                        \
+    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, inverse, count, own);                     \
+  }
+
+BM_DISPATCH(float, F)
+BM_DISPATCH(double, D)
+#undef BM_DISPATCH
+
+}  // namespace bridgemark::backend::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,181 @@
+#include "bridgemark/backend/cpu/matching_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bridgemark/backend/cpu/exact_column.h"
+#include "bridgemark/backend/cpu/rank_one_powers.h"
+#include "bridgemark/backend/cpu/tile_product.h"
+#include "bridgemark/backend/cpu/transition_loss.h"
+#include "bridgemark/backend/cpu/transpose.h"
+
+namespace bridgemark::backend::cpu {
+
+template <typename T>
+MatchingRows<T>::MatchingRows(const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n,
+                              StatesView x1, std::span<const std::int32_t> n,
+                              std::span<double> log_model, std::span<double> target)
+    : chain_(chain),
+      kind_(kind),
+      x_(x_n),
+      x1_(x1),
+      n_(n),
+      log_model_(log_model),
+      target_out_(target),
+      D_(x_n.cols),
+      S_(chain.num_categories),
+      stride_(whole_vectors<T>(S_)),
+      log_one_(S_ * stride_, kLogNothing<T>) {
+  for (std::size_t x = 0; x < S_; ++x) {
+    const double* row = chain.log_power(1) + x * S_;
+    for (std::size_t s = 0; s < S_; ++s) log_one_[x * stride_ + s] = static_cast<T>(row[s]);
+  }
+}
+
+// Behind the last category y is 1 and the logarithms are those of nothing.
+template <typename T>
+MatchingRows<T>::Scratch::Scratch(const MatchingRows& rows)
+    : power(rows.S_ * rows.stride_),
+      power_transposed(power.size()),
+      y(rows.D_ * rows.stride_, T(1)),
+      ratio(y.size()),
+      transposed(rows.S_ * rows.D_ + kReadAhead<T>),
+      log_weights(rows.stride_),
+      log_target(rows.stride_, kLogNothing<T>),
+      target(rows.stride_),
+      flow(rows.stride_) {}
+
+// The pinned reference: log q_ref(s | x_n, x_1).
+template <typename T>
+template <typename U>
+void MatchingRows<T>::log_target(std::size_t b, std::size_t d, U* out) const {
+  const auto x = static_cast<std::size_t>(x_(b, d)), end = static_cast<std::size_t>(x1_(b, d));
+  const double* log_one = chain_.log_power(1) + x * S_;
+  const double* log_after = chain_.log_power(rest(b) - 1) + end;
+  const double log_rest = chain_.log_power(rest(b))[x * S_ + end];
+  for (std::size_t s = 0; s < S_; ++s) {
+    out[s] = static_cast<U>(log_one[s] + log_after[s * S_] - log_rest);
+  }
+}
+
+template <typename T>
+template <typename U>
+void MatchingRows<T>::keep(std::size_t b, std::size_t d, const U* log_model, const U* target) {
+  const std::size_t at = (b * D_ + d) * S_;
+  if (!log_model_.empty()) std::copy_n(log_model, S_, log_model_.data() + at);
+  if (!target_out_.empty()) std::copy_n(target, S_, target_out_.data() + at);
+}
+
+template <typename T>
+bool MatchingRows<T>::needs_product(std::size_t b) const {
+  return rest(b) > 1 && !is_rank_one(chain_);
+}
+
+template <typename T>
+void MatchingRows<T>::load_power(std::size_t b, Scratch& scratch) const {
+  if (!needs_product(b)) return;
+  const T* power = chain_.linear_power(rest(b) - 1);
+  for (std::size_t s = 0; s < S_; ++s) {
+    std::copy_n(power + s * S_, S_, scratch.power.data() + s * stride_);
+  }
+  transpose(power, S_, S_, S_, scratch.power_transposed.data(), stride_);
+}
+
+// out[d,:] = in[d,:] times `power`, which is Q_{rest-1} or its transpose.
+template <typename T>
+void MatchingRows<T>::multiply_after(std::size_t b, const T* power, const T* in, T* transposed,
+                                     T* out) const {
+  if (needs_product(b)) {
+    transpose(in, stride_, D_, S_, transposed, D_);
+    multiply_transposed<T>({.rows = D_,
+                            .inner = S_,
+                            .columns = S_,
+                            .a = transposed,
+                            .a_stride = D_,
+                            .x = power,
+                            .x_stride = stride_,
+                            .out = out,
+                            .out_stride = stride_},
+                           Into::kStore);
+    return;
+  }
+  for (std::size_t d = 0; d < D_; ++d) {  // such a power is symmetric
+    multiply_rank_one_power(chain_, rest(b) - 1, in + d * stride_, out + d * stride_);
+  }
+}
+
+template <typename T>
+double MatchingRows<T>::match(std::size_t b, const T* mixed, T* back, Scratch& scratch,
+                              std::vector<std::size_t>& exact) {
+  load_power(b, scratch);
+  multiply_after(b, scratch.power_transposed.data(), mixed, scratch.transposed.data(),
+                 scratch.y.data());
+  const T scale = T(1) / static_cast<T>(x_.rows);
+  double loss = 0.0;
+  for (std::size_t d = 0; d < D_; ++d) {
+    const T* y = scratch.y.data() + d * stride_;
+    T* ratio = scratch.ratio.data() + d * stride_;
+    const T* log_one = log_one_.data() + static_cast<std::size_t>(x_(b, d)) * stride_;
+    if (!log_weights_of(y, log_one, S_, stride_, linear_floor<T>(), scratch.log_weights.data())) {
+      std::fill_n(ratio, S_, T(0));
+      exact.push_back(d);
+      continue;
+    }
+    log_target(b, d, scratch.log_target.data());
+    loss += transition_loss(kind_, scale, scratch.log_target.data(), stride_,
+                            scratch.log_weights.data(), scratch.target.data(), scratch.flow.data());
+    divide_rows(scratch.flow.data(), y, stride_, ratio);
+    keep(b, d, scratch.log_weights.data(), scratch.target.data());
+  }
+  multiply_after(b, scratch.power.data(), scratch.ratio.data(), scratch.transposed.data(), back);
+  return loss;
+}
+
+template <typename T>
+double MatchingRows<T>::match_exactly(std::size_t b, std::size_t d,
+                                      std::span<const double> log_others, const T* log_cores,
+                                      T* gradient, T* pulled) {
+  const std::size_t K = log_others.size();
+  const double* log_one = chain_.log_power(1) + static_cast<std::size_t>(x_(b, d)) * S_;
+  const double* log_after = chain_.log_power(rest(b) - 1);
+  std::vector<double> log_v(S_), log_y(S_), terms(K), sums(S_);
+  for (std::size_t t = 0; t < S_; ++t) {
+    for (std::size_t k = 0; k < K; ++k) {
+      terms[k] = log_others[k] + static_cast<double>(log_cores[t * K + k]);
+    }
+    log_v[t] = log_sum(terms.data(), K);
+  }
+  std::vector<double> log_weights(whole_vectors<double>(S_), kLogNothing<double>);
+  std::vector<double> log_targets = log_weights, target = log_weights, flow = log_weights;
+  for (std::size_t s = 0; s < S_; ++s) {
+    for (std::size_t t = 0; t < S_; ++t) sums[t] = log_after[s * S_ + t] + log_v[t];
+    log_y[s] = log_sum(sums.data(), S_);
+    log_weights[s] = log_one[s] + log_y[s];
+  }
+  log_target(b, d, log_targets.data());
+  const double loss =
+      transition_loss(kind_, 1.0 / static_cast<double>(x_.rows), log_targets.data(),
+                      log_weights.size(), log_weights.data(), target.data(), flow.data());
+  keep(b, d, log_weights.data(), target.data());
+  std::vector<double> sum(K, 0.0);
+  for (std::size_t t = 0; t < S_; ++t) {
+    double to_v = 0.0;  // d loss / d log V[t]
+    for (std::size_t s = 0; s < S_; ++s) {
+      const double log_share = log_after[s * S_ + t] + log_v[t] - log_y[s];
+      if (log_share > -745.0) to_v += flow[s] * std::exp(log_share);
+    }
+    for (std::size_t k = 0; k < K; ++k) {
+      const double share =
+          to_v * std::exp(log_others[k] + static_cast<double>(log_cores[t * K + k]) - log_v[t]);
+      gradient[t * K + k] += static_cast<T>(share);
+      sum[k] += share;
+    }
+  }
+  for (std::size_t k = 0; k < K; ++k) pulled[k] = static_cast<T>(sum[k]);
+  return loss;
+}
+
+template class MatchingRows<float>;
+template class MatchingRows<double>;
+
+}  // namespace bridgemark::backend::cpu

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/core/array.h"
+
+// Where the rows of a batch stand: row b of dimension d has the source row Q_rest[x,:], with which
+// it mixes the cores. A reference of rank one needs no product for it.
+namespace bridgemark::backend::cpu {
+
+template <typename T>
+class MatchingSource {
+ public:
+  MatchingSource(const ChainTables<T>& chain, StatesView x_n, std::span<const std::int32_t> n,
+                 CpWorkspace<T>& workspace);
+
+  // Makes dimension d ready.
+  void gather(std::size_t d);
+
+  // out[b,:] = sum_t Q_rest[x,t] cores[t,:]; cores [S, columns], out [B, columns], in whole
+  // vectors.
+  void multiply(std::size_t d, const T* cores, std::size_t columns, T* out) const;
+
+  // gradient[t,:] = (gradient[t,:] + sum_b Q_rest[x,t] terms[b,:]) * cores[t,:] for the first
+  // `width` of the columns; rows of the gradient are gradient_stride apart.
+  void multiply_back(std::size_t d, const T* terms, const T* cores, std::size_t columns,
+                     std::size_t width, T* gradient, std::size_t gradient_stride) const;
+
+  // log Q_rest[x,:].
+  const double* log_row(std::size_t b, std::size_t d) const;
+
+ private:
+  // The source rows of a reference of rank one.
+  struct RankOne {
+    std::vector<std::size_t> states;
+    std::vector<T> identity, uniform;
+  };
+  RankOne rank_one(std::size_t d) const;
+
+  int rest(std::size_t b) const { return chain_.num_steps - n_[b]; }
+  std::size_t state(std::size_t b, std::size_t d) const {
+    return static_cast<std::size_t>(x_(b, d));
+  }
+
+  const ChainTables<T>& chain_;
+  StatesView x_;
+  std::span<const std::int32_t> n_;
+  CpWorkspace<T>& work_;
+  std::size_t S_, B_;
+};
+
+// rows [B,S], `stride` apart, as left factors of products with cores (by_row) and with rows of the
+// batch (by_category).
+template <typename T>
+void pack_both(const T* rows, std::size_t stride, std::size_t B, std::size_t S, T* by_row,
+               T* by_category);
+
+}  // namespace bridgemark::backend::cpu

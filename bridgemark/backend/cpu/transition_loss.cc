@@ -1,0 +1,151 @@
+#include "bridgemark/backend/cpu/transition_loss.h"
+
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/transition_loss.cc"
+#include <hwy/foreach_target.h>
+// highway.h must follow foreach_target.h
+#include <hwy/highway.h>
+
+#include "bridgemark/backend/cpu/fast_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bridgemark::backend::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+using Tag = hn::CappedTag<T, 64 / sizeof(T)>;
+
+template <typename T>
+bool LogWeightsOf(const T* HWY_RESTRICT y, const T* HWY_RESTRICT log_factor, std::size_t count,
+                  std::size_t padded, T floor, T* HWY_RESTRICT out) {
+  const Tag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto sums = hn::Zero(d), lows = hn::Set(d, std::numeric_limits<T>::infinity());
+  for (std::size_t s = 0; s < count; s += lanes) {
+    const auto values = hn::LoadU(d, y + s);
+    const auto wanted = hn::FirstN(d, count - s);
+    sums = hn::Add(sums, hn::IfThenElseZero(wanted, values));
+    lows = hn::Min(lows, hn::IfThenElse(wanted, values, lows));
+  }
+  if (!(hn::GetLane(hn::MinOfLanes(d, lows)) >= floor)) return false;
+  const auto inverse = hn::Set(d, T(1) / hn::GetLane(hn::SumOfLanes(d, sums)));
+  for (std::size_t s = 0; s < padded; s += lanes) {
+    const auto log = FastLog(d, hn::Mul(hn::LoadU(d, y + s), inverse));
+    hn::StoreU(hn::Add(hn::LoadU(d, log_factor + s), log), d, out + s);
+  }
+  return true;
+}
+
+template <bool kKl, typename T>
+double TransitionLoss(T scale, const T* HWY_RESTRICT log_target, std::size_t padded,
+                      T* HWY_RESTRICT log_weights, T* HWY_RESTRICT target, T* HWY_RESTRICT flow) {
+  const Tag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto highs = hn::LoadU(d, log_weights);
+  for (std::size_t s = lanes; s < padded; s += lanes) {
+    highs = hn::Max(highs, hn::LoadU(d, log_weights + s));
+  }
+  const auto high = hn::MaxOfLanes(d, highs);
+  auto sums = hn::Zero(d);
+  for (std::size_t s = 0; s < padded; s += lanes) {
+    const auto weight = ExpOrZero(d, hn::Sub(hn::LoadU(d, log_weights + s), high));
+    sums = hn::Add(sums, weight);
+    hn::StoreU(weight, d, flow + s);
+  }
+  const T sum = hn::GetLane(hn::SumOfLanes(d, sums));
+  const auto inverse = hn::Set(d, T(1) / sum);
+  const auto log_sum = hn::Set(d, hn::GetLane(high) + std::log(sum));
+  const auto scales = hn::Set(d, kKl ? scale : 2 * scale);
+  auto losses = hn::Zero(d), inner = hn::Zero(d);
+  for (std::size_t s = 0; s < padded; s += lanes) {
+    const auto model = hn::Mul(hn::LoadU(d, flow + s), inverse);
+    const auto log_model = hn::Sub(hn::LoadU(d, log_weights + s), log_sum);
+    const auto log_p = hn::LoadU(d, log_target + s), p = ExpOrZero(d, log_p);
+    const auto difference = hn::Sub(model, p), gradient = hn::Mul(scales, difference);
+    hn::StoreU(log_model, d, log_weights + s);
+    hn::StoreU(p, d, target + s);
+    hn::StoreU(gradient, d, flow + s);
+    if constexpr (kKl) {
+      const auto term = hn::Mul(p, hn::Sub(log_p, log_model));
+      losses = hn::Add(losses, hn::IfThenElseZero(hn::Gt(p, hn::Zero(d)), term));
+    } else {
+      losses = hn::MulAdd(difference, difference, losses);
+      inner = hn::MulAdd(gradient, model, inner);
+    }
+  }
+  if constexpr (!kKl) {
+    const auto mean = hn::SumOfLanes(d, inner);
+    for (std::size_t s = 0; s < padded; s += lanes) {
+      const auto model = ExpOrZero(d, hn::LoadU(d, log_weights + s));
+      hn::StoreU(hn::Mul(model, hn::Sub(hn::LoadU(d, flow + s), mean)), d, flow + s);
+    }
+  }
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, losses)));
+}
+
+template <typename T>
+void DivideRows(const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t padded,
+                T* HWY_RESTRICT out) {
+  const Tag<T> d;
+  for (std::size_t s = 0; s < padded; s += hn::Lanes(d)) {
+    hn::StoreU(hn::Div(hn::LoadU(d, left + s), hn::LoadU(d, right + s)), d, out + s);
+  }
+}
+
+// One dispatch entry for each element type.
+#define BM_ENTRIES(TYPE, SUFFIX)                                                                   \
+  bool LogWeightsOf##SUFFIX(const TYPE* y, const TYPE* log_factor, std::size_t count,              \
+                            std::size_t padded, TYPE floor, TYPE* out) {                           \
+    return LogWeightsOf(y, log_factor, count, padded, floor, out);                                 \
+  }                                                                                                \
+  double TransitionLoss##SUFFIX(MatchingLoss kind, TYPE scale, const TYPE* log_target,             \
+                                std::size_t padded, TYPE* log_weights, TYPE* target, TYPE* flow) { \
+    return kind == MatchingLoss::kKl                                                               \
+               ? TransitionLoss<true>(scale, log_target, padded, log_weights, target, flow)        \
+               : TransitionLoss<false>(scale, log_target, padded, log_weights, target, flow);      \
+  }                                                                                                \
+  void DivideRows##SUFFIX(const TYPE* left, const TYPE* right, std::size_t padded, TYPE* out) {    \
+    DivideRows(left, right, padded, out);                                                          \
+  }
+
+BM_ENTRIES(float, F)
+BM_ENTRIES(double, D)
+#undef BM_ENTRIES
+
+}  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bridgemark::backend::cpu {
+
+// The public template of one element type calls the best target's entry.
+#define BM_DISPATCH(TYPE, SUFFIX)                                                                 \
+  HWY_EXPORT(LogWeightsOf##SUFFIX);                                                               \
+  HWY_EXPORT(TransitionLoss##SUFFIX);                                                             \
+  HWY_EXPORT(DivideRows##SUFFIX);                                                                 \
+  template <>                                                                                     \
+  bool log_weights_of<TYPE>(const TYPE* y, const TYPE* log_factor, std::size_t count,             \
+                            std::size_t padded, TYPE floor, TYPE* out) {                          \
+    return HWY_DYNAMIC_DISPATCH(LogWeightsOf##SUFFIX)(y, log_factor, count, padded, floor, out);  \
+  }                                                                                               \
+  template <>                                                                                     \
+  double transition_loss<TYPE>(MatchingLoss kind, TYPE scale, const TYPE* log_target,             \
+                               std::size_t padded, TYPE* log_weights, TYPE* target, TYPE* flow) { \
+    return HWY_DYNAMIC_DISPATCH(TransitionLoss##SUFFIX)(kind, scale, log_target, padded,          \
+                                                        log_weights, target, flow);               \
+  }                                                                                               \
+  template <>                                                                                     \
+  void divide_rows<TYPE>(const TYPE* left, const TYPE* right, std::size_t padded, TYPE* out) {    \
+    HWY_DYNAMIC_DISPATCH(DivideRows##SUFFIX)(left, right, padded, out);                           \
+  }
+
+BM_DISPATCH(float, F)
+BM_DISPATCH(double, D)
+#undef BM_DISPATCH
+
+}  // namespace bridgemark::backend::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+
+#include "bridgemark/backend/cp_training.h"
+
+// The loss of one transition: a model's distribution over categories against its target. Arrays are
+// padded to whole vectors of 64 bytes; behind the last category logarithms are kLogNothing.
+namespace bridgemark::backend::cpu {
+
+// A logarithm whose exponential is 0, and whose differences stay finite.
+template <typename T>
+constexpr T kLogNothing = T(-1e30);
+
+// out = log_factor + log(y / sum of y) for `count` categories of `padded`; behind them y must be
+// positive. Returns whether each y is at least `floor`; out is not written where one is not.
+template <typename T>
+bool log_weights_of(const T* y, const T* log_factor, std::size_t count, std::size_t padded, T floor,
+                    T* out);
+
+// log_weights, unnormalised, become the model's logarithms; target = exp(log_target); flow = d loss
+// / d log_weights, where the loss counts `scale` times. Returns the loss.
+template <typename T>
+double transition_loss(MatchingLoss kind, T scale, const T* log_target, std::size_t padded,
+                       T* log_weights, T* target, T* flow);
+
+// out = left / right.
+template <typename T>
+void divide_rows(const T* left, const T* right, std::size_t padded, T* out);
+
+}  // namespace bridgemark::backend::cpu
