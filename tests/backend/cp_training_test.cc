@@ -184,6 +184,21 @@ TEST(CpTraining, ExtremeParametersStayExact) {
   }
 }
 
+// From products that leave the range of float32 to such that do not.
+TEST(CpTraining, ModelsFarFromTheirTargets) {
+  for (double gamma = 0.06; gamma < 0.2; gamma += 0.005) {
+    SCOPED_TRACE(gamma);
+    const Problem problem = testing::distant_problem(gamma);
+    for (const Loss loss : {Loss::kKl, Loss::kMse}) {
+      SCOPED_TRACE(static_cast<int>(loss));
+      CpTensors<double> gradient;
+      EXPECT_TRUE(is_near(evaluate_loss(loss, problem, problem.parameters, gradient),
+                          oracle_loss(loss, problem, problem.parameters), {1e-10, 1e-9}));
+      check_float(loss, problem);
+    }
+  }
+}
+
 TEST(AdamW, MatchesTheTextbook) {
   const std::size_t count = 37;
   std::vector<float> parameters(count), gradient(count), first(count), second(count);

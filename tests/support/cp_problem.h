@@ -59,6 +59,22 @@ backend::CpTensors<T> convert(const backend::CpTensors<double>& from) {
   return to;
 }
 
+// One component with all its weight, nearly, on the last category, rows near the first and ends
+// there too: the model's transitions pull away from their targets. The wider the reference, the
+// nearer all this lies to 1.
+inline CpProblem distant_problem(double gamma) {
+  CpProblem problem =
+      make_problem({ReferenceProcess::gaussian(30, gamma, 16), 8}, 2, 1, 8, 1.0, 13);
+  for (std::size_t i = 0; i < problem.parameters.log_cores.size(); ++i) {
+    problem.parameters.log_cores[i] = i % 30 == 29 ? 0.0 : -200.0;
+  }
+  for (std::size_t i = 0; i < problem.x1.size(); ++i) {
+    problem.x1.data()[i] %= 3;
+    problem.x_n.data()[i] %= 9;
+  }
+  return problem;
+}
+
 // Cores at -80 and +80, and columns with all their weight on one category far from the data, over a
 // narrow Gaussian reference: products leave the range of float32, and of float64 for the narrowest.
 inline CpProblem extreme_problem(double gamma) {

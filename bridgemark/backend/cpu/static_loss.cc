@@ -5,6 +5,7 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/exact_column.h"
 #include "bridgemark/backend/cpu/gemm.h"
+#include "bridgemark/backend/cpu/rank_one_powers.h"
 #include "bridgemark/backend/cpu/training_math.h"
 #include "bridgemark/core/parallel.h"
 
@@ -68,7 +69,6 @@ class StaticLoss {
 
  private:
   std::size_t core(std::size_t d, std::size_t s) const { return (d * S_ + s) * K_; }
-  bool rank_one() const { return chain_.identity >= T(0); }
   const T* q() const { return chain_.linear_power(chain_.num_steps); }
   const double* log_q() const { return chain_.log_power(chain_.num_steps); }
   std::vector<cpu::ExactEntry>& exact(std::size_t d, std::size_t first) {
@@ -91,12 +91,8 @@ class StaticLoss {
       const T* cores = parameters_.log_cores.data() + core(d, 0) + first;
       T* scaled = work_.scaled.data() + core(d, 0) + first;
       T* product = work_.product.data() + core(d, 0) + first;
-      std::copy_n(cores, width, high);
-      for (std::size_t t = 1; t < S_; ++t) cpu::max_into(cores + t * K_, width, high);
-      for (std::size_t t = 0; t < S_; ++t) {
-        cpu::exp_difference(cores + t * K_, high, width, scaled + t * K_);
-      }
-      if (rank_one()) {
+      cpu::exp_columns(cores, K_, S_, width, high, scaled, K_);
+      if (cpu::is_rank_one(chain_)) {
         multiply_rank_one(scaled, width, product);
       } else {
         cpu::gemm(cpu::Transpose::kNo, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, scaled,
@@ -218,7 +214,7 @@ class StaticLoss {
     for (std::size_t s = 0; s < S_; ++s) {
       cpu::divide_into(gradient + s * K_, width, ratio + s * K_);
     }
-    if (rank_one()) {
+    if (cpu::is_rank_one(chain_)) {
       multiply_rank_one(ratio, width, gradient);  // Q is symmetric
     } else {
       cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, ratio, K_,

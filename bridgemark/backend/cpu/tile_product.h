@@ -3,8 +3,8 @@
 #include <cstddef>
 
 // Dense products of the training kernels, on the calling thread. Their sides are a batch, the
-// categories and a block of components, some 50 to 130: the factors lie in the nearest cache, so
-// they are read where they are, without packing.
+// categories and a block of components, some 50 to 130: the factors mostly lie in the nearest cache
+// and are read where they are; a left factor that many products read is better packed once.
 namespace bridgemark::backend::cpu {
 
 // A left factor is read 16 bytes at a time: so many elements must be readable behind its last one.

@@ -71,7 +71,7 @@ void ExpDifference(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::s
   for (; i < count; ++i) out[i] = scalar_exp_or_zero<T>(in[i] - shift[i]);
 }
 
-// One row piece of the rows above is far from the next in memory: rows are asked for ahead.
+// A piece of a row is far in memory from that of the next row: all are asked for ahead.
 template <typename T>
 void ExpColumns(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
                 std::size_t columns, T* HWY_RESTRICT high, T* HWY_RESTRICT out,
@@ -199,17 +199,11 @@ void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learn
   RETURN NAME##F ARGS_F { return NAME<float> CALL; }       \
   RETURN NAME##D ARGS_D { return NAME<double> CALL; }
 
-BM_EXPORT_BOTH(MaxInto, void, (const float* in, std::size_t count, float* out),
-               (const double* in, std::size_t count, double* out), (in, count, out))
 BM_EXPORT_BOTH(AddInto, void, (const float* in, std::size_t count, float* out),
                (const double* in, std::size_t count, double* out), (in, count, out))
 BM_EXPORT_BOTH(AddScaledInto, void, (const float* in, float scale, std::size_t count, float* out),
                (const double* in, double scale, std::size_t count, double* out),
                (in, scale, count, out))
-BM_EXPORT_BOTH(ExpDifference, void,
-               (const float* in, const float* shift, std::size_t count, float* out),
-               (const double* in, const double* shift, std::size_t count, double* out),
-               (in, shift, count, out))
 BM_EXPORT_BOTH(ExpColumns, void,
                (const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
                 float* high, float* out, std::size_t out_stride),
@@ -239,10 +233,8 @@ namespace bridgemark::backend::cpu {
 
 // The public template of one element type calls the best target's entry.
 #define BM_DISPATCH(TYPE, SUFFIX)                                                                  \
-  HWY_EXPORT(MaxInto##SUFFIX);                                                                     \
   HWY_EXPORT(AddInto##SUFFIX);                                                                     \
   HWY_EXPORT(AddScaledInto##SUFFIX);                                                               \
-  HWY_EXPORT(ExpDifference##SUFFIX);                                                               \
   HWY_EXPORT(ExpColumns##SUFFIX);                                                                  \
   HWY_EXPORT(ExpShifted##SUFFIX);                                                                  \
   HWY_EXPORT(LogSumWith##SUFFIX);                                                                  \
@@ -250,20 +242,12 @@ namespace bridgemark::backend::cpu {
   HWY_EXPORT(DivideInto##SUFFIX);                                                                  \
   HWY_EXPORT(MultiplyInto##SUFFIX);                                                                \
   template <>                                                                                      \
-  void max_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
-    HWY_DYNAMIC_DISPATCH(MaxInto##SUFFIX)(in, count, out);                                         \
-  }                                                                                                \
-  template <>                                                                                      \
   void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
     HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                         \
   }                                                                                                \
   template <>                                                                                      \
   void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {           \
     HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                            \
-  }                                                                                                \
-  template <>                                                                                      \
-  void exp_difference<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {     \
-    HWY_DYNAMIC_DISPATCH(ExpDifference##SUFFIX)(in, shift, count, out);                            \
   }                                                                                                \
   template <>                                                                                      \
   void exp_columns<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,                  \

@@ -5,17 +5,11 @@
 // The inner loops of training over rows of components, through Highway. T is float or double.
 namespace bridgemark::backend::cpu {
 
-// out = max(out, in), out += in, out += scale * in.
-template <typename T>
-void max_into(const T* in, std::size_t count, T* out);
+// out += in, out += scale * in.
 template <typename T>
 void add_into(const T* in, std::size_t count, T* out);
 template <typename T>
 void add_scaled_into(const T* in, T scale, std::size_t count, T* out);
-
-// out = exp(in - shift), 0 where it would leave the range of T.
-template <typename T>
-void exp_difference(const T* in, const T* shift, std::size_t count, T* out);
 
 // high = maximum over rows of in [rows, columns], out = exp(in - high), 0 where it would leave the
 // range of T; rows of `in` and `out` are their strides apart.

@@ -1,5 +1,6 @@
 #include "bridgemark/backend/cpu/transition_loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -31,8 +32,9 @@ bool LogWeightsOf(const T* HWY_RESTRICT y, const T* HWY_RESTRICT log_factor, std
     sums = hn::Add(sums, hn::IfThenElseZero(wanted, values));
     lows = hn::Min(lows, hn::IfThenElse(wanted, values, lows));
   }
-  if (!(hn::GetLane(hn::MinOfLanes(d, lows)) >= floor)) return false;
-  const auto inverse = hn::Set(d, T(1) / hn::GetLane(hn::SumOfLanes(d, sums)));
+  const T sum = hn::GetLane(hn::SumOfLanes(d, sums)), low = hn::GetLane(hn::MinOfLanes(d, lows));
+  if (!(low >= floor * std::max(T(1), sum))) return false;
+  const auto inverse = hn::Set(d, T(1) / sum);
   for (std::size_t s = 0; s < padded; s += lanes) {
     const auto log = FastLog(d, hn::Mul(hn::LoadU(d, y + s), inverse));
     hn::StoreU(hn::Add(hn::LoadU(d, log_factor + s), log), d, out + s);

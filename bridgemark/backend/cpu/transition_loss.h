@@ -13,7 +13,8 @@ template <typename T>
 constexpr T kLogNothing = T(-1e30);
 
 // out = log_factor + log(y / sum of y) for `count` categories of `padded`; behind them y must be
-// positive. Returns whether each y is at least `floor`; out is not written where one is not.
+// positive. Returns whether each y is at least `floor`, of the sum too where that is above 1; out
+// is not written where one is not.
 template <typename T>
 bool log_weights_of(const T* y, const T* log_factor, std::size_t count, std::size_t padded, T floor,
                     T* out);
