@@ -22,18 +22,18 @@ __device__ inline std::uint32_t address_in(std::uint32_t address, int block) {
   return there;
 }
 
-// By one thread, once for each round: what has to arrive in it.
+// By one thread, before the cluster's blocks meet.
+__device__ inline void start_arrivals(Arrivals* arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(arrivals)) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// By one thread, once for each round, before the first as well: what has to arrive in it.
 __device__ inline void expect_arrivals(Arrivals* arrivals, int bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(arrivals)),
       "r"(bytes)
       : "memory");
-}
-// By one thread, before the cluster's blocks meet: ready for the first round of `bytes`.
-__device__ inline void start_arrivals(Arrivals* arrivals, int bytes) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(arrivals)) : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  expect_arrivals(arrivals, bytes);
 }
 
 // By all threads: waits until all of round 0, 1, ... has arrived; the next round may then begin.

@@ -15,7 +15,8 @@ namespace bridgemark::backend::cuda {
 
 // The layer's `out` in every block, counted by `arrivals`. The warps share the rows, 16 each, and
 // the inputs; their partial sums, [kParts][outputs, Rows], are then added by kSenders lanes that
-// send the result to some of the blocks each.
+// send the result to some of the blocks each. All may have arrived while some lanes still read
+// `partial`: the next layer needs another one.
 template <int Rows>
 __device__ void hidden_layer(float* memory, const HiddenLayer& layer, int left, const float* in,
                              float* partial, int blocks, const Arrivals* arrivals) {

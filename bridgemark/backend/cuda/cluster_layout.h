@@ -66,17 +66,17 @@ struct HiddenLayer {
 // four. A vector of the rows' values takes padded_stride(rows).
 struct ClusterLayout {
   int logit_stride;
-  int arrivals;   // barriers, of two floats each: of the hidden layers, then of the inputs
-  int last;       // weights of the last layer as rows of halves, outputs up to 16
-  int bias;       // [outputs up to 16]
-  int input;      // [state_width up to 8, rows]
-  int drawn;      // [input width of the block's dimensions, rows], on its way to `input`
-  int values[2];  // [widest hidden layer up to 16, rows], by turns
-  int logits;     // [rows, logit_stride], in the place of the values that are not in use
-  int states;     // [dimensions of the block, rows]
-  int partial;    // [parts][outputs of the block up to 8, rows]
-  int highs;      // [split_warps, rows]
-  int layers;     // the HiddenLayers
+  int arrivals;    // barriers, of two floats each: of the hidden layers, then of the inputs
+  int last;        // weights of the last layer as rows of halves, outputs up to 16
+  int bias;        // [outputs up to 16]
+  int input;       // [state_width up to 8, rows]
+  int drawn;       // [input width of the block's dimensions, rows], on its way to `input`
+  int values[2];   // [widest hidden layer up to 16, rows], by turns
+  int logits;      // [rows, logit_stride], in the place of the values that are not in use
+  int states;      // [dimensions of the block, rows]
+  int partial[2];  // [parts][outputs of the block up to 8, rows], by turns
+  int highs;       // [split_warps, rows]
+  int layers;      // the HiddenLayers
   int hidden[kMaxClusterHidden];  // [outputs of the block up to 8, hidden_stride]
   // What a hidden layer's sums begin with, [outputs of the block]: the bias; of the first layer for
   // each number of steps left.
@@ -125,7 +125,7 @@ __host__ __device__ inline ClusterLayout cluster_layout(const ClusterNetwork& ne
     layout.start[l] = take(share * (l == 0 ? net.num_steps + 1 : 1));
     most = padded > most ? padded : most;
   }
-  layout.partial = take(hidden_parts(rows) * most * rows);
+  for (int& partial : layout.partial) partial = take(hidden_parts(rows) * most * rows);
   layout.size = at;
   return layout;
 }

@@ -52,10 +52,6 @@ class CudaCpTrainer : public CpTrainer {
       allocate_static();
     }
     allocate_batches();
-    BM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    BM_CUDA_CHECK(cudaStreamCreateWithFlags(&side_stream_, cudaStreamNonBlocking));
-    BM_CUDA_CHECK(cudaEventCreateWithFlags(&fork_, cudaEventDisableTiming));
-    BM_CUDA_CHECK(cudaEventCreateWithFlags(&join_, cudaEventDisableTiming));
     CpTrainingState start{
         parameters,
         CpTensors<float>(parameters.dim, parameters.num_categories, parameters.num_components),
@@ -65,13 +61,6 @@ class CudaCpTrainer : public CpTrainer {
     for (std::size_t half = 0; half < graphs_.size(); ++half) {
       graphs_[half].capture(stream_, [&] { record_updates(half); });
     }
-  }
-
-  ~CudaCpTrainer() override {
-    if (fork_ != nullptr) cudaEventDestroy(fork_);
-    if (join_ != nullptr) cudaEventDestroy(join_);
-    if (side_stream_ != nullptr) cudaStreamDestroy(side_stream_);
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
   void run(std::int64_t first_step, std::span<const double> learning_rates,
@@ -107,7 +96,9 @@ class CudaCpTrainer : public CpTrainer {
       launch_sort(view, batch, 1, stream_);
       launch_propagate(view, stream_);
     }
+    fork();
     launch(view, batch);
+    join();
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
     gradient = read(view.gradient_beta, view.gradient_cores);
     double loss = 0.0;
@@ -205,10 +196,19 @@ class CudaCpTrainer : public CpTrainer {
     view_.row_loss = memory_.allocate<double>(D * B);
   }
 
+  // Loss, gradient and update on both streams, which are forked before and joined after.
   void launch(const CpView& view, const Batch& batch) {
-    if (view.entropy > 0.0f) launch_entropy(view, stream_);
-    matching() ? launch_matching(view, batch, stream_) : launch_static(view, batch, stream_);
+    if (view.entropy > 0.0f) {
+      join();
+      launch_entropy(view, stream_);
+      fork();
+    }
+    matching() ? launch_matching(view, batch, stream_, second_stream_)
+               : launch_static(view, batch, stream_);
   }
+
+  void fork() { second_stream_.follow(stream_); }
+  void join() { stream_.follow(second_stream_); }
 
   // The batches of the updates from `ahead` on.
   void draw(int ahead, const Batch& batches, cudaStream_t stream) {
@@ -226,12 +226,12 @@ class CudaCpTrainer : public CpTrainer {
 
   // Updates from the batches of one half while those of the other half are drawn.
   void record_updates(std::size_t half) {
-    BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
-    BM_CUDA_CHECK(cudaStreamWaitEvent(side_stream_, fork_));
-    draw(kBatchesAhead, batches_[1 - half], side_stream_);
-    BM_CUDA_CHECK(cudaEventRecord(join_, side_stream_));
+    draw_stream_.follow(stream_);
+    draw(kBatchesAhead, batches_[1 - half], draw_stream_);
+    fork();
     for (int i = 0; i < kBatchesAhead; ++i) update(batches_[half], i);
-    BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, join_));
+    join();
+    stream_.follow(draw_stream_);
     launch_count(view_, stream_);
   }
 
@@ -254,7 +254,9 @@ class CudaCpTrainer : public CpTrainer {
     const std::size_t graphs = settings.size() / kBatchesAhead;
     for (std::size_t i = 0; i < graphs; ++i) graphs_[i % 2].launch(stream_);
     const int rest = static_cast<int>(settings.size() % kBatchesAhead);
+    fork();
     for (int i = 0; i < rest; ++i) update(batches_[graphs % 2], i);
+    join();
     BM_CUDA_CHECK(cudaMemcpyAsync(losses.data(), losses_.get(), losses.size() * sizeof(double),
                                   cudaMemcpyDeviceToHost, stream_));
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
@@ -293,8 +295,7 @@ class CudaCpTrainer : public CpTrainer {
   PinnedView pinned_{};
   std::array<Batch, 2> batches_{};
   std::array<Graph, 2> graphs_;
-  cudaStream_t stream_ = nullptr, side_stream_ = nullptr;
-  cudaEvent_t fork_ = nullptr, join_ = nullptr;
+  Stream stream_, second_stream_, draw_stream_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/device_source.h"
+#include "bridgemark/backend/cuda/stream.h"
 #include "bridgemark/backend/cuda/update_settings.h"
 
 // What the kernels of CP training share: where everything lies on the device, and their launches.
@@ -65,6 +66,8 @@ struct CpView {
   float* total_terms;     // [B,Kp]
   float* row_high;        // [B,slices], largest W of each slice
   float* shift;           // [D,B]
+  int first_tile;         // of the components that a launch handles, and their number, where the
+  int num_tiles;          // kernel handles a part of them
   int tiles_of_part;      // of components
   float* partial;         // [parts,D,B,Sp] of V
   float* back;            // [D,B,Sp]
@@ -99,7 +102,10 @@ void launch_propagate(const CpView& view, cudaStream_t stream);
 
 // Loss, gradient and, unless gradient_cores is set, the update.
 void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream);
-void launch_matching(const CpView& view, const Batch& batch, cudaStream_t stream);
+// On two streams: what is made of single components runs in two halves beside each other. `second`
+// has to follow `first` before the first update of a row (ahead = 0), and `first` follows `second`
+// after the last.
+void launch_matching(const CpView& view, const Batch& batch, Stream& first, Stream& second);
 
 // Moves *progress on by kBatchesAhead updates; measures log_beta for the entropy's part of the
 // loss.

@@ -48,7 +48,7 @@ __device__ void push_back_exactly(const CpView& view, int d, int k0) {
 
 __global__ void __launch_bounds__(kTileThreads, 3) push_back(CpView view) {
   extern __shared__ float shared[];
-  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
+  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = (view.first_tile + blockIdx.x) * kTile;
   const int c = Tiles::column();
   float* tile = shared;                            // [Sp][kStride]
   float* weights = tile + Sp * Tiles::kStride;     // [kRows][kStride]
@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(kTileThreads, 3) push_back(CpView view) {
 
 __global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
   const int b = blockIdx.x, Kp = view.Kp;
-  const int k = blockIdx.y * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
+  const int k =
+      (first_slice(view) + blockIdx.y) * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
   const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   await_predecessor();
   const float4 sum = add_over_dimensions(view, zero, [&](int d) {
@@ -154,7 +155,7 @@ __device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d,
 
 __global__ void __launch_bounds__(kTileThreads, 3) pull_back(CpView view, Batch batch) {
   extern __shared__ float shared[];
-  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
+  const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = (view.first_tile + blockIdx.x) * kTile;
   const int c = Tiles::column();
   float* weights = shared;                         // [kRows][kStride]: d loss / d R
   float* rows = weights + kRows * Tiles::kStride;  // [kRows][row_stride]
@@ -248,10 +249,10 @@ void prepare_backward(const CpView& view) {
   allow_shared_memory(reinterpret_cast<const void*>(pull_back), pull_back_bytes(view.Sp), view.S);
 }
 
-void launch_backward(const CpView& view, const Batch& batch, cudaStream_t stream) {
-  const dim3 tiles(view.Kp / kTile, view.D);
-  launch_overlapping(push_back, tiles, kTileThreads, push_back_bytes(view.Sp), stream, view);
-  launch_overlapping(add_terms, dim3(view.B, count_slices(view)), kSliceThreads, 0, stream, view);
+void launch_backward(const CpView& view, const Batch& batch, bool follows, cudaStream_t stream) {
+  const dim3 tiles(view.num_tiles, view.D);
+  launch_following(follows, push_back, tiles, kTileThreads, push_back_bytes(view.Sp), stream, view);
+  launch_overlapping(add_terms, dim3(view.B, own_slices(view)), kSliceThreads, 0, stream, view);
   launch_overlapping(pull_back, tiles, kTileThreads, pull_back_bytes(view.Sp), stream, view, batch);
 }
 

@@ -32,7 +32,7 @@ __device__ void propagate_exactly(const CpView& view, const Batch& batch, int d,
 
 __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, Batch batch) {
   extern __shared__ float shared[];
-  const int Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * kTile;
+  const int Sp = view.Sp, d = blockIdx.y, k0 = (view.first_tile + blockIdx.x) * kTile;
   float* tile = shared;                      // [Sp][kStride]
   float* rows = tile + Sp * Tiles::kStride;  // [kPassRows][row_stride]
   __shared__ float high[kTile], scratch[kTileThreads];
@@ -42,7 +42,6 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
   finish_copies();
   __syncthreads();
   scale_columns<kTile>(view, d, k0, tile, high, scratch);
-  if (threadIdx.x == 0 && k0 == 0) view.any_exact[d] = 0;
   bool out_of_range = false;
   for (int b0 = 0; b0 < view.B; b0 += kPassRows) {
     if (b0 > 0) {
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
 }
 
 __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
-  const int b = blockIdx.x, slice = blockIdx.y, Kp = view.Kp;
+  const int b = blockIdx.x, slice = first_slice(view) + blockIdx.y, Kp = view.Kp;
   const int k = slice * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
   const bool there = k < Kp;
   const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -85,7 +84,9 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
   for (int offset = 16; offset > 0; offset /= 2) {
     largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
   }
-  if (threadIdx.x == 0) view.row_high[static_cast<std::size_t>(b) * gridDim.y + slice] = largest;
+  if (threadIdx.x == 0) {
+    view.row_high[static_cast<std::size_t>(b) * count_slices(view) + slice] = largest;
+  }
 }
 
 // The block's pass of rows and categories lie in blockIdx.z.
@@ -115,6 +116,7 @@ __global__ void __launch_bounds__(kTileThreads, 4) mix(CpView view) {
   for (int r = threadIdx.x; r < kMixRows && b0 + r < view.B; r += kTileThreads) {
     highs[r] = row_high(view, b0 + r);
   }
+  if (threadIdx.x == 0 && part == 0 && blockIdx.z == 0) view.any_exact[d] = 0;
   RowSums<kMixRows> sums = {};
   for (int k0 = first; k0 < end; k0 += kTile) {
     if (k0 > first) high = load_tile(k0);
@@ -160,14 +162,17 @@ void prepare_forward(const CpView& view) {
   allow_shared_memory(reinterpret_cast<const void*>(mix), kMixBytes, view.S);
 }
 
-void launch_forward(const CpView& view, const Batch& batch, cudaStream_t stream) {
-  const int blocks = (view.S + kBlockCategories - 1) / kBlockCategories;
-  launch_overlapping(propagate_rows, dim3(view.Kp / kTile, view.D), kTileThreads,
-                     propagate_bytes(view.Sp), stream, view, batch);
-  launch_overlapping(add_dimensions, dim3(view.B, count_slices(view)), kSliceThreads, 0, stream,
+void launch_propagation(const CpView& view, const Batch& batch, bool follows, cudaStream_t stream) {
+  launch_following(follows, propagate_rows, dim3(view.num_tiles, view.D), kTileThreads,
+                   propagate_bytes(view.Sp), stream, view, batch);
+  launch_overlapping(add_dimensions, dim3(view.B, own_slices(view)), kSliceThreads, 0, stream,
                      view);
-  launch_overlapping(mix, dim3(count_parts(view), view.D, count_mix_passes(view) * blocks),
-                     kTileThreads, kMixBytes, stream, view);
+}
+
+void launch_mix(const CpView& view, bool follows, cudaStream_t stream) {
+  const int blocks = (view.S + kBlockCategories - 1) / kBlockCategories;
+  const dim3 grid(count_parts(view), view.D, count_mix_passes(view) * blocks);
+  launch_following(follows, mix, grid, kTileThreads, kMixBytes, stream, view);
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -225,8 +225,9 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
   __syncwarp();
   const double loss = row_loss<kMatchLanes>(view, mixed, flow, lane);
   __syncwarp();
-  for (int s = lane; s < S; s += kMatchLanes) {
-    mixed[s] = in_range ? __fdividef(flow[s], y[s]) : 0.0f;
+  // Behind S as well: V there is no number where a weight left its range.
+  for (int s = lane; s < Sp; s += kMatchLanes) {
+    mixed[s] = in_range && s < S ? __fdividef(flow[s], y[s]) : 0.0f;
   }
   if (active && lane == 0) {
     view.shift[row_at(view, d, b)] = in_range ? row_high(view, b) + logf(total) : INFINITY;

@@ -115,10 +115,15 @@ __global__ void __launch_bounds__(kClusterThreads)
                    tid == 0 ? outputs : 0,
                    layout.values[tid % 2],
                    net.widths[tid + 1] * Rows * static_cast<int>(sizeof(float))};
-    start_arrivals(arrivals + tid, layers[tid].bytes);
   }
-  if (tid == hidden) start_arrivals(arrivals + hidden, input_bytes);
+  if (tid == 0) {
+    for (int l = 0; l <= hidden; ++l) start_arrivals(arrivals + l);
+  }
   __syncthreads();
+  if (tid == 0) {
+    for (int l = 0; l < hidden; ++l) expect_arrivals(arrivals + l, layers[l].bytes);
+    expect_arrivals(arrivals + hidden, input_bytes);
+  }
   // The states that the rows start from: those of all dimensions as input, this block's as such.
   const float* categories = job.parameters + net.categories;
   const std::int32_t* from =
@@ -171,7 +176,8 @@ __global__ void __launch_bounds__(kClusterThreads)
     if (step > 0) await_arrivals(arrivals + hidden, step - 1, input_bytes);
     for (int l = 0; l < hidden; ++l) {
       const HiddenLayer layer = layers[l];
-      hidden_layer<Rows>(memory, layer, left, in, memory + layout.partial, blocks, arrivals + l);
+      hidden_layer<Rows>(memory, layer, left, in, memory + layout.partial[l % 2], blocks,
+                         arrivals + l);
       await_arrivals(arrivals + l, step, layer.bytes);
       in = memory + layer.out;
     }
@@ -193,6 +199,7 @@ __global__ void __launch_bounds__(kClusterThreads)
     for (int i = spare + tid; i < end; i += kClusterThreads) split[i] = 0.0f;
 
     const auto keep = [&](int p, int to) {
+      __syncwarp();  // the lanes of a group have read its state
       if (p >= pairs) return;
       const int dim = p / Rows, row = p % Rows;
       for (int e = draw_lane(); e < width; e += kDrawLanes) {

@@ -7,6 +7,7 @@
 #include "bridgemark/backend/cuda/dense_product.h"
 #include "bridgemark/backend/cuda/device_network.h"
 #include "bridgemark/backend/cuda/graph.h"
+#include "bridgemark/backend/cuda/stream.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -31,8 +32,7 @@ struct Trained {
   std::int32_t* sampled = nullptr;  // [B,D], the end that this direction's chains lead to
   StepTables tables{};
   // The weights' gradients are made beside the way back through the layers.
-  cudaStream_t side = nullptr;
-  cudaEvent_t reached = nullptr, joined = nullptr;
+  Stream side;
 };
 
 class CudaNetworkTrainer : public NetworkTrainer {
@@ -60,22 +60,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
       const std::size_t scratch = plan_.batch_size * widest_values(shape_);
       chain_scratch_ = {memory_.allocate<float>(scratch), memory_.allocate<float>(scratch)};
     }
-    for (cudaStream_t* stream : streams()) {
-      BM_CUDA_CHECK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
-    }
-    for (cudaEvent_t* event : events()) {
-      BM_CUDA_CHECK(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
-    }
     set_state(start);
-  }
-
-  ~CudaNetworkTrainer() override {
-    for (cudaEvent_t* event : events()) {
-      if (*event != nullptr) cudaEventDestroy(*event);
-    }
-    for (cudaStream_t* stream : streams()) {
-      if (*stream != nullptr) cudaStreamDestroy(*stream);
-    }
   }
 
   void run(std::int64_t first_step, std::span<const NetworkUpdate> updates,
@@ -141,20 +126,6 @@ class CudaNetworkTrainer : public NetworkTrainer {
   }
 
  private:
-  std::array<cudaStream_t*, 5> streams() {
-    return {&stream_, &draw_stream_, &second_stream_, &trained_[0].side, &trained_[1].side};
-  }
-  std::array<cudaEvent_t*, 8> events() {
-    return {&fork_,
-            &drawn_,
-            &chained_,
-            &second_done_,
-            &trained_[0].reached,
-            &trained_[0].joined,
-            &trained_[1].reached,
-            &trained_[1].joined};
-  }
-
   int D() const { return static_cast<int>(shape_.dim); }
   int S() const { return static_cast<int>(shape_.num_categories); }
 
@@ -224,7 +195,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
   }
 
   // Loss and gradient of the points that are there.
-  void launch_gradient(Trained& trained, cudaStream_t stream) {
+  void launch_gradient(Trained& trained, Stream& stream) {
     const auto B = static_cast<double>(rows_);
     const double scale =
         plan_.loss == MatchingLoss::kKl ? 1.0 / (B * static_cast<double>(shape_.dim)) : 1.0 / B;
@@ -237,8 +208,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     for (std::size_t l = shape_.num_layers(); l-- > 0;) {
       const std::size_t inputs = shape_.layer_inputs(l), outputs = shape_.layer_outputs(l);
       const float* weight = parameters + shape_.weight_offset(l);
-      BM_CUDA_CHECK(cudaEventRecord(trained.reached, stream));
-      BM_CUDA_CHECK(cudaStreamWaitEvent(trained.side, trained.reached));
+      trained.side.follow(stream);
       launch_weight_gradient(trained.flows[l], rows_, outputs, trained.values[l], inputs,
                              trained.gradient + shape_.weight_offset(l),
                              trained.gradient + shape_.bias_offset(l), trained.side);
@@ -253,13 +223,12 @@ class CudaNetworkTrainer : public NetworkTrainer {
     }
     launch_loss_sum(trained.row_loss, rows_ * shape_.dim, scale, progress_, trained.losses,
                     trained.side);
-    BM_CUDA_CHECK(cudaEventRecord(trained.joined, trained.side));
     launch_embedding_gradient(shape_, trained.input_flow, input_flow_width(), trained.points, rows_,
                               trained.gradient, stream);
-    BM_CUDA_CHECK(cudaStreamWaitEvent(stream, trained.joined));
+    stream.follow(trained.side);
   }
 
-  void launch_training(int direction, bool independent_ends, cudaStream_t stream) {
+  void launch_training(int direction, bool independent_ends, Stream& stream) {
     Trained& trained = trained_[static_cast<std::size_t>(direction)];
     const Trained& sampler = trained_[static_cast<std::size_t>(1 - direction)];
     launch_points(pinned_, D(), S(), shape_.num_steps, plan_.batch_size, plan_.points, direction,
@@ -274,26 +243,22 @@ class CudaNetworkTrainer : public NetworkTrainer {
   }
 
   void record_update(const NetworkUpdate& update) {
-    BM_CUDA_CHECK(cudaEventRecord(fork_, stream_));
-    BM_CUDA_CHECK(cudaStreamWaitEvent(draw_stream_, fork_));
+    draw_stream_.follow(stream_);
     draw_ends(1, draw_stream_);
-    BM_CUDA_CHECK(cudaEventRecord(drawn_, draw_stream_));
     if (plan_.both_directions) {
       // Both couplings come from the networks before the update.
       constexpr int kSamplers[] = {0, 1};
       if (!update.independent_ends) launch_chains(kSamplers);
-      BM_CUDA_CHECK(cudaEventRecord(chained_, stream_));
-      BM_CUDA_CHECK(cudaStreamWaitEvent(second_stream_, chained_));
+      second_stream_.follow(stream_);
       launch_training(1, update.independent_ends, second_stream_);
-      BM_CUDA_CHECK(cudaEventRecord(second_done_, second_stream_));
       launch_training(0, update.independent_ends, stream_);
-      BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, second_done_));
+      stream_.follow(second_stream_);
     } else {
       const int samplers[] = {1 - update.direction};
       if (!update.independent_ends) launch_chains(samplers);
       launch_training(update.direction, update.independent_ends, stream_);
     }
-    BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, drawn_));
+    stream_.follow(draw_stream_);
     launch_next_update(progress_, stream_);
   }
 
@@ -359,8 +324,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
   ClusterChain cluster_;
   ChainScratch chain_scratch_{};
   std::array<Graph, 4> graphs_;
-  cudaStream_t stream_ = nullptr, draw_stream_ = nullptr, second_stream_ = nullptr;
-  cudaEvent_t fork_ = nullptr, drawn_ = nullptr, chained_ = nullptr, second_done_ = nullptr;
+  Stream stream_, draw_stream_, second_stream_;
 };
 
 }  // namespace

@@ -33,10 +33,12 @@ inline bool can_overlap() {
   return can;
 }
 
+// `follows`: what went before on the stream is a kernel of such a row, else the whole of what the
+// stream waits for must have ended.
 template <typename... Parameters, typename... Arguments>
-void launch_overlapping(void (*kernel)(Parameters...), dim3 grid, int threads,
-                        std::size_t shared_bytes, cudaStream_t stream,
-                        const Arguments&... arguments) {
+void launch_following(bool follows, void (*kernel)(Parameters...), dim3 grid, int threads,
+                      std::size_t shared_bytes, cudaStream_t stream,
+                      const Arguments&... arguments) {
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -46,8 +48,13 @@ void launch_overlapping(void (*kernel)(Parameters...), dim3 grid, int threads,
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &overlap;
-  config.numAttrs = can_overlap() ? 1 : 0;
+  config.numAttrs = follows && can_overlap() ? 1 : 0;
   BM_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...));
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch_overlapping(void (*kernel)(Parameters...), const Arguments&... arguments) {
+  launch_following(true, kernel, arguments...);
 }
 
 }  // namespace bridgemark::backend::cuda
