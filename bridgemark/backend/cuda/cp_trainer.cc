@@ -9,6 +9,7 @@
 #include "bridgemark/backend/cuda/device_source.h"
 #include "bridgemark/backend/cuda/graph.h"
 #include "bridgemark/backend/cuda/matching_steps.h"
+#include "bridgemark/backend/cuda/update_settings.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -17,8 +18,6 @@
 namespace bridgemark::backend::cuda {
 
 namespace {
-
-constexpr std::size_t kMaxUpdatesOfRun = 4096;
 
 class CudaCpTrainer : public CpTrainer {
  public:
@@ -65,12 +64,10 @@ class CudaCpTrainer : public CpTrainer {
 
   void run(std::int64_t first_step, std::span<const double> learning_rates,
            std::span<double> losses) override {
-    for (std::size_t done = 0; done < learning_rates.size();) {
-      const std::size_t count = std::min(kMaxUpdatesOfRun, learning_rates.size() - done);
-      run_part(first_step + static_cast<std::int64_t>(done), learning_rates.subspan(done, count),
-               losses.subspan(done, count));
-      done += count;
-    }
+    run_in_parts(learning_rates.size(), [&](std::size_t first, std::size_t count) {
+      run_part(first_step + static_cast<std::int64_t>(first), learning_rates.subspan(first, count),
+               losses.subspan(first, count));
+    });
   }
 
   double evaluate(StatesView x, StatesView x1, std::span<const std::int32_t> n,

@@ -8,6 +8,7 @@
 #include "bridgemark/backend/cuda/device_network.h"
 #include "bridgemark/backend/cuda/graph.h"
 #include "bridgemark/backend/cuda/stream.h"
+#include "bridgemark/backend/cuda/update_settings.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -17,8 +18,6 @@
 namespace bridgemark::backend::cuda {
 
 namespace {
-
-constexpr std::size_t kMaxUpdatesOfRun = 4096;
 
 // One direction: its network and all that an update of it writes.
 struct Trained {
@@ -65,12 +64,10 @@ class CudaNetworkTrainer : public NetworkTrainer {
 
   void run(std::int64_t first_step, std::span<const NetworkUpdate> updates,
            std::span<double> losses) override {
-    for (std::size_t done = 0; done < updates.size();) {
-      const std::size_t count = std::min(kMaxUpdatesOfRun, updates.size() - done);
-      run_part(first_step + static_cast<std::int64_t>(done), updates.subspan(done, count),
-               losses.subspan(done, count));
-      done += count;
-    }
+    run_in_parts(updates.size(), [&](std::size_t first, std::size_t count) {
+      run_part(first_step + static_cast<std::int64_t>(first), updates.subspan(first, count),
+               losses.subspan(first, count));
+    });
   }
 
   double evaluate(int direction, StatesView x, StatesView clean,

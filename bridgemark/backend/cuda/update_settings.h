@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "bridgemark/backend/cp_training.h"
@@ -13,6 +15,17 @@ struct UpdateSettings {
   float decay;
   float beta1, beta2, epsilon;
 };
+
+// Updates whose settings and losses the device holds at a time.
+inline constexpr std::size_t kMaxUpdatesOfRun = 4096;
+
+// Calls run_part(first, count) until `count` updates are done.
+template <typename RunPart>
+void run_in_parts(std::size_t count, RunPart&& run_part) {
+  for (std::size_t first = 0; first < count; first += kMaxUpdatesOfRun) {
+    run_part(first, std::min(kMaxUpdatesOfRun, count - first));
+  }
+}
 
 inline UpdateSettings update_settings(const AdamWSettings& adamw, std::int64_t step) {
   const AdamWFactors factors = adamw_factors(adamw, step);
