@@ -9,6 +9,8 @@
 // highway.h must follow foreach_target.h
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
@@ -111,31 +113,11 @@ void PullThroughLog(const T* HWY_RESTRICT total, const T* HWY_RESTRICT inverse, 
   });
 }
 
-// One dispatch entry for each element type.
-#define BM_ENTRIES(TYPE, SUFFIX)                                                                 \
-  TYPE MultiplyWeights##SUFFIX(TYPE floor, std::size_t count, TYPE* factors, TYPE* mantissas,    \
-                               Exponent<TYPE>* exponents) {                                      \
-    return MultiplyWeights(floor, count, factors, mantissas, exponents);                         \
-  }                                                                                              \
-  Exponent<TYPE> MaxExponent##SUFFIX(const Exponent<TYPE>* exponents, std::size_t count) {       \
-    return MaxExponent<TYPE>(exponents, count);                                                  \
-  }                                                                                              \
-  void SplitWeights##SUFFIX(const TYPE* mantissas, const Exponent<TYPE>* exponents,              \
-                            Exponent<TYPE> scale, std::size_t count, TYPE* upper, TYPE* lower) { \
-    SplitWeights(mantissas, exponents, scale, count, upper, lower);                              \
-  }                                                                                              \
-  void WeightsOfOthers##SUFFIX(const TYPE* upper, const TYPE* lower, const TYPE* inverse,        \
-                               std::size_t count, TYPE* out) {                                   \
-    WeightsOfOthers(upper, lower, inverse, count, out);                                          \
-  }                                                                                              \
-  void PullThroughLog##SUFFIX(const TYPE* total, const TYPE* inverse, std::size_t count,         \
-                              TYPE* own) {                                                       \
-    PullThroughLog(total, inverse, count, own);                                                  \
-  }
-
-BM_ENTRIES(float, F)
-BM_ENTRIES(double, D)
-#undef BM_ENTRIES
+BM_ENTRIES(MultiplyWeights);
+BM_ENTRIES(MaxExponent);
+BM_ENTRIES(SplitWeights);
+BM_ENTRIES(WeightsOfOthers);
+BM_ENTRIES(PullThroughLog);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -143,42 +125,42 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-// The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                                 \
-  HWY_EXPORT(MultiplyWeights##SUFFIX);                                                            \
-  HWY_EXPORT(MaxExponent##SUFFIX);                                                                \
-  HWY_EXPORT(SplitWeights##SUFFIX);                                                               \
-  HWY_EXPORT(WeightsOfOthers##SUFFIX);                                                            \
-  HWY_EXPORT(PullThroughLog##SUFFIX);                                                             \
-  template <>                                                                                     \
-  TYPE multiply_weights<TYPE>(TYPE floor, std::size_t count, TYPE * factors, TYPE * mantissas,    \
-                              Exponent<TYPE> * exponents) {                                       \
-    return HWY_DYNAMIC_DISPATCH(MultiplyWeights##SUFFIX)(floor, count, factors, mantissas,        \
-                                                         exponents);                              \
-  }                                                                                               \
-  template <>                                                                                     \
-  Exponent<TYPE> max_exponent<TYPE>(const Exponent<TYPE>* exponents, std::size_t count) {         \
-    return HWY_DYNAMIC_DISPATCH(MaxExponent##SUFFIX)(exponents, count);                           \
-  }                                                                                               \
-  template <>                                                                                     \
-  void split_weights<TYPE>(const TYPE* mantissas, const Exponent<TYPE>* exponents,                \
-                           Exponent<TYPE> scale, std::size_t count, TYPE* upper, TYPE* lower) {   \
-    HWY_DYNAMIC_DISPATCH(SplitWeights##SUFFIX)(mantissas, exponents, scale, count, upper, lower); \
-  }                                                                                               \
-  template <>                                                                                     \
-  void weights_of_others<TYPE>(const TYPE* upper, const TYPE* lower, const TYPE* inverse,         \
-                               std::size_t count, TYPE* out) {                                    \
-    HWY_DYNAMIC_DISPATCH(WeightsOfOthers##SUFFIX)(upper, lower, inverse, count, out);             \
-  }                                                                                               \
-  template <>                                                                                     \
-  void pull_through_log<TYPE>(const TYPE* total, const TYPE* inverse, std::size_t count,          \
-                              TYPE* own) {                                                        \
-    HWY_DYNAMIC_DISPATCH(PullThroughLog##SUFFIX)(total, inverse, count, own);                     \
-  }
+BM_EXPORT(MultiplyWeights);
+template <typename T>
+T multiply_weights(T floor, std::size_t count, T* factors, T* mantissas, Exponent<T>* exponents) {
+  return BM_BEST(MultiplyWeights, T)(floor, count, factors, mantissas, exponents);
+}
+BM_INSTANTIATE(multiply_weights);
 
-BM_DISPATCH(float, F)
-BM_DISPATCH(double, D)
-#undef BM_DISPATCH
+BM_EXPORT(MaxExponent);
+template <typename T>
+Exponent<T> max_exponent(const Exponent<T>* exponents, std::size_t count) {
+  return BM_BEST(MaxExponent, T)(exponents, count);
+}
+BM_INSTANTIATE(max_exponent);
+
+BM_EXPORT(SplitWeights);
+template <typename T>
+void split_weights(const T* mantissas, const Exponent<T>* exponents, Exponent<T> scale,
+                   std::size_t count, T* upper, T* lower) {
+  BM_BEST(SplitWeights, T)(mantissas, exponents, scale, count, upper, lower);
+}
+BM_INSTANTIATE(split_weights);
+
+BM_EXPORT(WeightsOfOthers);
+template <typename T>
+void weights_of_others(const T* upper, const T* lower, const T* inverse, std::size_t count,
+                       T* out) {
+  BM_BEST(WeightsOfOthers, T)(upper, lower, inverse, count, out);
+}
+BM_INSTANTIATE(weights_of_others);
+
+BM_EXPORT(PullThroughLog);
+template <typename T>
+void pull_through_log(const T* total, const T* inverse, std::size_t count, T* own) {
+  BM_BEST(PullThroughLog, T)(total, inverse, count, own);
+}
+BM_INSTANTIATE(pull_through_log);
 
 }  // namespace bridgemark::backend::cpu
 #endif  // HWY_ONCE

@@ -8,6 +8,8 @@
 // highway.h must follow foreach_target.h
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
+
 // A panel holds two vectors of outputs: [inputs + 1][2 lanes], the bias first, and zeros where the
 // outputs end. A tile keeps kTileRows rows of a panel's sums in registers beside two vectors of
 // weights: 12 sums fit the 16 registers of AVX2, 16 sums the 32 of NEON, where they also cover the
@@ -164,22 +166,8 @@ void ApplyLayer(const std::vector<T>& packed, const T* in, std::size_t rows, std
   }
 }
 
-void PackLayerF(const float* weight, const float* bias, std::size_t inputs, std::size_t outputs,
-                std::vector<float>& packed) {
-  PackLayer(weight, bias, inputs, outputs, packed);
-}
-void PackLayerD(const double* weight, const double* bias, std::size_t inputs, std::size_t outputs,
-                std::vector<double>& packed) {
-  PackLayer(weight, bias, inputs, outputs, packed);
-}
-void ApplyLayerF(const std::vector<float>& packed, const float* in, std::size_t rows,
-                 std::size_t inputs, std::size_t outputs, bool relu, float* out) {
-  ApplyLayer(packed, in, rows, inputs, outputs, relu, out);
-}
-void ApplyLayerD(const std::vector<double>& packed, const double* in, std::size_t rows,
-                 std::size_t inputs, std::size_t outputs, bool relu, double* out) {
-  ApplyLayer(packed, in, rows, inputs, outputs, relu, out);
-}
+BM_ENTRIES(PackLayer);
+BM_ENTRIES(ApplyLayer);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -187,31 +175,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-HWY_EXPORT(PackLayerF);
-HWY_EXPORT(PackLayerD);
-HWY_EXPORT(ApplyLayerF);
-HWY_EXPORT(ApplyLayerD);
+BM_EXPORT(PackLayer);
+template <typename T>
+void pack_layer(const T* weight, const T* bias, std::size_t inputs, std::size_t outputs,
+                std::vector<T>& packed) {
+  BM_BEST(PackLayer, T)(weight, bias, inputs, outputs, packed);
+}
+BM_INSTANTIATE(pack_layer);
 
-template <>
-void pack_layer<float>(const float* weight, const float* bias, std::size_t inputs,
-                       std::size_t outputs, std::vector<float>& packed) {
-  HWY_DYNAMIC_DISPATCH(PackLayerF)(weight, bias, inputs, outputs, packed);
+BM_EXPORT(ApplyLayer);
+template <typename T>
+void apply_layer(const std::vector<T>& packed, const T* in, std::size_t rows, std::size_t inputs,
+                 std::size_t outputs, bool relu, T* out) {
+  BM_BEST(ApplyLayer, T)(packed, in, rows, inputs, outputs, relu, out);
 }
-template <>
-void pack_layer<double>(const double* weight, const double* bias, std::size_t inputs,
-                        std::size_t outputs, std::vector<double>& packed) {
-  HWY_DYNAMIC_DISPATCH(PackLayerD)(weight, bias, inputs, outputs, packed);
-}
-template <>
-void apply_layer<float>(const std::vector<float>& packed, const float* in, std::size_t rows,
-                        std::size_t inputs, std::size_t outputs, bool relu, float* out) {
-  HWY_DYNAMIC_DISPATCH(ApplyLayerF)(packed, in, rows, inputs, outputs, relu, out);
-}
-template <>
-void apply_layer<double>(const std::vector<double>& packed, const double* in, std::size_t rows,
-                         std::size_t inputs, std::size_t outputs, bool relu, double* out) {
-  HWY_DYNAMIC_DISPATCH(ApplyLayerD)(packed, in, rows, inputs, outputs, relu, out);
-}
+BM_INSTANTIATE(apply_layer);
 
 }  // namespace bridgemark::backend::cpu
 #endif  // HWY_ONCE

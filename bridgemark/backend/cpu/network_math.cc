@@ -10,6 +10,7 @@
 // highway.h must follow foreach_target.h
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
 #include "bridgemark/backend/cpu/fast_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -151,21 +152,8 @@ std::size_t DrawSoftmax(const float* HWY_RESTRICT logits, const float* HWY_RESTR
   return FindCategory(scratch, count, static_cast<float>(uniform * static_cast<double>(total)));
 }
 
-void MixRowsF(const float* weights, const float* rows, std::size_t count, std::size_t width,
-              float* out) {
-  MixRows(weights, rows, count, width, out);
-}
-void MixRowsD(const double* weights, const double* rows, std::size_t count, std::size_t width,
-              double* out) {
-  MixRows(weights, rows, count, width, out);
-}
-void DotRowsF(const float* rows, const float* v, std::size_t count, std::size_t width, float* out) {
-  DotRows(rows, v, count, width, out);
-}
-void DotRowsD(const double* rows, const double* v, std::size_t count, std::size_t width,
-              double* out) {
-  DotRows(rows, v, count, width, out);
-}
+BM_ENTRIES(MixRows);
+BM_ENTRIES(DotRows);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -173,33 +161,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-HWY_EXPORT(MixRowsF);
-HWY_EXPORT(MixRowsD);
-HWY_EXPORT(DotRowsF);
-HWY_EXPORT(DotRowsD);
+BM_EXPORT(MixRows);
+template <typename T>
+void mix_rows(const T* weights, const T* rows, std::size_t count, std::size_t width, T* out) {
+  BM_BEST(MixRows, T)(weights, rows, count, width, out);
+}
+BM_INSTANTIATE(mix_rows);
+
+BM_EXPORT(DotRows);
+template <typename T>
+void dot_rows(const T* rows, const T* v, std::size_t count, std::size_t width, T* out) {
+  BM_BEST(DotRows, T)(rows, v, count, width, out);
+}
+BM_INSTANTIATE(dot_rows);
+
 HWY_EXPORT(DrawWeighted);
 HWY_EXPORT(DrawSoftmax);
-
-template <>
-void mix_rows<float>(const float* weights, const float* rows, std::size_t count, std::size_t width,
-                     float* out) {
-  HWY_DYNAMIC_DISPATCH(MixRowsF)(weights, rows, count, width, out);
-}
-template <>
-void mix_rows<double>(const double* weights, const double* rows, std::size_t count,
-                      std::size_t width, double* out) {
-  HWY_DYNAMIC_DISPATCH(MixRowsD)(weights, rows, count, width, out);
-}
-template <>
-void dot_rows<float>(const float* rows, const float* v, std::size_t count, std::size_t width,
-                     float* out) {
-  HWY_DYNAMIC_DISPATCH(DotRowsF)(rows, v, count, width, out);
-}
-template <>
-void dot_rows<double>(const double* rows, const double* v, std::size_t count, std::size_t width,
-                      double* out) {
-  HWY_DYNAMIC_DISPATCH(DotRowsD)(rows, v, count, width, out);
-}
 
 std::size_t draw_weighted(const float* weights, std::size_t count, double uniform) {
   return HWY_DYNAMIC_DISPATCH(DrawWeighted)(weights, count, uniform);

@@ -6,6 +6,8 @@
 // highway.h must follow foreach_target.h
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
@@ -47,20 +49,8 @@ void MultiplyRankOneBack(const RankOneRows<T>& rows, const T* HWY_RESTRICT x,
   }
 }
 
-// One dispatch entry for each element type.
-#define BM_ENTRIES(TYPE, SUFFIX)                                                             \
-  void MultiplyRankOne##SUFFIX(const RankOneRows<TYPE>& rows, const TYPE* x,                 \
-                               std::size_t categories, std::size_t columns, TYPE* out) {     \
-    MultiplyRankOne(rows, x, categories, columns, out);                                      \
-  }                                                                                          \
-  void MultiplyRankOneBack##SUFFIX(const RankOneRows<TYPE>& rows, const TYPE* x,             \
-                                   std::size_t categories, std::size_t columns, TYPE* out) { \
-    MultiplyRankOneBack(rows, x, categories, columns, out);                                  \
-  }
-
-BM_ENTRIES(float, F)
-BM_ENTRIES(double, D)
-#undef BM_ENTRIES
+BM_ENTRIES(MultiplyRankOne);
+BM_ENTRIES(MultiplyRankOneBack);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -68,24 +58,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-// The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                             \
-  HWY_EXPORT(MultiplyRankOne##SUFFIX);                                                        \
-  HWY_EXPORT(MultiplyRankOneBack##SUFFIX);                                                    \
-  template <>                                                                                 \
-  void multiply_rank_one<TYPE>(const RankOneRows<TYPE>& rows, const TYPE* x,                  \
-                               std::size_t categories, std::size_t columns, TYPE* out) {      \
-    HWY_DYNAMIC_DISPATCH(MultiplyRankOne##SUFFIX)(rows, x, categories, columns, out);         \
-  }                                                                                           \
-  template <>                                                                                 \
-  void multiply_rank_one_back<TYPE>(const RankOneRows<TYPE>& rows, const TYPE* x,             \
-                                    std::size_t categories, std::size_t columns, TYPE* out) { \
-    HWY_DYNAMIC_DISPATCH(MultiplyRankOneBack##SUFFIX)(rows, x, categories, columns, out);     \
-  }
+BM_EXPORT(MultiplyRankOne);
+template <typename T>
+void multiply_rank_one(const RankOneRows<T>& rows, const T* x, std::size_t categories,
+                       std::size_t columns, T* out) {
+  BM_BEST(MultiplyRankOne, T)(rows, x, categories, columns, out);
+}
+BM_INSTANTIATE(multiply_rank_one);
 
-BM_DISPATCH(float, F)
-BM_DISPATCH(double, D)
-#undef BM_DISPATCH
+BM_EXPORT(MultiplyRankOneBack);
+template <typename T>
+void multiply_rank_one_back(const RankOneRows<T>& rows, const T* x, std::size_t categories,
+                            std::size_t columns, T* out) {
+  BM_BEST(MultiplyRankOneBack, T)(rows, x, categories, columns, out);
+}
+BM_INSTANTIATE(multiply_rank_one_back);
 
 }  // namespace bridgemark::backend::cpu
 #endif  // HWY_ONCE

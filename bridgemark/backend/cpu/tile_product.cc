@@ -10,6 +10,8 @@
 // highway.h must follow foreach_target.h
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
@@ -156,7 +158,7 @@ void PackLeft(const T* HWY_RESTRICT a, std::size_t stride, std::size_t rows, std
 }
 
 template <typename T>
-void MultiplyInto(const Product<T>& p, Into into) {
+void MultiplyTransposed(const Product<T>& p, Into into) {
   switch (into) {
     case Into::kStore:
       return Multiply<Into::kStore>(p);
@@ -169,19 +171,8 @@ void MultiplyInto(const Product<T>& p, Into into) {
   }
 }
 
-// One dispatch entry for each element type.
-#define BM_ENTRIES(TYPE, SUFFIX)                                                                \
-  void MultiplyTransposed##SUFFIX(const Product<TYPE>& product, Into into) {                    \
-    MultiplyInto(product, into);                                                                \
-  }                                                                                             \
-  void PackLeft##SUFFIX(const TYPE* a, std::size_t stride, std::size_t rows, std::size_t inner, \
-                        TYPE* out) {                                                            \
-    PackLeft(a, stride, rows, inner, out);                                                      \
-  }
-
-BM_ENTRIES(float, F)
-BM_ENTRIES(double, D)
-#undef BM_ENTRIES
+BM_ENTRIES(PackLeft);
+BM_ENTRIES(MultiplyTransposed);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -189,23 +180,19 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-// The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                              \
-  HWY_EXPORT(MultiplyTransposed##SUFFIX);                                                      \
-  template <>                                                                                  \
-  void multiply_transposed<TYPE>(const Product<TYPE>& product, Into into) {                    \
-    HWY_DYNAMIC_DISPATCH(MultiplyTransposed##SUFFIX)(product, into);                           \
-  }                                                                                            \
-  HWY_EXPORT(PackLeft##SUFFIX);                                                                \
-  template <>                                                                                  \
-  void pack_left<TYPE>(const TYPE* a, std::size_t stride, std::size_t rows, std::size_t inner, \
-                       TYPE* out) {                                                            \
-    HWY_DYNAMIC_DISPATCH(PackLeft##SUFFIX)(a, stride, rows, inner, out);                       \
-  }
+BM_EXPORT(PackLeft);
+template <typename T>
+void pack_left(const T* a, std::size_t stride, std::size_t rows, std::size_t inner, T* out) {
+  BM_BEST(PackLeft, T)(a, stride, rows, inner, out);
+}
+BM_INSTANTIATE(pack_left);
 
-BM_DISPATCH(float, F)
-BM_DISPATCH(double, D)
-#undef BM_DISPATCH
+BM_EXPORT(MultiplyTransposed);
+template <typename T>
+void multiply_transposed(const Product<T>& product, Into into) {
+  BM_BEST(MultiplyTransposed, T)(product, into);
+}
+BM_INSTANTIATE(multiply_transposed);
 
 }  // namespace bridgemark::backend::cpu
 #endif  // HWY_ONCE

@@ -11,6 +11,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
 #include "bridgemark/backend/cpu/fast_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -194,36 +195,14 @@ void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learn
   }
 }
 
-// One dispatch entry for each element type.
-#define BM_EXPORT_BOTH(NAME, RETURN, ARGS_F, ARGS_D, CALL) \
-  RETURN NAME##F ARGS_F { return NAME<float> CALL; }       \
-  RETURN NAME##D ARGS_D { return NAME<double> CALL; }
-
-BM_EXPORT_BOTH(AddInto, void, (const float* in, std::size_t count, float* out),
-               (const double* in, std::size_t count, double* out), (in, count, out))
-BM_EXPORT_BOTH(AddScaledInto, void, (const float* in, float scale, std::size_t count, float* out),
-               (const double* in, double scale, std::size_t count, double* out),
-               (in, scale, count, out))
-BM_EXPORT_BOTH(ExpColumns, void,
-               (const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
-                float* high, float* out, std::size_t out_stride),
-               (const double* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
-                double* high, double* out, std::size_t out_stride),
-               (in, in_stride, rows, columns, high, out, out_stride))
-BM_EXPORT_BOTH(ExpShifted, auto, (const float* in, float shift, std::size_t count, float* out),
-               (const double* in, double shift, std::size_t count, double* out),
-               (in, shift, count, out))
-BM_EXPORT_BOTH(LogSumWith, auto,
-               (const float* in, const float* shift, std::size_t count, float* out),
-               (const double* in, const double* shift, std::size_t count, double* out),
-               (in, shift, count, out))
-BM_EXPORT_BOTH(MaxOf, auto, (const float* in, std::size_t count),
-               (const double* in, std::size_t count), (in, count))
-BM_EXPORT_BOTH(DivideInto, void, (const float* in, std::size_t count, float* out),
-               (const double* in, std::size_t count, double* out), (in, count, out))
-BM_EXPORT_BOTH(MultiplyInto, void, (const float* in, std::size_t count, float* out),
-               (const double* in, std::size_t count, double* out), (in, count, out))
-#undef BM_EXPORT_BOTH
+BM_ENTRIES(AddInto);
+BM_ENTRIES(AddScaledInto);
+BM_ENTRIES(ExpColumns);
+BM_ENTRIES(ExpShifted);
+BM_ENTRIES(LogSumWith);
+BM_ENTRIES(MaxOf);
+BM_ENTRIES(DivideInto);
+BM_ENTRIES(MultiplyInto);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -231,57 +210,68 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-// The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                                  \
-  HWY_EXPORT(AddInto##SUFFIX);                                                                     \
-  HWY_EXPORT(AddScaledInto##SUFFIX);                                                               \
-  HWY_EXPORT(ExpColumns##SUFFIX);                                                                  \
-  HWY_EXPORT(ExpShifted##SUFFIX);                                                                  \
-  HWY_EXPORT(LogSumWith##SUFFIX);                                                                  \
-  HWY_EXPORT(MaxOf##SUFFIX);                                                                       \
-  HWY_EXPORT(DivideInto##SUFFIX);                                                                  \
-  HWY_EXPORT(MultiplyInto##SUFFIX);                                                                \
-  template <>                                                                                      \
-  void add_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
-    HWY_DYNAMIC_DISPATCH(AddInto##SUFFIX)(in, count, out);                                         \
-  }                                                                                                \
-  template <>                                                                                      \
-  void add_scaled_into<TYPE>(const TYPE* in, TYPE scale, std::size_t count, TYPE* out) {           \
-    HWY_DYNAMIC_DISPATCH(AddScaledInto##SUFFIX)(in, scale, count, out);                            \
-  }                                                                                                \
-  template <>                                                                                      \
-  void exp_columns<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,                  \
-                         std::size_t columns, TYPE* high, TYPE* out, std::size_t out_stride) {     \
-    HWY_DYNAMIC_DISPATCH(ExpColumns##SUFFIX)(in, in_stride, rows, columns, high, out, out_stride); \
-  }                                                                                                \
-  template <>                                                                                      \
-  TYPE exp_shifted<TYPE>(const TYPE* in, TYPE shift, std::size_t count, TYPE* out) {               \
-    return HWY_DYNAMIC_DISPATCH(ExpShifted##SUFFIX)(in, shift, count, out);                        \
-  }                                                                                                \
-  template <>                                                                                      \
-  TYPE log_sum_with<TYPE>(const TYPE* in, const TYPE* shift, std::size_t count, TYPE* out) {       \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, shift, count, out);                        \
-  }                                                                                                \
-  template <>                                                                                      \
-  TYPE log_each<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                              \
-    return HWY_DYNAMIC_DISPATCH(LogSumWith##SUFFIX)(in, nullptr, count, out);                      \
-  }                                                                                                \
-  template <>                                                                                      \
-  TYPE max_of<TYPE>(const TYPE* in, std::size_t count) {                                           \
-    return HWY_DYNAMIC_DISPATCH(MaxOf##SUFFIX)(in, count);                                         \
-  }                                                                                                \
-  template <>                                                                                      \
-  void divide_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                           \
-    HWY_DYNAMIC_DISPATCH(DivideInto##SUFFIX)(in, count, out);                                      \
-  }                                                                                                \
-  template <>                                                                                      \
-  void multiply_into<TYPE>(const TYPE* in, std::size_t count, TYPE* out) {                         \
-    HWY_DYNAMIC_DISPATCH(MultiplyInto##SUFFIX)(in, count, out);                                    \
-  }
+BM_EXPORT(AddInto);
+template <typename T>
+void add_into(const T* in, std::size_t count, T* out) {
+  BM_BEST(AddInto, T)(in, count, out);
+}
+BM_INSTANTIATE(add_into);
 
-BM_DISPATCH(float, F)
-BM_DISPATCH(double, D)
-#undef BM_DISPATCH
+BM_EXPORT(AddScaledInto);
+template <typename T>
+void add_scaled_into(const T* in, T scale, std::size_t count, T* out) {
+  BM_BEST(AddScaledInto, T)(in, scale, count, out);
+}
+BM_INSTANTIATE(add_scaled_into);
+
+BM_EXPORT(ExpColumns);
+template <typename T>
+void exp_columns(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* high,
+                 T* out, std::size_t out_stride) {
+  BM_BEST(ExpColumns, T)(in, in_stride, rows, columns, high, out, out_stride);
+}
+BM_INSTANTIATE(exp_columns);
+
+BM_EXPORT(ExpShifted);
+template <typename T>
+T exp_shifted(const T* in, T shift, std::size_t count, T* out) {
+  return BM_BEST(ExpShifted, T)(in, shift, count, out);
+}
+BM_INSTANTIATE(exp_shifted);
+
+BM_EXPORT(LogSumWith);
+template <typename T>
+T log_sum_with(const T* in, const T* shift, std::size_t count, T* out) {
+  return BM_BEST(LogSumWith, T)(in, shift, count, out);
+}
+BM_INSTANTIATE(log_sum_with);
+
+BM_EXPORT(MaxOf);
+template <typename T>
+T max_of(const T* in, std::size_t count) {
+  return BM_BEST(MaxOf, T)(in, count);
+}
+BM_INSTANTIATE(max_of);
+
+BM_EXPORT(DivideInto);
+template <typename T>
+void divide_into(const T* in, std::size_t count, T* out) {
+  BM_BEST(DivideInto, T)(in, count, out);
+}
+BM_INSTANTIATE(divide_into);
+
+BM_EXPORT(MultiplyInto);
+template <typename T>
+void multiply_into(const T* in, std::size_t count, T* out) {
+  BM_BEST(MultiplyInto, T)(in, count, out);
+}
+BM_INSTANTIATE(multiply_into);
+
+template <typename T>
+T log_each(const T* in, std::size_t count, T* out) {
+  return BM_BEST(LogSumWith, T)(in, nullptr, count, out);
+}
+BM_INSTANTIATE(log_each);
 
 HWY_EXPORT(AdamWRow);
 

@@ -10,6 +10,7 @@
 // highway.h must follow foreach_target.h
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
 #include "bridgemark/backend/cpu/fast_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -43,8 +44,8 @@ bool LogWeightsOf(const T* HWY_RESTRICT y, const T* HWY_RESTRICT log_factor, std
 }
 
 template <bool kKl, typename T>
-double TransitionLoss(T scale, const T* HWY_RESTRICT log_target, std::size_t padded,
-                      T* HWY_RESTRICT log_weights, T* HWY_RESTRICT target, T* HWY_RESTRICT flow) {
+double LossOfKind(T scale, const T* HWY_RESTRICT log_target, std::size_t padded,
+                  T* HWY_RESTRICT log_weights, T* HWY_RESTRICT target, T* HWY_RESTRICT flow) {
   const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   auto highs = hn::LoadU(d, log_weights);
@@ -90,6 +91,14 @@ double TransitionLoss(T scale, const T* HWY_RESTRICT log_target, std::size_t pad
 }
 
 template <typename T>
+double TransitionLoss(MatchingLoss kind, T scale, const T* log_target, std::size_t padded,
+                      T* log_weights, T* target, T* flow) {
+  return kind == MatchingLoss::kKl
+             ? LossOfKind<true>(scale, log_target, padded, log_weights, target, flow)
+             : LossOfKind<false>(scale, log_target, padded, log_weights, target, flow);
+}
+
+template <typename T>
 void DivideRows(const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t padded,
                 T* HWY_RESTRICT out) {
   const Tag<T> d;
@@ -98,25 +107,9 @@ void DivideRows(const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::si
   }
 }
 
-// One dispatch entry for each element type.
-#define BM_ENTRIES(TYPE, SUFFIX)                                                                   \
-  bool LogWeightsOf##SUFFIX(const TYPE* y, const TYPE* log_factor, std::size_t count,              \
-                            std::size_t padded, TYPE floor, TYPE* out) {                           \
-    return LogWeightsOf(y, log_factor, count, padded, floor, out);                                 \
-  }                                                                                                \
-  double TransitionLoss##SUFFIX(MatchingLoss kind, TYPE scale, const TYPE* log_target,             \
-                                std::size_t padded, TYPE* log_weights, TYPE* target, TYPE* flow) { \
-    return kind == MatchingLoss::kKl                                                               \
-               ? TransitionLoss<true>(scale, log_target, padded, log_weights, target, flow)        \
-               : TransitionLoss<false>(scale, log_target, padded, log_weights, target, flow);      \
-  }                                                                                                \
-  void DivideRows##SUFFIX(const TYPE* left, const TYPE* right, std::size_t padded, TYPE* out) {    \
-    DivideRows(left, right, padded, out);                                                          \
-  }
-
-BM_ENTRIES(float, F)
-BM_ENTRIES(double, D)
-#undef BM_ENTRIES
+BM_ENTRIES(LogWeightsOf);
+BM_ENTRIES(TransitionLoss);
+BM_ENTRIES(DivideRows);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -124,30 +117,28 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-// The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                                 \
-  HWY_EXPORT(LogWeightsOf##SUFFIX);                                                               \
-  HWY_EXPORT(TransitionLoss##SUFFIX);                                                             \
-  HWY_EXPORT(DivideRows##SUFFIX);                                                                 \
-  template <>                                                                                     \
-  bool log_weights_of<TYPE>(const TYPE* y, const TYPE* log_factor, std::size_t count,             \
-                            std::size_t padded, TYPE floor, TYPE* out) {                          \
-    return HWY_DYNAMIC_DISPATCH(LogWeightsOf##SUFFIX)(y, log_factor, count, padded, floor, out);  \
-  }                                                                                               \
-  template <>                                                                                     \
-  double transition_loss<TYPE>(MatchingLoss kind, TYPE scale, const TYPE* log_target,             \
-                               std::size_t padded, TYPE* log_weights, TYPE* target, TYPE* flow) { \
-    return HWY_DYNAMIC_DISPATCH(TransitionLoss##SUFFIX)(kind, scale, log_target, padded,          \
-                                                        log_weights, target, flow);               \
-  }                                                                                               \
-  template <>                                                                                     \
-  void divide_rows<TYPE>(const TYPE* left, const TYPE* right, std::size_t padded, TYPE* out) {    \
-    HWY_DYNAMIC_DISPATCH(DivideRows##SUFFIX)(left, right, padded, out);                           \
-  }
+BM_EXPORT(LogWeightsOf);
+template <typename T>
+bool log_weights_of(const T* y, const T* log_factor, std::size_t count, std::size_t padded, T floor,
+                    T* out) {
+  return BM_BEST(LogWeightsOf, T)(y, log_factor, count, padded, floor, out);
+}
+BM_INSTANTIATE(log_weights_of);
 
-BM_DISPATCH(float, F)
-BM_DISPATCH(double, D)
-#undef BM_DISPATCH
+BM_EXPORT(TransitionLoss);
+template <typename T>
+double transition_loss(MatchingLoss kind, T scale, const T* log_target, std::size_t padded,
+                       T* log_weights, T* target, T* flow) {
+  return BM_BEST(TransitionLoss, T)(kind, scale, log_target, padded, log_weights, target, flow);
+}
+BM_INSTANTIATE(transition_loss);
+
+BM_EXPORT(DivideRows);
+template <typename T>
+void divide_rows(const T* left, const T* right, std::size_t padded, T* out) {
+  BM_BEST(DivideRows, T)(left, right, padded, out);
+}
+BM_INSTANTIATE(divide_rows);
 
 }  // namespace bridgemark::backend::cpu
 #endif  // HWY_ONCE

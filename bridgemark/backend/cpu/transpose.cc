@@ -8,6 +8,8 @@
 // highway.h must follow foreach_target.h
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
@@ -81,21 +83,8 @@ void TransposeProduct(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T*
   TransposeEach(in_stride, rows, columns, load, out, out_stride);
 }
 
-// One dispatch entry for each element type.
-#define BM_ENTRY(TYPE, SUFFIX)                                                                \
-  void Transpose##SUFFIX(const TYPE* in, std::size_t in_stride, std::size_t rows,             \
-                         std::size_t columns, TYPE* out, std::size_t out_stride) {            \
-    Transpose(in, in_stride, rows, columns, out, out_stride);                                 \
-  }                                                                                           \
-  void TransposeProduct##SUFFIX(const TYPE* a, const TYPE* b, const TYPE* c,                  \
-                                std::size_t in_stride, std::size_t rows, std::size_t columns, \
-                                TYPE* out, std::size_t out_stride) {                          \
-    TransposeProduct(a, b, c, in_stride, rows, columns, out, out_stride);                     \
-  }
-
-BM_ENTRY(float, F)
-BM_ENTRY(double, D)
-#undef BM_ENTRY
+BM_ENTRIES(Transpose);
+BM_ENTRIES(TransposeProduct);
 
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -103,26 +92,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bridgemark::backend::cpu {
 
-// The public template of one element type calls the best target's entry.
-#define BM_DISPATCH(TYPE, SUFFIX)                                                                  \
-  HWY_EXPORT(Transpose##SUFFIX);                                                                   \
-  HWY_EXPORT(TransposeProduct##SUFFIX);                                                            \
-  template <>                                                                                      \
-  void transpose<TYPE>(const TYPE* in, std::size_t in_stride, std::size_t rows,                    \
-                       std::size_t columns, TYPE* out, std::size_t out_stride) {                   \
-    HWY_DYNAMIC_DISPATCH(Transpose##SUFFIX)(in, in_stride, rows, columns, out, out_stride);        \
-  }                                                                                                \
-  template <>                                                                                      \
-  void transpose_product<TYPE>(const TYPE* a, const TYPE* b, const TYPE* c, std::size_t in_stride, \
-                               std::size_t rows, std::size_t columns, TYPE* out,                   \
-                               std::size_t out_stride) {                                           \
-    HWY_DYNAMIC_DISPATCH(TransposeProduct##SUFFIX)                                                 \
-    (a, b, c, in_stride, rows, columns, out, out_stride);                                          \
-  }
+BM_EXPORT(Transpose);
+template <typename T>
+void transpose(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* out,
+               std::size_t out_stride) {
+  BM_BEST(Transpose, T)(in, in_stride, rows, columns, out, out_stride);
+}
+BM_INSTANTIATE(transpose);
 
-BM_DISPATCH(float, F)
-BM_DISPATCH(double, D)
-#undef BM_DISPATCH
+BM_EXPORT(TransposeProduct);
+template <typename T>
+void transpose_product(const T* a, const T* b, const T* c, std::size_t in_stride, std::size_t rows,
+                       std::size_t columns, T* out, std::size_t out_stride) {
+  BM_BEST(TransposeProduct, T)(a, b, c, in_stride, rows, columns, out, out_stride);
+}
+BM_INSTANTIATE(transpose_product);
 
 }  // namespace bridgemark::backend::cpu
 #endif  // HWY_ONCE
