@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "bridgemark/backend/cpu/dispatch.h"
+#include "bridgemark/backend/cpu/for_each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
@@ -24,17 +25,6 @@ struct Bits {
   static constexpr Exponent<T> kOne = kBias << kMantissa;  // the number 1
   static constexpr Exponent<T> kMantissaMask = (Exponent<T>(1) << kMantissa) - 1;
 };
-
-// Calls body(d, i) for whole vectors of [0, count), then with a tag of one lane for the rest.
-template <typename T, class Body>
-HWY_INLINE void ForEach(std::size_t count, const Body& body) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) body(d, i);
-  const hn::CappedTag<T, 1> one;
-  for (; i < count; ++i) body(one, i);
-}
 
 template <typename T>
 T MultiplyWeights(T floor, std::size_t count, T* HWY_RESTRICT factors, T* HWY_RESTRICT mantissas,

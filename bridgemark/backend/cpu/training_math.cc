@@ -13,6 +13,7 @@
 
 #include "bridgemark/backend/cpu/dispatch.h"
 #include "bridgemark/backend/cpu/fast_math-inl.h"
+#include "bridgemark/backend/cpu/for_each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
@@ -26,36 +27,24 @@ HWY_INLINE T scalar_exp_or_zero(T x) {
 
 template <typename T>
 void MaxInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
     hn::StoreU(hn::Max(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
-  }
-  for (; i < count; ++i) out[i] = std::max(out[i], in[i]);
+  });
 }
 
 template <typename T>
 void AddInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
     hn::StoreU(hn::Add(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
-  }
-  for (; i < count; ++i) out[i] += in[i];
+  });
 }
 
 template <typename T>
 void AddScaledInto(const T* HWY_RESTRICT in, T scale, std::size_t count, T* HWY_RESTRICT out) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto scales = hn::Set(d, scale);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, in + i), scales, hn::LoadU(d, out + i)), d, out + i);
-  }
-  for (; i < count; ++i) out[i] += scale * in[i];
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, in + i), hn::Set(d, scale), hn::LoadU(d, out + i)), d,
+               out + i);
+  });
 }
 
 template <typename T>
@@ -143,36 +132,25 @@ T MaxOf(const T* HWY_RESTRICT in, std::size_t count) {
 
 template <typename T>
 void DivideInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
     const auto x = hn::LoadU(d, out + i);
     hn::StoreU(hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Div(hn::LoadU(d, in + i), x)), d,
                out + i);
-  }
-  for (; i < count; ++i) out[i] = out[i] > T(0) ? in[i] / out[i] : T(0);
+  });
 }
 
 template <typename T>
 void MultiplyInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT out) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
     hn::StoreU(hn::Mul(hn::LoadU(d, out + i), hn::LoadU(d, in + i)), d, out + i);
-  }
-  for (; i < count; ++i) out[i] *= in[i];
+  });
 }
 
 void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learning_rate,
               float decay, float beta1, float beta2, float correction1, float correction2,
               float epsilon, float* HWY_RESTRICT parameters, float* HWY_RESTRICT first,
               float* HWY_RESTRICT second) {
-  const hn::ScalableTag<float> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  ForEach<float>(count, [&](auto d, std::size_t i) HWY_ATTR {
     const auto g = hn::LoadU(d, gradient + i);
     const auto m = hn::MulAdd(hn::Set(d, 1.0f - beta1), hn::Sub(g, hn::LoadU(d, first + i)),
                               hn::LoadU(d, first + i));
@@ -185,14 +163,7 @@ void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learn
     const auto move = hn::Div(hn::Mul(m, hn::Set(d, learning_rate * correction1)), root);
     const auto p = hn::Mul(hn::LoadU(d, parameters + i), hn::Set(d, decay));
     hn::StoreU(hn::Sub(p, move), d, parameters + i);
-  }
-  for (; i < count; ++i) {
-    const float g = gradient[i];
-    first[i] += (1.0f - beta1) * (g - first[i]);
-    second[i] += (1.0f - beta2) * (g * g - second[i]);
-    const float root = std::sqrt(second[i] * correction2) + epsilon;
-    parameters[i] = parameters[i] * decay - first[i] * (learning_rate * correction1) / root;
-  }
+  });
 }
 
 BM_ENTRIES(AddInto);
