@@ -9,6 +9,7 @@
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/core/large_array.h"
 
 // Losses of the CP solvers with their gradients in closed form, and the optimiser's update. T is
 // float for training and double for checks.
@@ -21,7 +22,7 @@ struct CpTensors {
   std::size_t num_categories = 0;
   std::size_t num_components = 0;
   std::vector<T> log_beta;
-  std::vector<T> log_cores;
+  LargeArray<T> log_cores;
 
   CpTensors() = default;
   CpTensors(std::size_t D, std::size_t S, std::size_t K)
@@ -52,11 +53,11 @@ struct ChainTables {
 // Buffers that a loss keeps between calls; any loss may use any of them.
 template <typename T>
 struct CpWorkspace {
-  std::vector<T> scaled, product, log_product, high;
-  std::vector<T> weights0, weights1, partial;
-  std::vector<T> inverse, mantissas;
-  std::vector<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>> exponents;
-  std::vector<T> source_by_row, source_by_category, mixed, back_by_row, back_by_category;
+  LargeArray<T> scaled, product, log_product, high;
+  LargeArray<T> weights0, weights1, partial;
+  LargeArray<T> inverse, mantissas;
+  LargeArray<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>> exponents;
+  LargeArray<T> source_by_row, source_by_category, mixed, back_by_row, back_by_category;
 };
 
 // loss = mean log c(x0) - mean log v(x1), chain.num_steps steps between the ends. Optional outputs

@@ -42,7 +42,7 @@ void add_training_check(const GoldenFile& file, const std::string& name,
                         std::span<const double> computed, Verification& result);
 template <typename T>
 void add_training_check(const GoldenFile& file, const std::string& name,
-                        const std::vector<float>& computed, Verification& result) {
+                        std::span<const float> computed, Verification& result) {
   add_training_check<T>(file, name, std::vector<double>(computed.begin(), computed.end()), result);
 }
 

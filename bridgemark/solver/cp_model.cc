@@ -1,5 +1,7 @@
 #include "bridgemark/solver/cp_model.h"
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 namespace bridgemark {
@@ -19,7 +21,7 @@ void each_tensor(State& state, Visit&& visit) {
 }  // namespace
 
 CpPotential to_potential(const backend::CpTensors<float>& parameters) {
-  const auto widen = [](const std::vector<float>& values) {
+  const auto widen = [](std::span<const float> values) {
     return std::vector<double>(values.begin(), values.end());
   };
   return {widen(parameters.log_beta),
@@ -28,15 +30,15 @@ CpPotential to_potential(const backend::CpTensors<float>& parameters) {
 }
 
 void save_cp_state(const backend::CpTrainingState& state, SafetensorsWriter& writer) {
-  each_tensor(state, [&](const char* name, const std::vector<float>& values) {
-    writer.add(name, {values.size()}, std::span<const float>(values));
+  each_tensor(state, [&](const char* name, std::span<const float> values) {
+    writer.add(name, {values.size()}, values);
   });
 }
 
 void load_cp_state(const SafetensorsFile& file, backend::CpTrainingState& state) {
-  each_tensor(state, [&](const char* name, std::vector<float>& values) {
+  each_tensor(state, [&](const char* name, std::span<float> values) {
     file.expect_shape(name, std::vector{values.size()});
-    values = file.read_floats(name);
+    std::ranges::copy(file.read_floats(name), values.begin());
   });
 }
 

@@ -53,9 +53,10 @@ double oracle_loss(Loss loss, const Problem& problem, const CpTensors<double>& p
   const Context context{.num_threads = 1};
   const CpBridge bridge(
       problem.chain.process(),
-      CpPotential(parameters.log_beta,
-                  Array3<double>(parameters.dim, parameters.num_categories,
-                                 parameters.num_components, parameters.log_cores)));
+      CpPotential(
+          parameters.log_beta,
+          Array3<double>(parameters.dim, parameters.num_categories, parameters.num_components,
+                         {parameters.log_cores.begin(), parameters.log_cores.end()})));
   const std::size_t B = problem.x1.rows(), D = parameters.dim, S = parameters.num_categories;
   double sum = 0.0;
   if (loss == Loss::kStatic) {
@@ -195,6 +196,69 @@ TEST(CpTraining, ModelsFarFromTheirTargets) {
       EXPECT_TRUE(is_near(evaluate_loss(loss, problem, problem.parameters, gradient),
                           oracle_loss(loss, problem, problem.parameters), {1e-10, 1e-9}));
       check_float(loss, problem);
+    }
+  }
+}
+
+// The loss and the gradient with every category: those who ask for the model's transitions get it.
+template <typename T>
+double whole_loss(MatchingLoss kind, const Problem& problem, CpTensors<T>& gradient) {
+  const Context context{.num_threads = 1};
+  const CpTensors<T> parameters = convert<T>(problem.parameters);
+  gradient = CpTensors<T>(parameters.dim, parameters.num_categories, parameters.num_components);
+  CpWorkspace<T> workspace;
+  std::vector<double> log_model(problem.x1.size() * parameters.num_categories);
+  return backend::matching_loss<T>(context, parameters,
+                                   make_chain_tables<T>(context, problem.chain), kind, problem.x_n,
+                                   problem.x1, problem.n, gradient, workspace, log_model);
+}
+
+// The largest difference of two gradients, relative to the largest entry.
+template <typename T>
+double gradient_error(const CpTensors<T>& one, const CpTensors<T>& other) {
+  double largest = 0.0, error = 0.0;
+  const auto look = [&](const auto& a, const auto& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(b[i])));
+      error = std::max(error, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    }
+  };
+  look(one.log_beta, other.log_beta);
+  look(one.log_cores, other.log_cores);
+  return error / largest;
+}
+
+// What training leaves out where the reference moves little is below the rounding: with rows that
+// the pinned reference visits and with any rows, and with cores so flat that the bands are narrow,
+// so steep that there are none, and of all kinds at once.
+TEST(CpTraining, NegligibleCategoriesAreNegligible) {
+  for (const double gamma : {0.02, 0.05}) {
+    for (const bool visited : {true, false}) {
+      for (const double spread : {1.0, 2.5, 5.0, 12.0, 60.0, 0.0}) {
+        SCOPED_TRACE(::testing::Message() << gamma << " " << visited << " " << spread);
+        Problem problem = testing::make_problem({ReferenceProcess::gaussian(50, gamma, 128), 64}, 3,
+                                                150, 40, spread == 0.0 ? 1.0 : spread, 17);
+        if (spread == 0.0) {  // the steeper, the later the component
+          for (std::size_t i = 0; i < problem.parameters.log_cores.size(); ++i) {
+            problem.parameters.log_cores[i] *= 1.0 + static_cast<double>(i % 150) / 5.0;
+          }
+        }
+        if (visited) testing::visit(problem);
+        for (const MatchingLoss kind : {MatchingLoss::kKl, MatchingLoss::kMse}) {
+          const Loss loss = kind == MatchingLoss::kKl ? Loss::kKl : Loss::kMse;
+          CpTensors<double> exact, banded;
+          const double expected = whole_loss(kind, problem, exact);
+          EXPECT_TRUE(is_near(evaluate_loss(loss, problem, problem.parameters, banded), expected,
+                              {1e-13, 1e-13}));
+          EXPECT_LE(gradient_error(banded, exact), 2e-14);
+          CpTensors<float> exact_single, banded_single;
+          const double expected_single = whole_loss(kind, problem, exact_single);
+          EXPECT_TRUE(is_near(evaluate_loss(loss, problem, problem.parameters, banded_single),
+                              expected_single, {2e-6, 2e-6}));
+          EXPECT_LE(gradient_error(banded_single, exact_single), 4e-6);
+          EXPECT_LE(gradient_error(convert<double>(banded_single), exact), kFloatError);
+        }
+      }
     }
   }
 }

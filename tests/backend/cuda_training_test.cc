@@ -118,7 +118,7 @@ TEST_F(CudaTraining, LossesAndGradientsOfReferenceFiles) {
                K = static_cast<std::size_t>(file.integer("num_components"));
     CpTensors<double> parameters(D, S, K);
     parameters.log_beta = file.tensors.read_doubles("log_beta");
-    parameters.log_cores = file.tensors.read_doubles("log_cores");
+    std::ranges::copy(file.tensors.read_doubles("log_cores"), parameters.log_cores.begin());
     const std::size_t B = file.tensors.shape("x1")[0];
     const auto states = [&](const char* of) {
       return file.states(of, B, D, chain.num_categories());

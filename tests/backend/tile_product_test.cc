@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "bridgemark/backend/cpu/training_math.h"
@@ -14,7 +18,7 @@ namespace {
 
 template <typename T>
 std::vector<T> waves(std::size_t count, double step) {
-  std::vector<T> values(count + kReadAhead<T>);
+  std::vector<T> values(count);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<T>(std::sin(step * static_cast<double>(i + 1)));
   }
@@ -22,58 +26,138 @@ std::vector<T> waves(std::size_t count, double step) {
 }
 
 template <typename T>
-class TileProduct : public testing::Test {};
+class TileProduct : public testing::Test {
+ protected:
+  static constexpr double kTolerance = sizeof(T) == 4 ? 1e-5 : 1e-13;
+};
 using Elements = testing::Types<float, double>;
 TYPED_TEST_SUITE(TileProduct, Elements);
 
-// Sizes around every edge of a tile: rows 1..25, columns that fill no panel.
-TYPED_TEST(TileProduct, MatchesPlainSums) {
+// Numbers of rows around every edge of a group.
+constexpr std::size_t kRows[] = {1, 2, 5, 6, 7, 12, 23};
+
+// Rows of `out` in another order.
+std::vector<std::uint32_t> shuffled(std::size_t count) {
+  std::vector<std::uint32_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    order[i] = static_cast<std::uint32_t>((i * 5 + 2) % count);
+  }
+  if (count % 5 == 0) std::iota(order.rbegin(), order.rend(), 0u);
+  return order;
+}
+
+// Bands at every place of a row, from one column to all, against plain sums; what lies outside the
+// row's whole vectors stays as it is.
+TYPED_TEST(TileProduct, RowsMatchPlainSums) {
   using T = TypeParam;
-  const double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-13;
-  for (const std::size_t rows : {1, 2, 5, 9, 10, 11, 25}) {
-    for (const std::size_t columns : {1, 3, 8, 16, 37}) {
-      for (const std::size_t inner : {1, 7, 50}) {
-        const std::size_t stride = whole_vectors<T>(columns);
-        const std::vector<T> a = waves<T>(inner * rows, 0.7), x = waves<T>(inner * stride, 0.3),
-                             factor = waves<T>(rows * columns, 1.1);
-        std::vector<T> packed(packed_size(rows, inner) + kReadAhead<T>);
-        pack_left(a.data(), rows, rows, inner, packed.data());
-        for (const Into into : {Into::kStore, Into::kAdd, Into::kMultiply, Into::kAddAndMultiply}) {
-          for (const bool use_packed : {false, true}) {
-            std::vector<T> out = waves<T>(rows * columns, 0.9);
-            const std::vector<T> before = out;
-            multiply_transposed<T>({.rows = rows,
-                                    .inner = inner,
-                                    .columns = columns,
-                                    .a = use_packed ? packed.data() : a.data(),
-                                    .a_stride = rows,
-                                    .x = x.data(),
-                                    .x_stride = stride,
-                                    .out = out.data(),
-                                    .out_stride = columns,
-                                    .packed = use_packed,
-                                    .factor = factor.data(),
-                                    .factor_stride = columns},
-                                   into);
-            for (std::size_t i = 0; i < rows; ++i) {
-              for (std::size_t k = 0; k < columns; ++k) {
-                const std::size_t at = i * columns + k;
-                double sum = 0.0;
-                for (std::size_t j = 0; j < inner; ++j) {
-                  sum +=
-                      static_cast<double>(a[j * rows + i]) * static_cast<double>(x[j * stride + k]);
-                }
-                if (into == Into::kAdd) sum += static_cast<double>(before[at]);
-                if (into == Into::kMultiply) sum *= static_cast<double>(before[at]);
-                if (into == Into::kAddAndMultiply) {
-                  sum = (sum + static_cast<double>(before[at])) * static_cast<double>(factor[at]);
-                }
-                ASSERT_NEAR(out[at], sum, tolerance) << rows << " " << columns << " " << inner;
+  const std::size_t kInner = 16 / sizeof(T) * 3;
+  for (const std::size_t rows : kRows) {
+    for (const std::size_t columns : {1, 3, 8, 16, 37, 64}) {
+      const std::size_t stride = whole_vectors<T>(columns);
+      const std::vector<T> a = waves<T>(rows * kInner, 0.7), x = waves<T>(kInner * stride, 0.3);
+      std::vector<Band> bands;
+      for (std::size_t group = 0; group < num_groups(rows); ++group) {
+        const auto first = static_cast<std::uint32_t>(group * 3 % columns);
+        bands.push_back({first, std::min(first + 1 + static_cast<std::uint32_t>(group) * 11,
+                                         static_cast<std::uint32_t>(columns))});
+      }
+      for (const bool whole : {false, true}) {
+        if (whole) std::ranges::fill(bands, Band{0, static_cast<std::uint32_t>(columns)});
+        for (const Into into : {Into::kStore, Into::kAdd}) {
+          const std::vector<std::uint32_t> order = shuffled(rows);
+          std::vector<T> out = waves<T>((rows + 1) * stride, 0.9);
+          const std::vector<T> before = out;
+          multiply_rows<T>({.rows = rows,
+                            .inner = kInner,
+                            .a = a.data(),
+                            .a_stride = kInner,
+                            .x = x.data(),
+                            .x_stride = stride,
+                            .out = out.data(),
+                            .out_stride = stride,
+                            .columns = bands.data(),
+                            .a_rows = order.data(),
+                            .out_rows = order.data()},
+                           into);
+          for (std::size_t i = 0; i < rows; ++i) {
+            const Band band = bands[i / kGroupRows];
+            for (std::size_t k = band.first; k < band.last; ++k) {
+              const std::size_t at = order[i] * stride + k;
+              double sum = into == Into::kAdd ? static_cast<double>(before[at]) : 0.0;
+              for (std::size_t j = 0; j < kInner; ++j) {
+                sum += static_cast<double>(a[order[i] * kInner + j]) *
+                       static_cast<double>(x[j * stride + k]);
               }
+              ASSERT_NEAR(out[at], sum, this->kTolerance) << rows << " " << columns << " " << k;
             }
-            for (std::size_t i = rows * columns; i < out.size(); ++i) ASSERT_EQ(out[i], before[i]);
+          }
+          for (std::size_t i = rows * stride; i < out.size(); ++i) ASSERT_EQ(out[i], before[i]);
+        }
+      }
+    }
+  }
+}
+
+// Groups with terms of their own, from a single one to all.
+TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
+  using T = TypeParam;
+  constexpr std::size_t kInner = 31;
+  for (const std::size_t rows : kRows) {
+    for (const std::size_t columns : {1, 3, 8, 16, 37}) {
+      const std::size_t stride = whole_vectors<T>(columns);
+      const std::vector<T> a = waves<T>(rows * kInner, 0.7), x = waves<T>(kInner * stride, 0.3),
+                           factor = waves<T>(rows * columns, 1.1);
+      std::vector<std::vector<std::uint32_t>> indices(num_groups(rows));
+      std::vector<Terms> terms;
+      std::vector<T> packed;
+      for (std::size_t group = 0; group < indices.size(); ++group) {
+        for (std::size_t j = 0; j < kInner; j += 1 + 40 / (1 + 13 * group % 40)) {
+          indices[group].push_back(static_cast<std::uint32_t>(j));
+        }
+        for (const std::uint32_t j : indices[group]) {
+          for (std::size_t i = 0; i < kGroupStride; ++i) {
+            const std::size_t row = group * kGroupRows + i;
+            packed.push_back(i < kGroupRows && row < rows ? a[row * kInner + j] : T(7));
           }
         }
+        const std::size_t count = indices[group].size();
+        indices[group].push_back(0);
+        terms.push_back({indices[group].data(), count});
+      }
+      for (const Into into : {Into::kStore, Into::kAdd, Into::kMultiply, Into::kAddAndMultiply}) {
+        const std::vector<std::uint32_t> order = shuffled(rows);
+        std::vector<T> out = waves<T>(rows * columns + 9, 0.9);
+        const std::vector<T> before = out;
+        multiply_grouped<T>({.rows = rows,
+                             .columns = columns,
+                             .a = packed.data(),
+                             .terms = terms.data(),
+                             .x = x.data(),
+                             .x_stride = stride,
+                             .out = out.data(),
+                             .out_stride = columns,
+                             .out_rows = order.data(),
+                             .factor = factor.data(),
+                             .factor_stride = columns},
+                            into);
+        for (std::size_t i = 0; i < rows; ++i) {
+          const Terms& own = terms[i / kGroupRows];
+          for (std::size_t k = 0; k < columns; ++k) {
+            const std::size_t at = order[i] * columns + k;
+            double sum = 0.0;
+            for (const std::uint32_t j : std::span(own.indices, own.count)) {
+              sum +=
+                  static_cast<double>(a[i * kInner + j]) * static_cast<double>(x[j * stride + k]);
+            }
+            if (into == Into::kAdd) sum += static_cast<double>(before[at]);
+            if (into == Into::kMultiply) sum *= static_cast<double>(before[at]);
+            if (into == Into::kAddAndMultiply) {
+              sum = (sum + static_cast<double>(before[at])) * static_cast<double>(factor[at]);
+            }
+            ASSERT_NEAR(out[at], sum, this->kTolerance) << rows << " " << columns;
+          }
+        }
+        for (std::size_t i = rows * columns; i < out.size(); ++i) ASSERT_EQ(out[i], before[i]);
       }
     }
   }

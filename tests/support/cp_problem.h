@@ -51,11 +51,27 @@ inline std::vector<CpProblem> problems() {
   return list;
 }
 
-template <typename T>
-backend::CpTensors<T> convert(const backend::CpTensors<double>& from) {
+// Moves the rows to where the pinned reference is likely to be between x0 and x1: on the way, and a
+// little off it.
+inline void visit(CpProblem& problem) {
+  std::mt19937_64 generator(23);
+  const double last = problem.chain.num_categories() - 1;
+  for (std::size_t b = 0; b < problem.x_n.rows(); ++b) {
+    const double share = static_cast<double>(problem.n[b]) / problem.chain.num_steps();
+    for (std::size_t d = 0; d < problem.x_n.cols(); ++d) {
+      const double way = (1.0 - share) * problem.x0(b, d) + share * problem.x1(b, d);
+      problem.x_n(b, d) =
+          static_cast<std::int32_t>(std::clamp(way + 3.0 * unit(generator) - 1.0, 0.0, last));
+    }
+  }
+}
+
+template <typename T, typename From>
+backend::CpTensors<T> convert(const backend::CpTensors<From>& from) {
   backend::CpTensors<T> to(from.dim, from.num_categories, from.num_components);
-  std::copy(from.log_beta.begin(), from.log_beta.end(), to.log_beta.begin());
-  std::copy(from.log_cores.begin(), from.log_cores.end(), to.log_cores.begin());
+  const auto cast = [](From value) { return static_cast<T>(value); };
+  std::ranges::transform(from.log_beta, to.log_beta.begin(), cast);
+  std::ranges::transform(from.log_cores, to.log_cores.begin(), cast);
   return to;
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <span>
 
 namespace bridgemark::testing {
 
@@ -12,7 +12,7 @@ inline constexpr double kFloatError = 1e-4;  // of the largest entry, as for the
 
 // A gradient in float32 against the exact one: finite, and off by little beside its largest entry
 // or, where the addends cancel, beside `addends`.
-inline void expect_close(const std::vector<float>& values, const std::vector<double>& exact,
+inline void expect_close(std::span<const float> values, std::span<const double> exact,
                          double addends = 1e-3) {
   ASSERT_EQ(values.size(), exact.size());
   double largest = addends, error = 0.0;

@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "bridgemark/backend/cpu/dispatch.h"
+#include "bridgemark/backend/cpu/fast_math-inl.h"
 #include "bridgemark/backend/cpu/for_each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,8 +28,9 @@ struct Bits {
 };
 
 template <typename T>
-T MultiplyWeights(T floor, std::size_t count, T* HWY_RESTRICT factors, T* HWY_RESTRICT mantissas,
-                  Exponent<T>* HWY_RESTRICT exponents) {
+T MultiplyWeights(T floor, const T* HWY_RESTRICT factors, std::size_t count,
+                  T* HWY_RESTRICT mantissas, Exponent<T>* HWY_RESTRICT exponents,
+                  T* HWY_RESTRICT inverses) {
   T low = std::numeric_limits<T>::infinity();
   const hn::ScalableTag<T> full;
   auto lows = hn::Set(full, low);
@@ -37,7 +39,7 @@ T MultiplyWeights(T floor, std::size_t count, T* HWY_RESTRICT factors, T* HWY_RE
     const auto one = hn::Set(d, T(1)), factor = hn::LoadU(d, factors + i);
     const auto in_range = hn::Ge(factor, hn::Set(d, floor));
     const auto safe = hn::IfThenElse(in_range, factor, one);
-    hn::StoreU(hn::IfThenElseZero(in_range, hn::Div(one, safe)), d, factors + i);
+    hn::StoreU(hn::IfThenElseZero(in_range, hn::Div(one, safe)), d, inverses + i);
     const auto bits = hn::BitCast(di, hn::Mul(safe, hn::LoadU(d, mantissas + i)));
     const auto mantissa =
         hn::Or(hn::And(bits, hn::Set(di, Bits<T>::kMantissaMask)), hn::Set(di, Bits<T>::kOne));
@@ -54,6 +56,40 @@ T MultiplyWeights(T floor, std::size_t count, T* HWY_RESTRICT factors, T* HWY_RE
   const hn::CappedTag<T, 1> single;
   for (; i < count; ++i) low = std::min(low, hn::GetLane(step(single, i)));
   return low;
+}
+
+template <typename T>
+void MultiplyMantissas(const T* HWY_RESTRICT factors, std::size_t count, T* HWY_RESTRICT mantissas,
+                       T* HWY_RESTRICT inverses) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  // Every other vector is divided, which goes on beside the rest.
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const auto first = hn::LoadU(d, factors + i), second = hn::LoadU(d, factors + i + lanes);
+    hn::StoreU(hn::Div(hn::Set(d, T(1)), first), d, inverses + i);
+    hn::StoreU(Reciprocal(d, second), d, inverses + i + lanes);
+    hn::StoreU(hn::Mul(first, hn::LoadU(d, mantissas + i)), d, mantissas + i);
+    hn::StoreU(hn::Mul(second, hn::LoadU(d, mantissas + i + lanes)), d, mantissas + i + lanes);
+  }
+  for (; i < count; ++i) {
+    mantissas[i] *= factors[i];
+    inverses[i] = T(1) / factors[i];
+  }
+}
+
+template <typename T>
+void Normalise(std::size_t count, T* HWY_RESTRICT mantissas, Exponent<T>* HWY_RESTRICT exponents) {
+  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> di;
+    const auto bits = hn::BitCast(di, hn::LoadU(d, mantissas + i));
+    const auto mantissa =
+        hn::Or(hn::And(bits, hn::Set(di, Bits<T>::kMantissaMask)), hn::Set(di, Bits<T>::kOne));
+    hn::StoreU(hn::BitCast(d, mantissa), d, mantissas + i);
+    const auto exponent =
+        hn::Sub(hn::ShiftRight<Bits<T>::kMantissa>(bits), hn::Set(di, Bits<T>::kBias));
+    hn::StoreU(hn::Add(exponent, hn::LoadU(di, exponents + i)), di, exponents + i);
+  });
 }
 
 template <typename T>
@@ -87,11 +123,16 @@ void SplitWeights(const T* HWY_RESTRICT mantissas, const Exponent<T>* HWY_RESTRI
 
 template <typename T>
 void WeightsOfOthers(const T* HWY_RESTRICT upper, const T* HWY_RESTRICT lower,
-                     const T* HWY_RESTRICT inverse, std::size_t count, T* HWY_RESTRICT out) {
-  ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
-    const auto product = hn::Mul(hn::LoadU(d, upper + i), hn::LoadU(d, inverse + i));
-    hn::StoreU(hn::Mul(product, hn::LoadU(d, lower + i)), d, out + i);
-  });
+                     const T* HWY_RESTRICT inverse, std::size_t columns,
+                     std::span<const std::uint32_t> rows, T* HWY_RESTRICT out) {
+  for (const std::uint32_t row : rows) {
+    const std::size_t at = row * columns;
+    ForEach<T>(columns, [&](auto d, std::size_t i) HWY_ATTR {
+      const auto product = hn::Mul(hn::LoadU(d, upper + at + i), hn::LoadU(d, inverse + at + i));
+      hn::StoreU(hn::Mul(product, hn::LoadU(d, lower + at + i)), d, out + i);
+    });
+    out += columns;
+  }
 }
 
 template <typename T>
@@ -104,6 +145,8 @@ void PullThroughLog(const T* HWY_RESTRICT total, const T* HWY_RESTRICT inverse, 
 }
 
 BM_ENTRIES(MultiplyWeights);
+BM_ENTRIES(MultiplyMantissas);
+BM_ENTRIES(Normalise);
 BM_ENTRIES(MaxExponent);
 BM_ENTRIES(SplitWeights);
 BM_ENTRIES(WeightsOfOthers);
@@ -117,10 +160,25 @@ namespace bridgemark::backend::cpu {
 
 BM_EXPORT(MultiplyWeights);
 template <typename T>
-T multiply_weights(T floor, std::size_t count, T* factors, T* mantissas, Exponent<T>* exponents) {
-  return BM_BEST(MultiplyWeights, T)(floor, count, factors, mantissas, exponents);
+T multiply_weights(T floor, const T* factors, std::size_t count, T* mantissas,
+                   Exponent<T>* exponents, T* inverses) {
+  return BM_BEST(MultiplyWeights, T)(floor, factors, count, mantissas, exponents, inverses);
 }
 BM_INSTANTIATE(multiply_weights);
+
+BM_EXPORT(MultiplyMantissas);
+template <typename T>
+void multiply_mantissas(const T* factors, std::size_t count, T* mantissas, T* inverses) {
+  BM_BEST(MultiplyMantissas, T)(factors, count, mantissas, inverses);
+}
+BM_INSTANTIATE(multiply_mantissas);
+
+BM_EXPORT(Normalise);
+template <typename T>
+void normalise_weights(std::size_t count, T* mantissas, Exponent<T>* exponents) {
+  BM_BEST(Normalise, T)(count, mantissas, exponents);
+}
+BM_INSTANTIATE(normalise_weights);
 
 BM_EXPORT(MaxExponent);
 template <typename T>
@@ -139,9 +197,9 @@ BM_INSTANTIATE(split_weights);
 
 BM_EXPORT(WeightsOfOthers);
 template <typename T>
-void weights_of_others(const T* upper, const T* lower, const T* inverse, std::size_t count,
-                       T* out) {
-  BM_BEST(WeightsOfOthers, T)(upper, lower, inverse, count, out);
+void weights_of_others(const T* upper, const T* lower, const T* inverse, std::size_t columns,
+                       std::span<const std::uint32_t> rows, T* out) {
+  BM_BEST(WeightsOfOthers, T)(upper, lower, inverse, columns, rows, out);
 }
 BM_INSTANTIATE(weights_of_others);
 

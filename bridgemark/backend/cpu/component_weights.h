@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 // Weights of components that are products of many factors R_d in (0, 1], over rows of the batch. A
@@ -17,10 +18,19 @@ using Exponent = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 template <typename T>
 constexpr Exponent<T> kZeroWeight = -(Exponent<T>(1) << 28);
 
-// Multiplies the weights with the factors, and each factor becomes its inverse. A factor below
-// `floor` is left out and becomes 0. Returns the smallest factor.
+// Multiplies the weights with the factors, and sets the factors' inverses. A factor below `floor`
+// is left out, and its inverse is 0. Returns the smallest factor.
 template <typename T>
-T multiply_weights(T floor, std::size_t count, T* factors, T* mantissas, Exponent<T>* exponents);
+T multiply_weights(T floor, const T* factors, std::size_t count, T* mantissas,
+                   Exponent<T>* exponents, T* inverses);
+
+// The same for factors that need no check; the inverses are good to a unit or two in the last
+// place. Mantissas leave [1, 2), and normalise_weights brings them back; none may leave the range
+// of T in between.
+template <typename T>
+void multiply_mantissas(const T* factors, std::size_t count, T* mantissas, T* inverses);
+template <typename T>
+void normalise_weights(std::size_t count, T* mantissas, Exponent<T>* exponents);
 
 // The largest exponent.
 template <typename T>
@@ -33,9 +43,11 @@ template <typename T>
 void split_weights(const T* mantissas, const Exponent<T>* exponents, Exponent<T> scale,
                    std::size_t count, T* upper, T* lower);
 
-// out = upper * inverse * lower: the product over all dimensions but one.
+// out[i,:] = upper[r,:] * inverse[r,:] * lower[r,:] with r = rows[i]: the product over all
+// dimensions but one.
 template <typename T>
-void weights_of_others(const T* upper, const T* lower, const T* inverse, std::size_t count, T* out);
+void weights_of_others(const T* upper, const T* lower, const T* inverse, std::size_t columns,
+                       std::span<const std::uint32_t> rows, T* out);
 
 // own = (total - own) * inverse: how a gradient of log R becomes one of R.
 template <typename T>

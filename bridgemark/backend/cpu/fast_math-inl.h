@@ -106,6 +106,19 @@ HWY_INLINE std::size_t ForEachVector(D d, std::size_t count, const Load& load, c
   return i;
 }
 
+// 1 / x to a unit or two in the last place: divisions would take most of a loop's time.
+template <class D, class V>
+HWY_INLINE V Reciprocal(D d, V x) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const V two = hn::Set(d, 2.0f);
+    V y = hn::ApproximateReciprocal(x);
+    y = hn::Mul(y, hn::NegMulAdd(x, y, two));
+    return hn::Mul(y, hn::NegMulAdd(x, y, two));
+  } else {
+    return hn::Div(hn::Set(d, 1.0), x);
+  }
+}
+
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

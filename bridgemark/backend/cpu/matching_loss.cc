@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/exact_column.h"
+#include "bridgemark/backend/cpu/matching_bands.h"
+#include "bridgemark/backend/cpu/matching_factor.h"
 #include "bridgemark/backend/cpu/matching_rows.h"
 #include "bridgemark/backend/cpu/matching_source.h"
 #include "bridgemark/backend/cpu/matching_weights.h"
@@ -21,15 +24,17 @@
 // R and W are in matching_weights.h, from V to the loss and back in matching_rows.h. Components are
 // cut in blocks that are narrow enough for the nearest caches, and a block does all of its
 // dimensions: sums over them stay where they are. V alone adds over blocks, for one dimension and
-// some rows of the batch at a time. No sum depends on the number of threads.
+// some rows of the batch at a time. Products leave out the categories that are negligible to a row
+// (matching_bands.h), unless somebody asks for the model's transitions. No sum depends on the
+// number of threads.
 namespace bridgemark::backend {
 
 namespace {
 
-// Rows of the batch in one product of V.
-constexpr std::size_t kMixedRows = 128;
+// Rows of the batch in one product of V: whole groups.
+constexpr std::size_t kMixedRows = 22 * cpu::kGroupRows;
 // Rows that are matched together.
-constexpr std::size_t kMatchedRows = 8;
+constexpr std::size_t kMatchedRows = 16;
 
 template <typename T>
 class MatchingStep {
@@ -41,20 +46,23 @@ class MatchingStep {
       : parameters_(parameters),
         gradient_(gradient),
         work_(workspace),
-        source_(chain, x_n, n, workspace),
+        bands_(chain, x_n, x1, n, !log_model.empty() || !target.empty()),
+        source_(chain, bands_, x_n, n, workspace),
         weights_(parameters, source_, x_n.rows, workspace),
-        rows_(chain, kind, x_n, x1, n, log_model, target),
+        rows_(chain, bands_, kind, x_n, x1, n, log_model, target),
+        back_(bands_, workspace.back_by_row, workspace.back_by_category),
+        n_(n),
         D_(parameters.dim),
         S_(parameters.num_categories),
         K_(parameters.num_components),
         B_(x_n.rows),
         row_stride_(rows_.stride()),
+        all_rows_(B_),
         exact_rows_(D_),
         exact_terms_(D_),
         exact_gradient_(D_) {
     work_.mixed.resize(B_ * D_ * row_stride_);
-    work_.back_by_row.resize(D_ * cpu::packed_size(B_, S_) + cpu::kReadAhead<T>);
-    work_.back_by_category.resize(D_ * cpu::packed_size(S_, B_) + cpu::kReadAhead<T>);
+    std::iota(all_rows_.begin(), all_rows_.end(), 0u);
   }
 
   double run(const Context& context) {
@@ -65,6 +73,10 @@ class MatchingStep {
       parallel_blocks(context, weights_.num_blocks(), 1,
                       [&](std::size_t j, std::size_t) { body(weights_.block(j)); });
     };
+    each_block([&](const Block& at) { weights_.start(at); });
+    each_dimension([&](std::size_t d) { bands_.find(d, weights_.levels(d)); });
+    source_.make_room();
+    back_.make_room(D_);
     each_dimension([&](std::size_t d) { source_.gather(d); });
     each_block([&](const Block& at) { weights_.propagate(at); });
     weights_.find_scales();
@@ -72,17 +84,22 @@ class MatchingStep {
     const std::size_t parts = (B_ + kMixedRows - 1) / kMixedRows;
     parallel_blocks(context, parts * D_, 1,
                     [&](std::size_t task, std::size_t) { mix(task % D_, task / D_ * kMixedRows); });
+    // Rows at the same step beside each other: they share a power of the reference.
+    std::vector<std::size_t> by_step(B_);
+    std::iota(by_step.begin(), by_step.end(), std::size_t{0});
+    std::stable_sort(by_step.begin(), by_step.end(),
+                     [&](std::size_t i, std::size_t j) { return n_[i] < n_[j]; });
     std::vector<double> losses(B_), exact_losses(D_);
     std::vector<std::vector<std::size_t>> exact(B_);
     parallel_blocks(context, B_, kMatchedRows, [&](std::size_t first, std::size_t last) {
-      match(first, last, losses, exact);
+      match(std::span(by_step).subspan(first, last - first), losses, exact);
     });
     for (std::size_t b = 0; b < B_; ++b) {
       for (const std::size_t d : exact[b]) exact_rows_[d].push_back(b);
     }
     each_dimension([&](std::size_t d) {
       exact_losses[d] = match_exactly(d);
-      gather_back(d);
+      back_.pack(d, work_.mixed.data() + d * row_stride_, D_ * row_stride_);
     });
     each_block([&](const Block& at) { pull_back(at); });
     double loss = 0.0;
@@ -96,51 +113,53 @@ class MatchingStep {
 
   std::size_t core(std::size_t d) const { return d * S_ * K_; }
 
-  // V of dimension d for kMixedRows rows from `first` on.
+  // V of dimension d for kMixedRows rows from `first` on, in the order of the bands.
   void mix(std::size_t d, std::size_t first) {
-    const std::size_t last = std::min(B_, first + kMixedRows), count = last - first;
+    const auto order = bands_.order(d).subspan(first, std::min(B_ - first, kMixedRows));
+    // W / R_d is computed in the order in which it lies in memory.
+    std::vector<std::uint32_t> rows(order.begin(), order.end()), places;
+    std::ranges::sort(rows);
+    for (const std::uint32_t b : order) {
+      places.push_back(
+          static_cast<std::uint32_t>(std::ranges::lower_bound(rows, b) - rows.begin()));
+    }
     constexpr std::size_t kBlock = cpu::MatchingWeights<T>::kBlock;
-    std::vector<T> others(kBlock * kMixedRows), mixed(S_ * kMixedRows);
-    std::vector<T> cores(kBlock * row_stride_ + cpu::kReadAhead<T>);
+    const auto others = std::make_unique_for_overwrite<T[]>(rows.size() * kBlock);
+    std::vector<T> cores(kBlock * row_stride_);
+    T* mixed = work_.mixed.data() + d * row_stride_;
+    for (const std::uint32_t b : rows) {
+      std::fill_n(mixed + b * D_ * row_stride_, row_stride_, T(0));
+    }
     for (std::size_t j = 0; j < weights_.num_blocks(); ++j) {
       const Block at = weights_.block(j);
-      weights_.divide_out_transposed(at, d, first, last, others.data(), kMixedRows);
-      cpu::transpose(weights_.scaled_cores(at, d), at.columns, S_, at.width, cores.data(),
+      weights_.divide_out(at, d, rows, others.get());
+      cpu::transpose(weights_.scaled_cores(at, d), at.columns, S_, at.columns, cores.data(),
                      row_stride_);
-      cpu::multiply_transposed<T>({.rows = S_,
-                                   .inner = at.width,
-                                   .columns = count,
-                                   .a = cores.data(),
-                                   .a_stride = row_stride_,
-                                   .x = others.data(),
-                                   .x_stride = kMixedRows,
-                                   .out = mixed.data(),
-                                   .out_stride = kMixedRows},
-                                  cpu::Into::kAdd);
+      const auto bands = bands_.bands_of_rows(d, weights_.level(at, d));
+      cpu::multiply_rows<T>({.rows = order.size(),
+                             .inner = at.columns,
+                             .a = others.get(),
+                             .a_stride = at.columns,
+                             .x = cores.data(),
+                             .x_stride = row_stride_,
+                             .out = mixed,
+                             .out_stride = D_ * row_stride_,
+                             .columns = bands.data() + first / cpu::kGroupRows,
+                             .a_rows = places.data(),
+                             .out_rows = order.data()},
+                            cpu::Into::kAdd);
     }
-    cpu::transpose(mixed.data(), kMixedRows, S_, count,
-                   work_.mixed.data() + (first * D_ + d) * row_stride_, D_ * row_stride_);
   }
 
   // Losses and d loss / d V of some rows; the dimensions of each that need the exact path.
-  void match(std::size_t first, std::size_t last, std::vector<double>& losses,
+  void match(std::span<const std::size_t> rows, std::vector<double>& losses,
              std::vector<std::vector<std::size_t>>& exact) {
     typename cpu::MatchingRows<T>::Scratch scratch(rows_);
-    for (std::size_t b = first; b < last; ++b) {
+    for (const std::size_t b : rows) {
       // The gradient takes the place of V.
       T* mixed = work_.mixed.data() + b * D_ * row_stride_;
       losses[b] = rows_.match(b, mixed, mixed, scratch, exact[b]);
     }
-  }
-
-  // d loss / d V of dimension d as a left factor.
-  void gather_back(std::size_t d) {
-    cpu::pack_both(work_.mixed.data() + d * row_stride_, D_ * row_stride_, B_, S_, back_by_row(d),
-                   back_by_category(d));
-  }
-  T* back_by_row(std::size_t d) { return work_.back_by_row.data() + d * cpu::packed_size(B_, S_); }
-  T* back_by_category(std::size_t d) {
-    return work_.back_by_category.data() + d * cpu::packed_size(S_, B_);
   }
 
   double match_exactly(std::size_t d) {
@@ -179,29 +198,12 @@ class MatchingStep {
   // Leaves in `terms` the gradient with respect to log (W / R_d), and in the gradient that of the
   // scaled cores through V, before it is multiplied with them.
   void pull_through_mixed(const Block& at, std::size_t d, T* terms) {
-    weights_.divide_out(at, d, 0, B_, terms);
-    cpu::multiply_transposed<T>({.rows = S_,
-                                 .inner = B_,
-                                 .columns = at.width,
-                                 .a = back_by_category(d),
-                                 .a_stride = 0,
-                                 .x = terms,
-                                 .x_stride = at.columns,
-                                 .out = gradient_.log_cores.data() + core(d) + at.first,
-                                 .out_stride = K_,
-                                 .packed = true},
-                                cpu::Into::kStore);
-    cpu::multiply_transposed<T>({.rows = B_,
-                                 .inner = S_,
-                                 .columns = at.columns,
-                                 .a = back_by_row(d),
-                                 .a_stride = 0,
-                                 .x = weights_.scaled_cores(at, d),
-                                 .x_stride = at.columns,
-                                 .out = terms,
-                                 .out_stride = at.columns,
-                                 .packed = true},
-                                cpu::Into::kMultiply);
+    weights_.divide_out(at, d, all_rows_, terms);
+    const std::size_t level = weights_.level(at, d);
+    back_.multiply_rows(d, level, terms, at.columns, at.width,
+                        gradient_.log_cores.data() + core(d) + at.first, K_, cpu::Into::kStore);
+    back_.multiply_cores(d, level, weights_.scaled_cores(at, d), at.columns, terms,
+                         cpu::Into::kMultiply);
     for (std::size_t i = 0; i < exact_rows_[d].size(); ++i) {
       std::copy_n(exact_terms_[d][i].data() + at.first, at.width,
                   terms + exact_rows_[d][i] * at.columns);
@@ -218,8 +220,8 @@ class MatchingStep {
       exact_weights.push_back(static_cast<double>(total[place] - terms[place]));
     }
     cpu::pull_through_log(total, weights_.inverse(at, d), B_ * at.columns, terms);
-    source_.multiply_back(d, terms, weights_.scaled_cores(at, d), at.columns, at.width, gradient,
-                          K_);
+    source_.multiply_back(d, weights_.level(at, d), terms, weights_.scaled_cores(at, d), at.columns,
+                          at.width, gradient, K_);
     if (!exact_gradient_[d].empty()) {
       for (std::size_t t = 0; t < S_; ++t) {
         cpu::add_into(exact_gradient_[d].data() + t * K_ + at.first, at.width, gradient + t * K_);
@@ -237,10 +239,14 @@ class MatchingStep {
   const CpTensors<T>& parameters_;
   CpTensors<T>& gradient_;
   CpWorkspace<T>& work_;
+  cpu::MatchingBands<T> bands_;
   cpu::MatchingSource<T> source_;
   cpu::MatchingWeights<T> weights_;
   cpu::MatchingRows<T> rows_;
+  cpu::MatchingFactor<T> back_;  // d loss / d V
+  std::span<const std::int32_t> n_;
   std::size_t D_, S_, K_, B_, row_stride_;
+  std::vector<std::uint32_t> all_rows_;  // 0, 1, ..
   // By dimension: rows on the exact path, their d loss / d log (W / R_d) [K] each, and the sum of
   // their d loss / d log_cores [S,K], empty where no row needed it.
   std::vector<std::vector<std::size_t>> exact_rows_;

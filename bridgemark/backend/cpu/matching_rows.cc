@@ -12,10 +12,12 @@
 namespace bridgemark::backend::cpu {
 
 template <typename T>
-MatchingRows<T>::MatchingRows(const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n,
-                              StatesView x1, std::span<const std::int32_t> n,
-                              std::span<double> log_model, std::span<double> target)
+MatchingRows<T>::MatchingRows(const ChainTables<T>& chain, const MatchingBands<T>& bands,
+                              MatchingLoss kind, StatesView x_n, StatesView x1,
+                              std::span<const std::int32_t> n, std::span<double> log_model,
+                              std::span<double> target)
     : chain_(chain),
+      bands_(bands),
       kind_(kind),
       x_(x_n),
       x1_(x1),
@@ -25,6 +27,8 @@ MatchingRows<T>::MatchingRows(const ChainTables<T>& chain, MatchingLoss kind, St
       D_(x_n.cols),
       S_(chain.num_categories),
       stride_(whole_vectors<T>(S_)),
+      inner_((S_ * sizeof(T) + 15) / 16 * 16 / sizeof(T)),
+      all_categories_(num_groups(D_), Band{0, static_cast<std::uint32_t>(S_)}),
       log_one_(S_ * stride_, kLogNothing<T>) {
   for (std::size_t x = 0; x < S_; ++x) {
     const double* row = chain.log_power(1) + x * S_;
@@ -32,14 +36,13 @@ MatchingRows<T>::MatchingRows(const ChainTables<T>& chain, MatchingLoss kind, St
   }
 }
 
-// Behind the last category y is 1 and the logarithms are those of nothing.
+// Behind the last category the logarithms are those of nothing.
 template <typename T>
 MatchingRows<T>::Scratch::Scratch(const MatchingRows& rows)
-    : power(rows.S_ * rows.stride_),
+    : power(rows.stride_ * rows.stride_),
       power_transposed(power.size()),
-      y(rows.D_ * rows.stride_, T(1)),
+      y(rows.D_ * rows.stride_),
       ratio(y.size()),
-      transposed(rows.S_ * rows.D_ + kReadAhead<T>),
       log_weights(rows.stride_),
       log_target(rows.stride_, kLogNothing<T>),
       target(rows.stride_),
@@ -73,7 +76,8 @@ bool MatchingRows<T>::needs_product(std::size_t b) const {
 
 template <typename T>
 void MatchingRows<T>::load_power(std::size_t b, Scratch& scratch) const {
-  if (!needs_product(b)) return;
+  if (!needs_product(b) || scratch.power_rest == rest(b)) return;
+  scratch.power_rest = rest(b);
   const T* power = chain_.linear_power(rest(b) - 1);
   for (std::size_t s = 0; s < S_; ++s) {
     std::copy_n(power + s * S_, S_, scratch.power.data() + s * stride_);
@@ -83,20 +87,18 @@ void MatchingRows<T>::load_power(std::size_t b, Scratch& scratch) const {
 
 // out[d,:] = in[d,:] times `power`, which is Q_{rest-1} or its transpose.
 template <typename T>
-void MatchingRows<T>::multiply_after(std::size_t b, const T* power, const T* in, T* transposed,
-                                     T* out) const {
+void MatchingRows<T>::multiply_after(std::size_t b, const T* power, const T* in, T* out) const {
   if (needs_product(b)) {
-    transpose(in, stride_, D_, S_, transposed, D_);
-    multiply_transposed<T>({.rows = D_,
-                            .inner = S_,
-                            .columns = S_,
-                            .a = transposed,
-                            .a_stride = D_,
-                            .x = power,
-                            .x_stride = stride_,
-                            .out = out,
-                            .out_stride = stride_},
-                           Into::kStore);
+    multiply_rows<T>({.rows = D_,
+                      .inner = inner_,
+                      .a = in,
+                      .a_stride = stride_,
+                      .x = power,
+                      .x_stride = stride_,
+                      .out = out,
+                      .out_stride = stride_,
+                      .columns = all_categories_.data()},
+                     Into::kStore);
     return;
   }
   for (std::size_t d = 0; d < D_; ++d) {  // such a power is symmetric
@@ -108,26 +110,30 @@ template <typename T>
 double MatchingRows<T>::match(std::size_t b, const T* mixed, T* back, Scratch& scratch,
                               std::vector<std::size_t>& exact) {
   load_power(b, scratch);
-  multiply_after(b, scratch.power_transposed.data(), mixed, scratch.transposed.data(),
-                 scratch.y.data());
+  multiply_after(b, scratch.power_transposed.data(), mixed, scratch.y.data());
   const T scale = T(1) / static_cast<T>(x_.rows);
   double loss = 0.0;
   for (std::size_t d = 0; d < D_; ++d) {
-    const T* y = scratch.y.data() + d * stride_;
+    T* y = scratch.y.data() + d * stride_;
     T* ratio = scratch.ratio.data() + d * stride_;
     const T* log_one = log_one_.data() + static_cast<std::size_t>(x_(b, d)) * stride_;
-    if (!log_weights_of(y, log_one, S_, stride_, linear_floor<T>(), scratch.log_weights.data())) {
+    const T counts_from = bands_.counts_from(d, b);
+    if (!log_weights_of(log_one, counts_from, S_, linear_floor<T>(), y,
+                        scratch.log_weights.data())) {
       std::fill_n(ratio, S_, T(0));
       exact.push_back(d);
       continue;
     }
     log_target(b, d, scratch.log_target.data());
-    loss += transition_loss(kind_, scale, scratch.log_target.data(), stride_,
-                            scratch.log_weights.data(), scratch.target.data(), scratch.flow.data());
-    divide_rows(scratch.flow.data(), y, stride_, ratio);
+    for (std::size_t s = 0; s < S_; ++s) {
+      if (log_one[s] < counts_from) scratch.log_target[s] = kLogNothing<T>;
+    }
+    loss += transition_loss(kind_, scale, scratch.log_target.data(), S_, scratch.log_weights.data(),
+                            scratch.target.data(), scratch.flow.data());
+    divide_rows(scratch.flow.data(), y, S_, ratio);
     keep(b, d, scratch.log_weights.data(), scratch.target.data());
   }
-  multiply_after(b, scratch.power.data(), scratch.ratio.data(), scratch.transposed.data(), back);
+  multiply_after(b, scratch.power.data(), scratch.ratio.data(), back);
   return loss;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/cpu/matching_bands.h"
 #include "bridgemark/core/array.h"
 
 // What a row of the batch does with V: y = Q_{rest-1} V, the model's transition, its loss, and back
@@ -16,18 +17,19 @@ template <typename T>
 class MatchingRows {
  public:
   // log_model and target [B,D,S] are optional outputs.
-  MatchingRows(const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n, StatesView x1,
-               std::span<const std::int32_t> n, std::span<double> log_model,
-               std::span<double> target);
+  MatchingRows(const ChainTables<T>& chain, const MatchingBands<T>& bands, MatchingLoss kind,
+               StatesView x_n, StatesView x1, std::span<const std::int32_t> n,
+               std::span<double> log_model, std::span<double> target);
 
   // Elements between dimensions of V and of its gradient.
   std::size_t stride() const { return stride_; }
 
-  // Arrays of one thread.
+  // Arrays of one thread; rows at the same step should follow each other.
   struct Scratch {
     explicit Scratch(const MatchingRows& rows);
-    std::vector<T> power, power_transposed;  // Q_{rest-1}
-    std::vector<T> y, ratio, transposed;
+    int power_rest = 0;                      // whose Q_{rest-1} it is
+    std::vector<T> power, power_transposed;  // Q_{rest-1}, 0 behind the categories
+    std::vector<T> y, ratio;
     std::vector<T> log_weights, log_target, target, flow;
   };
 
@@ -46,13 +48,14 @@ class MatchingRows {
   int rest(std::size_t b) const { return chain_.num_steps - n_[b]; }
   bool needs_product(std::size_t b) const;
   void load_power(std::size_t b, Scratch& scratch) const;
-  void multiply_after(std::size_t b, const T* power, const T* in, T* transposed, T* out) const;
+  void multiply_after(std::size_t b, const T* power, const T* in, T* out) const;
   template <typename U>
   void log_target(std::size_t b, std::size_t d, U* out) const;
   template <typename U>
   void keep(std::size_t b, std::size_t d, const U* log_model, const U* target);
 
   const ChainTables<T>& chain_;
+  const MatchingBands<T>& bands_;
   MatchingLoss kind_;
   StatesView x_;
   StatesView x1_;
@@ -60,6 +63,8 @@ class MatchingRows {
   std::span<double> log_model_;
   std::span<double> target_out_;
   std::size_t D_, S_, stride_;
+  std::size_t inner_;  // S in whole vectors of 16 bytes
+  std::vector<Band> all_categories_;
   std::vector<T> log_one_;  // log Q_1, [S, stride]
 };
 

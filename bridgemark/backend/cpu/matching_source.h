@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/cpu/matching_bands.h"
+#include "bridgemark/backend/cpu/matching_factor.h"
 #include "bridgemark/core/array.h"
 
 // Where the rows of a batch stand: row b of dimension d has the source row Q_rest[x,:], with which
@@ -15,20 +17,23 @@ namespace bridgemark::backend::cpu {
 template <typename T>
 class MatchingSource {
  public:
-  MatchingSource(const ChainTables<T>& chain, StatesView x_n, std::span<const std::int32_t> n,
-                 CpWorkspace<T>& workspace);
+  MatchingSource(const ChainTables<T>& chain, const MatchingBands<T>& bands, StatesView x_n,
+                 std::span<const std::int32_t> n, CpWorkspace<T>& workspace);
 
-  // Makes dimension d ready.
+  // Once the bands are found, for all dimensions and then for each.
+  void make_room() { rows_.make_room(x_.cols); }
   void gather(std::size_t d);
 
   // out[b,:] = sum_t Q_rest[x,t] cores[t,:]; cores [S, columns], out [B, columns], in whole
-  // vectors.
-  void multiply(std::size_t d, const T* cores, std::size_t columns, T* out) const;
+  // vectors, of a block that has this level of bands.
+  void multiply(std::size_t d, std::size_t level, const T* cores, std::size_t columns,
+                T* out) const;
 
   // gradient[t,:] = (gradient[t,:] + sum_b Q_rest[x,t] terms[b,:]) * cores[t,:] for the first
   // `width` of the columns; rows of the gradient are gradient_stride apart.
-  void multiply_back(std::size_t d, const T* terms, const T* cores, std::size_t columns,
-                     std::size_t width, T* gradient, std::size_t gradient_stride) const;
+  void multiply_back(std::size_t d, std::size_t level, const T* terms, const T* cores,
+                     std::size_t columns, std::size_t width, T* gradient,
+                     std::size_t gradient_stride) const;
 
   // log Q_rest[x,:].
   const double* log_row(std::size_t b, std::size_t d) const;
@@ -49,14 +54,8 @@ class MatchingSource {
   const ChainTables<T>& chain_;
   StatesView x_;
   std::span<const std::int32_t> n_;
-  CpWorkspace<T>& work_;
   std::size_t S_, B_;
+  MatchingFactor<T> rows_;
 };
-
-// rows [B,S], `stride` apart, as left factors of products with cores (by_row) and with rows of the
-// batch (by_category).
-template <typename T>
-void pack_both(const T* rows, std::size_t stride, std::size_t B, std::size_t S, T* by_row,
-               T* by_category);
 
 }  // namespace bridgemark::backend::cpu

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "bridgemark/backend/cpu/tile_product.h"
 #include "bridgemark/backend/cpu/training_math.h"
-#include "bridgemark/backend/cpu/transpose.h"
 
 namespace bridgemark::backend::cpu {
 
@@ -23,6 +23,7 @@ MatchingWeights<T>::MatchingWeights(const CpTensors<T>& parameters, const Matchi
       blocks_((K_ + kBlock - 1) / kBlock),
       block_scales_(blocks_ * B_),
       scales_(B_),
+      levels_(blocks_ * D_),
       exact_(blocks_ * D_) {
   const std::size_t columns = whole_vectors<T>(K_);
   work_.scaled.resize(D_ * S_ * columns);
@@ -61,15 +62,39 @@ const T* MatchingWeights<T>::inverse(const ComponentBlock& at, std::size_t d) co
 }
 
 template <typename T>
+typename MatchingBands<T>::Levels MatchingWeights<T>::levels(std::size_t d) const {
+  typename MatchingBands<T>::Levels levels;
+  for (std::size_t j = 0; j < blocks_; ++j) levels.set(levels_[j * D_ + d]);
+  return levels;
+}
+
+template <typename T>
 void MatchingWeights<T>::propagate(const ComponentBlock& at) {
-  start(at);
+  const std::size_t size = B_ * at.columns;
+  // R goes here first: the inverses lie far, and are best written one after the other.
+  const auto factors = std::make_unique_for_overwrite<T[]>(size);
+  T *mantissas = part(work_.mantissas, at), smallest = T(1);
+  Exponent<T>* exponents = part(work_.exponents, at);
+  const auto normalise = [&] {
+    if (smallest < T(1)) normalise_weights(size, mantissas, exponents);
+    smallest = T(1);
+  };
   for (std::size_t d = 0; d < D_; ++d) {
     exact_[at.index * D_ + d].clear();
-    source_.multiply(d, scaled(at, d), at.columns, inverses(at, d));
-    const T low = multiply_weights(linear_floor<T>(), B_ * at.columns, inverses(at, d),
-                                   part(work_.mantissas, at), part(work_.exponents, at));
+    source_.multiply(d, level(at, d), scaled(at, d), at.columns, factors.get());
+    const T lowest = MatchingBands<T>::kLowest[level(at, d)];  // no R is below it
+    if (lowest > T(0)) {
+      if (smallest * lowest < linear_floor<T>()) normalise();
+      multiply_mantissas(factors.get(), size, mantissas, inverses(at, d));
+      smallest *= lowest;
+      continue;
+    }
+    normalise();
+    const T low = multiply_weights(linear_floor<T>(), factors.get(), size, mantissas, exponents,
+                                   inverses(at, d));
     if (low < linear_floor<T>()) multiply_exact(at, d);
   }
+  normalise();
   for (std::size_t b = 0; b < B_; ++b) {
     block_scales_[at.index * B_ + b] = max_exponent<T>(part(work_.exponents, at, b), at.columns);
   }
@@ -83,8 +108,9 @@ void MatchingWeights<T>::start(const ComponentBlock& at) {
   for (std::size_t d = 0; d < D_; ++d) {
     T* highs = work_.high.data() + d * K_ + at.first;
     T* out = scaled(at, d);
-    exp_columns(parameters_.log_cores.data() + d * S_ * K_ + at.first, K_, S_, at.width, highs, out,
-                at.columns);
+    const T lowest = exp_columns(parameters_.log_cores.data() + d * S_ * K_ + at.first, K_, S_,
+                                 at.width, highs, out, at.columns);
+    levels_[at.index * D_ + d] = MatchingBands<T>::level_of(lowest);
     for (std::size_t t = 0; t < S_; ++t) {
       std::fill(out + t * at.columns + at.width, out + (t + 1) * at.columns, T(1));
     }
@@ -169,39 +195,36 @@ void MatchingWeights<T>::apply_scales(const ComponentBlock& at) {
 }
 
 template <typename T>
-void MatchingWeights<T>::divide_out(const ComponentBlock& at, std::size_t d, std::size_t first,
-                                    std::size_t last, T* out) const {
-  weights_of_others(part(work_.weights0, at, first), part(work_.weights1, at, first),
-                    inverse(at, d) + first * at.columns, (last - first) * at.columns, out);
+void MatchingWeights<T>::divide_out(const ComponentBlock& at, std::size_t d,
+                                    std::span<const std::uint32_t> rows, T* out) const {
+  weights_of_others<T>(part(work_.weights0, at), part(work_.weights1, at), inverse(at, d),
+                       at.columns, rows, out);
   if (raises_.empty()) return;
-  for (std::size_t b = first; b < last; ++b) {
-    const double raise = raises_[d * B_ + b];
-    if (raise == 0.0) continue;
-    // In two factors, as the weights are.
-    const T half = static_cast<T>(std::exp2(-0.5 * raise));
-    T* row = out + (b - first) * at.columns;
-    for (std::size_t k = 0; k < at.columns; ++k) row[k] = row[k] * half * half;
+  std::vector<T*> place(B_, nullptr);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    place[rows[i]] = out + i * at.columns;
+    lower(at, d, rows[i], place[rows[i]]);
   }
   for (const ExactEntry& entry : exact(at, d)) {
-    if (entry.row < first || entry.row >= last) continue;
-    out[(entry.row - first) * at.columns + entry.component] =
-        static_cast<T>(std::exp2(log2_others(at, d, entry) - raises_[d * B_ + entry.row]));
+    if (place[entry.row]) place[entry.row][entry.component] = lowered(at, d, entry);
   }
 }
 
+// What exact entries need: a row's weights 2^raise lower, in two factors, as the weights are.
 template <typename T>
-void MatchingWeights<T>::divide_out_transposed(const ComponentBlock& at, std::size_t d,
-                                               std::size_t first, std::size_t last, T* out,
-                                               std::size_t out_stride) const {
-  if (raises_.empty()) {
-    transpose_product(part(work_.weights0, at, first), inverse(at, d) + first * at.columns,
-                      part(work_.weights1, at, first), at.columns, last - first, at.width, out,
-                      out_stride);
-    return;
-  }
-  std::vector<T> others((last - first) * at.columns);
-  divide_out(at, d, first, last, others.data());
-  transpose(others.data(), at.columns, last - first, at.width, out, out_stride);
+void MatchingWeights<T>::lower(const ComponentBlock& at, std::size_t d, std::size_t b,
+                               T* row) const {
+  const double raise = raises_[d * B_ + b];
+  if (raise == 0.0) return;
+  const T half = static_cast<T>(std::exp2(-0.5 * raise));
+  for (std::size_t k = 0; k < at.columns; ++k) row[k] = row[k] * half * half;
+}
+
+// W / R_d of an exact entry, likewise.
+template <typename T>
+T MatchingWeights<T>::lowered(const ComponentBlock& at, std::size_t d,
+                              const ExactEntry& entry) const {
+  return static_cast<T>(std::exp2(log2_others(at, d, entry) - raises_[d * B_ + entry.row]));
 }
 
 template <typename T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -41,16 +42,22 @@ class MatchingWeights {
     return exact_[at.index * D_ + d];
   }
 
-  // In this order, each for all blocks: cores, R and W; the rows' scales; W relative to them.
+  // Level of the block's bands, and those of all blocks.
+  std::size_t level(const ComponentBlock& at, std::size_t d) const {
+    return levels_[at.index * D_ + d];
+  }
+  typename MatchingBands<T>::Levels levels(std::size_t d) const;
+
+  // In this order, each for all blocks: scaled cores and levels; R and W; the rows' scales; W
+  // relative to them.
+  void start(const ComponentBlock& at);
   void propagate(const ComponentBlock& at);
   void find_scales();
   void apply_scales(const ComponentBlock& at);
 
-  // W / R_d for rows first..last: [rows, columns], and [width, rows] with rows out_stride apart.
-  void divide_out(const ComponentBlock& at, std::size_t d, std::size_t first, std::size_t last,
+  // W / R_d for some rows, [rows, columns].
+  void divide_out(const ComponentBlock& at, std::size_t d, std::span<const std::uint32_t> rows,
                   T* out) const;
-  void divide_out_transposed(const ComponentBlock& at, std::size_t d, std::size_t first,
-                             std::size_t last, T* out, std::size_t out_stride) const;
 
   // log (W / R_d) of row b, of the cores as they are; [K].
   void log_others(std::size_t b, std::size_t d, std::span<double> out) const;
@@ -60,17 +67,18 @@ class MatchingWeights {
   T* inverses(const ComponentBlock& at, std::size_t d) const;
   // Element [b,0] of the block's part of an array of weights.
   template <typename U>
-  U* part(std::vector<U>& array, const ComponentBlock& at, std::size_t b = 0) const {
+  U* part(LargeArray<U>& array, const ComponentBlock& at, std::size_t b = 0) const {
     return array.data() + B_ * at.first + b * at.columns;
   }
   double high(const ComponentBlock& at, std::size_t d, std::size_t k) const {
     return static_cast<double>(work_.high[d * K_ + at.first + k]);
   }
-  void start(const ComponentBlock& at);
   void multiply_exact(const ComponentBlock& at, std::size_t d);
   void set_weight(const ComponentBlock& at, std::size_t b, std::size_t k, double log2_weight);
   double log2_weight(const ComponentBlock& at, std::size_t b, std::size_t k) const;
   double log2_others(const ComponentBlock& at, std::size_t d, const ExactEntry& entry) const;
+  void lower(const ComponentBlock& at, std::size_t d, std::size_t b, T* row) const;
+  T lowered(const ComponentBlock& at, std::size_t d, const ExactEntry& entry) const;
 
   const CpTensors<T>& parameters_;
   const MatchingSource<T>& source_;
@@ -78,6 +86,7 @@ class MatchingWeights {
   std::size_t D_, S_, K_, B_, blocks_;
   std::vector<Exponent<T>> block_scales_, scales_;  // [blocks,B], [B]
   std::vector<double> raises_;                      // [D,B], empty without exact entries
+  std::vector<std::size_t> levels_;                 // by block and dimension
   std::vector<std::vector<ExactEntry>> exact_;      // by block and dimension
 };
 

@@ -1,17 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 // Dense products of the training kernels, on the calling thread. Their sides are a batch, the
-// categories and a block of components, some 50 to 130: the factors mostly lie in the nearest cache
-// and are read where they are; a left factor that many products read is better packed once.
+// categories and a block of components, some 50 to 130: the factors mostly lie in the nearest
+// caches. Groups of rows may leave out what is negligible to them.
 namespace bridgemark::backend::cpu {
 
-// A left factor is read 16 bytes at a time: so many elements must be readable behind its last one.
-template <typename T>
-constexpr std::size_t kReadAhead = 16 / sizeof(T);
-
-// A right factor is read in whole vectors: its rows are readable up to a multiple of this.
+// Rows of arrays are read and written in whole vectors: they are there up to a multiple of this.
 template <typename T>
 constexpr std::size_t kWholeVectors = 64 / sizeof(T);
 
@@ -28,32 +25,64 @@ enum class Into {
   kAddAndMultiply,  // out = (out + product) * factor
 };
 
-// Factors and result; rows of each are its stride apart.
+// Rows of a product that are computed together.
+constexpr std::size_t kGroupRows = 6;
+
+constexpr std::size_t num_groups(std::size_t rows) { return (rows + kGroupRows - 1) / kGroupRows; }
+
+// Columns [first, last).
+struct Band {
+  std::uint32_t first, last;
+};
+
+// Factors and result as they are; rows of each are its stride apart.
 template <typename T>
-struct Product {
-  std::size_t rows, inner, columns;
-  const T* a;  // [inner, rows]
+struct RowProduct {
+  std::size_t rows, inner;  // inner: whole vectors of 16 bytes
+  const T* a;               // [rows, inner]
   std::size_t a_stride;
   const T* x;  // [inner, columns]
   std::size_t x_stride;
-  T* out;  // [rows, columns]
+  T* out;
   std::size_t out_stride;
-  bool packed = false;        // a comes from pack_left; a_stride has no meaning
-  const T* factor = nullptr;  // [rows, columns], for kAddAndMultiply alone
+  const Band* columns;  // [num_groups(rows)], those that are wanted
+  // Row i is of these rows of a and out; else of row i.
+  const std::uint32_t* a_rows = nullptr;
+  const std::uint32_t* out_rows = nullptr;
+};
+
+// out[out_rows[i],k] <- sum_j a[a_rows[i],j] x[j,k] for k in the band of row i's group; others of
+// the row's whole vectors may change too. kStore or kAdd.
+template <typename T>
+void multiply_rows(const RowProduct<T>& product, Into into);
+
+// The terms j of the inner sum that a group of rows takes, at least one. One more index must be
+// readable behind them, of any row of x.
+struct Terms {
+  const std::uint32_t* indices;
+  std::size_t count;
+};
+
+// Elements of a packed left factor: for each group, for each of its terms, its kGroupRows elements
+// and some that are read and not used.
+constexpr std::size_t kGroupStride = 8;
+
+template <typename T>
+struct GroupedProduct {
+  std::size_t rows, columns;
+  const T* a;          // packed
+  const Terms* terms;  // [num_groups(rows)]
+  const T* x;          // [inner, columns]
+  std::size_t x_stride;
+  T* out;
+  std::size_t out_stride;
+  const std::uint32_t* out_rows = nullptr;  // row i of the product is this row of out; else row i
+  const T* factor = nullptr;                // rows as out has, for kAddAndMultiply alone
   std::size_t factor_stride = 0;
 };
 
-// Elements of a left factor in the order in which the products read it, for one that lies beyond
-// the nearest cache: a [inner, rows], its rows `stride` apart, into packed_size elements.
+// out[out_rows[i],k] <- sum_j a[j,i] x[j,k] over the terms j of row i's group.
 template <typename T>
-void pack_left(const T* a, std::size_t stride, std::size_t rows, std::size_t inner, T* out);
-
-constexpr std::size_t packed_size(std::size_t rows, std::size_t inner) {
-  return (rows + 15) * inner;  // no tile has more than 16 rows
-}
-
-// out[i,k] <- sum_j a[j,i] x[j,k].
-template <typename T>
-void multiply_transposed(const Product<T>& product, Into into);
+void multiply_grouped(const GroupedProduct<T>& product, Into into);
 
 }  // namespace bridgemark::backend::cpu

@@ -47,34 +47,42 @@ void AddScaledInto(const T* HWY_RESTRICT in, T scale, std::size_t count, T* HWY_
   });
 }
 
+// out = exp(in - shift); returns the lowest.
 template <typename T>
-void ExpDifference(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::size_t count,
-                   T* HWY_RESTRICT out) {
+T ExpDifference(const T* HWY_RESTRICT in, const T* HWY_RESTRICT shift, std::size_t count,
+                T* HWY_RESTRICT out) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
+  V lows = hn::Set(d, T(1));
   std::size_t i = ForEachVector(
       d, count,
       [&](std::size_t at)
           HWY_ATTR { return hn::Sub(hn::LoadU(d, in + at), hn::LoadU(d, shift + at)); },
       [&](V x) HWY_ATTR { return ExpOrZero(d, x); },
-      [&](std::size_t at, V y) HWY_ATTR { hn::StoreU(y, d, out + at); });
-  for (; i < count; ++i) out[i] = scalar_exp_or_zero<T>(in[i] - shift[i]);
+      [&](std::size_t at, V y) HWY_ATTR {
+        lows = hn::Min(lows, y);
+        hn::StoreU(y, d, out + at);
+      });
+  T low = hn::GetLane(hn::MinOfLanes(d, lows));
+  for (; i < count; ++i) low = std::min(low, out[i] = scalar_exp_or_zero<T>(in[i] - shift[i]));
+  return low;
 }
 
 // A piece of a row is far in memory from that of the next row: all are asked for ahead.
 template <typename T>
-void ExpColumns(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
-                std::size_t columns, T* HWY_RESTRICT high, T* HWY_RESTRICT out,
-                std::size_t out_stride) {
+T ExpColumns(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+             T* HWY_RESTRICT high, T* HWY_RESTRICT out, std::size_t out_stride) {
   constexpr std::size_t kLine = 64 / sizeof(T);
   for (std::size_t t = 0; t < rows; ++t) {
     for (std::size_t k = 0; k < columns; k += kLine) hwy::Prefetch(in + t * in_stride + k);
   }
   std::copy_n(in, columns, high);
   for (std::size_t t = 1; t < rows; ++t) MaxInto(in + t * in_stride, columns, high);
+  T low = T(1);
   for (std::size_t t = 0; t < rows; ++t) {
-    ExpDifference(in + t * in_stride, high, columns, out + t * out_stride);
+    low = std::min(low, ExpDifference(in + t * in_stride, high, columns, out + t * out_stride));
   }
+  return low;
 }
 
 template <typename T>
@@ -197,9 +205,9 @@ BM_INSTANTIATE(add_scaled_into);
 
 BM_EXPORT(ExpColumns);
 template <typename T>
-void exp_columns(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* high,
-                 T* out, std::size_t out_stride) {
-  BM_BEST(ExpColumns, T)(in, in_stride, rows, columns, high, out, out_stride);
+T exp_columns(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* high,
+              T* out, std::size_t out_stride) {
+  return BM_BEST(ExpColumns, T)(in, in_stride, rows, columns, high, out, out_stride);
 }
 BM_INSTANTIATE(exp_columns);
 

@@ -12,10 +12,10 @@ template <typename T>
 void add_scaled_into(const T* in, T scale, std::size_t count, T* out);
 
 // high = maximum over rows of in [rows, columns], out = exp(in - high), 0 where it would leave the
-// range of T; rows of `in` and `out` are their strides apart.
+// range of T; rows of `in` and `out` are their strides apart. Returns the lowest of `out`.
 template <typename T>
-void exp_columns(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* high,
-                 T* out, std::size_t out_stride);
+T exp_columns(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* high,
+              T* out, std::size_t out_stride);
 
 // out = exp(in - shift); returns the sum.
 template <typename T>

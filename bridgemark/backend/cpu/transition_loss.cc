@@ -22,23 +22,29 @@ template <typename T>
 using Tag = hn::CappedTag<T, 64 / sizeof(T)>;
 
 template <typename T>
-bool LogWeightsOf(const T* HWY_RESTRICT y, const T* HWY_RESTRICT log_factor, std::size_t count,
-                  std::size_t padded, T floor, T* HWY_RESTRICT out) {
+bool LogWeightsOf(const T* HWY_RESTRICT log_factor, T counts_from, std::size_t padded, T floor,
+                  T* HWY_RESTRICT y, T* HWY_RESTRICT out) {
   const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
+  const auto limit = hn::Set(d, std::max(counts_from, kLogNothing<T> / 2));
+  const auto one = hn::Set(d, T(1));
   auto sums = hn::Zero(d), lows = hn::Set(d, std::numeric_limits<T>::infinity());
-  for (std::size_t s = 0; s < count; s += lanes) {
+  for (std::size_t s = 0; s < padded; s += lanes) {
+    const auto counts = hn::Ge(hn::LoadU(d, log_factor + s), limit);
     const auto values = hn::LoadU(d, y + s);
-    const auto wanted = hn::FirstN(d, count - s);
-    sums = hn::Add(sums, hn::IfThenElseZero(wanted, values));
-    lows = hn::Min(lows, hn::IfThenElse(wanted, values, lows));
+    sums = hn::Add(sums, hn::IfThenElseZero(counts, values));
+    lows = hn::Min(lows, hn::IfThenElse(counts, values, lows));
+    hn::StoreU(hn::IfThenElse(counts, values, one), d, y + s);
   }
   const T sum = hn::GetLane(hn::SumOfLanes(d, sums)), low = hn::GetLane(hn::MinOfLanes(d, lows));
   if (!(low >= floor * std::max(T(1), sum))) return false;
   const auto inverse = hn::Set(d, T(1) / sum);
   for (std::size_t s = 0; s < padded; s += lanes) {
+    const auto factor = hn::LoadU(d, log_factor + s);
     const auto log = FastLog(d, hn::Mul(hn::LoadU(d, y + s), inverse));
-    hn::StoreU(hn::Add(hn::LoadU(d, log_factor + s), log), d, out + s);
+    hn::StoreU(
+        hn::IfThenElse(hn::Ge(factor, limit), hn::Add(factor, log), hn::Set(d, kLogNothing<T>)), d,
+        out + s);
   }
   return true;
 }
@@ -119,9 +125,8 @@ namespace bridgemark::backend::cpu {
 
 BM_EXPORT(LogWeightsOf);
 template <typename T>
-bool log_weights_of(const T* y, const T* log_factor, std::size_t count, std::size_t padded, T floor,
-                    T* out) {
-  return BM_BEST(LogWeightsOf, T)(y, log_factor, count, padded, floor, out);
+bool log_weights_of(const T* log_factor, T counts_from, std::size_t padded, T floor, T* y, T* out) {
+  return BM_BEST(LogWeightsOf, T)(log_factor, counts_from, padded, floor, y, out);
 }
 BM_INSTANTIATE(log_weights_of);
 

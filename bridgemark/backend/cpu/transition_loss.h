@@ -12,12 +12,12 @@ namespace bridgemark::backend::cpu {
 template <typename T>
 constexpr T kLogNothing = T(-1e30);
 
-// out = log_factor + log(y / sum of y) for `count` categories of `padded`; behind them y must be
-// positive. Returns whether each y is at least `floor`, of the sum too where that is above 1; out
-// is not written where one is not.
+// out = log_factor + log(y / sum of y) for the categories of `padded` whose log_factor is at least
+// counts_from and above kLogNothing. For all others y becomes 1 and out kLogNothing. Returns
+// whether each y that counts is at least `floor`, of the sum too where that is above 1; out is not
+// written where one is not.
 template <typename T>
-bool log_weights_of(const T* y, const T* log_factor, std::size_t count, std::size_t padded, T floor,
-                    T* out);
+bool log_weights_of(const T* log_factor, T counts_from, std::size_t padded, T floor, T* y, T* out);
 
 // log_weights, unnormalised, become the model's logarithms; target = exp(log_target); flow = d loss
 // / d log_weights, where the loss counts `scale` times. Returns the loss.

@@ -9,9 +9,4 @@ template <typename T>
 void transpose(const T* in, std::size_t in_stride, std::size_t rows, std::size_t columns, T* out,
                std::size_t out_stride);
 
-// out[j,i] = a[i,j] * b[i,j] * c[i,j], in this order; the rows of all three are in_stride apart.
-template <typename T>
-void transpose_product(const T* a, const T* b, const T* c, std::size_t in_stride, std::size_t rows,
-                       std::size_t columns, T* out, std::size_t out_stride);
-
 }  // namespace bridgemark::backend::cpu
