@@ -44,18 +44,29 @@ T MatchingBands<T>::negligible(std::size_t d, std::size_t level, std::size_t b) 
   return product < std::numeric_limits<T>::min() ? T(0) : product;
 }
 
+namespace {
+
+// How many elements, `step` apart from each other, sum up to at most `limit`: of `count` at most.
 template <typename T>
-Band MatchingBands<T>::find_band(const T* source, T negligible) const {
-  std::uint32_t first = 0, last = static_cast<std::uint32_t>(S_);
-  if (negligible == T(0)) return {first, last};
-  for (T sum = source[first]; sum <= negligible && first + 1 < last; sum += source[first]) ++first;
-  for (T sum = source[last - 1]; sum <= negligible && first + 1 < last; sum += source[last - 1]) {
-    --last;
+std::size_t count_negligible(const T* q, std::ptrdiff_t step, std::size_t count, T limit) {
+  std::size_t found = 0;
+  T sum = T(0);
+  for (; found + 4 <= count; found += 4, q += 4 * step) {
+    const T next = sum + ((q[0] + q[step]) + (q[2 * step] + q[3 * step]));
+    if (next > limit) break;
+    sum = next;
   }
-  return {first, last};
+  for (; found < count && (sum += *q) <= limit; ++found) q += step;
+  return found;
 }
 
-namespace {
+template <typename T>
+Band find_band(const T* source, std::size_t size, T negligible) {
+  if (negligible == T(0)) return {0, static_cast<std::uint32_t>(size)};
+  const std::size_t first = count_negligible(source, 1, size - 1, negligible),
+                    behind = count_negligible(source + size - 1, -1, size - 1 - first, negligible);
+  return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(size - behind)};
+}
 
 // By first, last and row: S is at most 2^14.
 std::uint64_t place(Band band, std::uint32_t row) {
@@ -73,7 +84,7 @@ void MatchingBands<T>::find(std::size_t d, Levels used) {
     if (!used[level]) continue;
     Band* bands = bands_.data() + (d * kLevels + level) * B_;
     for (std::size_t b = 0; b < B_; ++b) {
-      bands[b] = find_band(source(b, d), negligible(d, level, b));
+      bands[b] = find_band(source(b, d), S_, negligible(d, level, b));
     }
     if (level == lowest_level(d)) {
       std::sort(order, order + B_, [&](std::uint32_t i, std::uint32_t j) {

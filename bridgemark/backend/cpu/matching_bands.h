@@ -80,7 +80,6 @@ class MatchingBands {
   const T* source(std::size_t b, std::size_t d) const;
   // e q[x1], or 0 where all categories count.
   T negligible(std::size_t d, std::size_t level, std::size_t b) const;
-  Band find_band(const T* source, T negligible) const;
   void list_terms(std::size_t d, std::size_t level);
   std::size_t lowest_level(std::size_t d) const {
     std::size_t level = 0;

@@ -53,7 +53,12 @@ void MatchingFactor<T>::pack(std::size_t d, const T* matrix, std::size_t stride)
     for (const Terms& group : bands_.rows_of_categories(d, level)) {
       const std::size_t count = std::min(kGroupRows, bands_.num_categories() - first);
       for (std::size_t j = 0; j < group.count; ++j, out += kGroupStride) {
-        std::copy_n(matrix + group.indices[j] * stride + first, count, out);
+        const T* elements = matrix + group.indices[j] * stride + first;
+        if (count == kGroupRows) {
+          std::copy_n(elements, kGroupRows, out);  // a constant: no call
+        } else {
+          std::copy_n(elements, count, out);
+        }
       }
       first += count;
     }
@@ -76,21 +81,38 @@ void MatchingFactor<T>::multiply_cores(std::size_t d, std::size_t level, const T
 }
 
 template <typename T>
+GroupedProduct<T> MatchingFactor<T>::by_category(std::size_t d, std::size_t level, const T* rows,
+                                                 std::size_t columns) const {
+  return {.rows = bands_.num_categories(),
+          .columns = columns,
+          .a = by_category_.data() + category_offsets_[d * MatchingBands<T>::kLevels + level],
+          .terms = bands_.rows_of_categories(d, level).data(),
+          .x = rows,
+          .x_stride = columns,
+          .out = nullptr,
+          .out_stride = columns};
+}
+
+template <typename T>
 void MatchingFactor<T>::multiply_rows(std::size_t d, std::size_t level, const T* rows,
-                                      std::size_t columns, std::size_t width, T* out,
-                                      std::size_t out_stride, Into into, const T* factor) const {
-  multiply_grouped<T>(
-      {.rows = bands_.num_categories(),
-       .columns = width,
-       .a = by_category_.data() + category_offsets_[d * MatchingBands<T>::kLevels + level],
-       .terms = bands_.rows_of_categories(d, level).data(),
-       .x = rows,
-       .x_stride = columns,
-       .out = out,
-       .out_stride = out_stride,
-       .factor = factor,
-       .factor_stride = columns},
-      into);
+                                      std::size_t columns, T* out) const {
+  GroupedProduct<T> product = by_category(d, level, rows, columns);
+  product.out = out;
+  multiply_grouped(product, Into::kStore);
+}
+
+template <typename T>
+void MatchingFactor<T>::multiply_rows(std::size_t d, std::size_t level, const T* rows,
+                                      std::size_t columns, const T* addend, const T* factor,
+                                      std::size_t width, T* out, std::size_t out_stride) const {
+  GroupedProduct<T> product = by_category(d, level, rows, columns);
+  product.columns = width;
+  product.out = out;
+  product.out_stride = out_stride;
+  product.addend = addend;
+  product.factor = factor;
+  product.factor_stride = columns;
+  multiply_grouped(product, Into::kAddAndMultiply);
 }
 
 template class MatchingFactor<float>;

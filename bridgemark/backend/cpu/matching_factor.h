@@ -28,13 +28,19 @@ class MatchingFactor {
   void multiply_cores(std::size_t d, std::size_t level, const T* cores, std::size_t columns, T* out,
                       Into into) const;
 
-  // out[t,:] <- sum_b matrix[b,t] rows[b,:] for `width` of the columns; rows of `rows` and of a
-  // factor are `columns` apart.
+  // out[t,:] = sum_b matrix[b,t] rows[b,:]; rows of both are `columns` apart.
   void multiply_rows(std::size_t d, std::size_t level, const T* rows, std::size_t columns,
-                     std::size_t width, T* out, std::size_t out_stride, Into into,
-                     const T* factor = nullptr) const;
+                     T* out) const;
+  // The same for `width` of the columns, as out[t,:] = (addend[t,:] + sum) * factor[t,:]; rows of
+  // out are out_stride apart.
+  void multiply_rows(std::size_t d, std::size_t level, const T* rows, std::size_t columns,
+                     const T* addend, const T* factor, std::size_t width, T* out,
+                     std::size_t out_stride) const;
 
  private:
+  GroupedProduct<T> by_category(std::size_t d, std::size_t level, const T* rows,
+                                std::size_t columns) const;
+
   const MatchingBands<T>& bands_;
   LargeArray<T>& by_row_;
   LargeArray<T>& by_category_;

@@ -179,10 +179,12 @@ class MatchingStep {
   void pull_back(const Block& at) {
     const std::size_t size = B_ * at.columns;
     const auto all_terms = std::make_unique_for_overwrite<T[]>(D_ * size);
+    // Of the scaled cores through V, before it is multiplied with them.
+    const auto through_mixed = std::make_unique_for_overwrite<T[]>(D_ * S_ * at.columns);
     std::vector<T> total(size, T(0));  // d loss / d log W
     for (std::size_t d = 0; d < D_; ++d) {
       T* terms = all_terms.get() + d * size;
-      pull_through_mixed(at, d, terms);
+      pull_through_mixed(at, d, terms, through_mixed.get() + d * S_ * at.columns);
       cpu::add_into(terms, size, total.data());
     }
     T* beta = gradient_.log_beta.data() + at.first;
@@ -191,17 +193,17 @@ class MatchingStep {
       cpu::add_into(total.data() + b * at.columns, at.width, beta);
     }
     for (std::size_t d = 0; d < D_; ++d) {
-      pull_through_source(at, d, total.data(), all_terms.get() + d * size);
+      pull_through_source(at, d, total.data(), through_mixed.get() + d * S_ * at.columns,
+                          all_terms.get() + d * size);
     }
   }
 
-  // Leaves in `terms` the gradient with respect to log (W / R_d), and in the gradient that of the
-  // scaled cores through V, before it is multiplied with them.
-  void pull_through_mixed(const Block& at, std::size_t d, T* terms) {
+  // Leaves in `terms` the gradient with respect to log (W / R_d), and in `through_mixed` that of
+  // the scaled cores through V.
+  void pull_through_mixed(const Block& at, std::size_t d, T* terms, T* through_mixed) {
     weights_.divide_out(at, d, all_rows_, terms);
     const std::size_t level = weights_.level(at, d);
-    back_.multiply_rows(d, level, terms, at.columns, at.width,
-                        gradient_.log_cores.data() + core(d) + at.first, K_, cpu::Into::kStore);
+    back_.multiply_rows(d, level, terms, at.columns, through_mixed);
     back_.multiply_cores(d, level, weights_.scaled_cores(at, d), at.columns, terms,
                          cpu::Into::kMultiply);
     for (std::size_t i = 0; i < exact_rows_[d].size(); ++i) {
@@ -211,7 +213,8 @@ class MatchingStep {
   }
 
   // Through log R_d: every other dimension's term, divided by R, times the source rows.
-  void pull_through_source(const Block& at, std::size_t d, const T* total, T* terms) {
+  void pull_through_source(const Block& at, std::size_t d, const T* total, const T* through_mixed,
+                           T* terms) {
     const std::vector<cpu::ExactEntry>& exact = weights_.exact(at, d);
     T* gradient = gradient_.log_cores.data() + core(d) + at.first;
     std::vector<double> exact_weights;
@@ -220,8 +223,8 @@ class MatchingStep {
       exact_weights.push_back(static_cast<double>(total[place] - terms[place]));
     }
     cpu::pull_through_log(total, weights_.inverse(at, d), B_ * at.columns, terms);
-    source_.multiply_back(d, weights_.level(at, d), terms, weights_.scaled_cores(at, d), at.columns,
-                          at.width, gradient, K_);
+    source_.multiply_back(d, weights_.level(at, d), terms, through_mixed,
+                          weights_.scaled_cores(at, d), at.columns, at.width, gradient, K_);
     if (!exact_gradient_[d].empty()) {
       for (std::size_t t = 0; t < S_; ++t) {
         cpu::add_into(exact_gradient_[d].data() + t * K_ + at.first, at.width, gradient + t * K_);

@@ -51,14 +51,25 @@ MatchingRows<T>::Scratch::Scratch(const MatchingRows& rows)
 // The pinned reference: log q_ref(s | x_n, x_1).
 template <typename T>
 template <typename U>
-void MatchingRows<T>::log_target(std::size_t b, std::size_t d, U* out) const {
+void MatchingRows<T>::log_target(std::size_t b, std::size_t d, Band of, U* out) const {
   const auto x = static_cast<std::size_t>(x_(b, d)), end = static_cast<std::size_t>(x1_(b, d));
   const double* log_one = chain_.log_power(1) + x * S_;
   const double* log_after = chain_.log_power(rest(b) - 1) + end;
   const double log_rest = chain_.log_power(rest(b))[x * S_ + end];
-  for (std::size_t s = 0; s < S_; ++s) {
+  for (std::size_t s = of.first; s < of.last; ++s) {
     out[s] = static_cast<U>(log_one[s] + log_after[s * S_] - log_rest);
   }
+}
+
+// The categories that count, in whole vectors.
+template <typename T>
+Band MatchingRows<T>::counted(const T* log_one, T counts_from) const {
+  std::size_t first = 0, last = S_;
+  while (first + 1 < last && log_one[first] < counts_from) ++first;
+  while (first + 1 < last && log_one[last - 1] < counts_from) --last;
+  first = first / kWholeVectors<T> * kWholeVectors<T>;
+  last = std::min(S_, whole_vectors<T>(last));
+  return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
 }
 
 template <typename T>
@@ -112,25 +123,27 @@ double MatchingRows<T>::match(std::size_t b, const T* mixed, T* back, Scratch& s
   load_power(b, scratch);
   multiply_after(b, scratch.power_transposed.data(), mixed, scratch.y.data());
   const T scale = T(1) / static_cast<T>(x_.rows);
+  std::ranges::fill(scratch.ratio, T(0));
   double loss = 0.0;
   for (std::size_t d = 0; d < D_; ++d) {
-    T* y = scratch.y.data() + d * stride_;
-    T* ratio = scratch.ratio.data() + d * stride_;
     const T* log_one = log_one_.data() + static_cast<std::size_t>(x_(b, d)) * stride_;
     const T counts_from = bands_.counts_from(d, b);
-    if (!log_weights_of(log_one, counts_from, S_, linear_floor<T>(), y,
-                        scratch.log_weights.data())) {
-      std::fill_n(ratio, S_, T(0));
+    const Band of = counted(log_one, counts_from);
+    const std::size_t count = of.last - of.first, at = d * stride_ + of.first;
+    T *y = scratch.y.data() + at, *log_weights = scratch.log_weights.data() + of.first,
+      *log_targets = scratch.log_target.data() + of.first,
+      *target = scratch.target.data() + of.first, *flow = scratch.flow.data() + of.first;
+    if (!log_weights_of(log_one + of.first, counts_from, count, linear_floor<T>(), y,
+                        log_weights)) {
       exact.push_back(d);
       continue;
     }
-    log_target(b, d, scratch.log_target.data());
-    for (std::size_t s = 0; s < S_; ++s) {
-      if (log_one[s] < counts_from) scratch.log_target[s] = kLogNothing<T>;
+    log_target(b, d, of, scratch.log_target.data());
+    for (std::size_t s = 0; s < count; ++s) {
+      if (log_one[of.first + s] < counts_from) log_targets[s] = kLogNothing<T>;
     }
-    loss += transition_loss(kind_, scale, scratch.log_target.data(), S_, scratch.log_weights.data(),
-                            scratch.target.data(), scratch.flow.data());
-    divide_rows(scratch.flow.data(), y, S_, ratio);
+    loss += transition_loss(kind_, scale, log_targets, count, log_weights, target, flow);
+    divide_rows(flow, y, count, scratch.ratio.data() + at);
     keep(b, d, scratch.log_weights.data(), scratch.target.data());
   }
   multiply_after(b, scratch.power.data(), scratch.ratio.data(), back);
@@ -158,7 +171,7 @@ double MatchingRows<T>::match_exactly(std::size_t b, std::size_t d,
     log_y[s] = log_sum(sums.data(), S_);
     log_weights[s] = log_one[s] + log_y[s];
   }
-  log_target(b, d, log_targets.data());
+  log_target(b, d, all_categories_[0], log_targets.data());
   const double loss =
       transition_loss(kind_, 1.0 / static_cast<double>(x_.rows), log_targets.data(),
                       log_weights.size(), log_weights.data(), target.data(), flow.data());

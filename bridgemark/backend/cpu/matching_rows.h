@@ -50,7 +50,8 @@ class MatchingRows {
   void load_power(std::size_t b, Scratch& scratch) const;
   void multiply_after(std::size_t b, const T* power, const T* in, T* out) const;
   template <typename U>
-  void log_target(std::size_t b, std::size_t d, U* out) const;
+  void log_target(std::size_t b, std::size_t d, Band of, U* out) const;
+  Band counted(const T* log_one, T counts_from) const;
   template <typename U>
   void keep(std::size_t b, std::size_t d, const U* log_model, const U* target);
 

@@ -54,21 +54,21 @@ void MatchingSource<T>::multiply(std::size_t d, std::size_t level, const T* core
 
 template <typename T>
 void MatchingSource<T>::multiply_back(std::size_t d, std::size_t level, const T* terms,
-                                      const T* cores, std::size_t columns, std::size_t width,
-                                      T* gradient, std::size_t gradient_stride) const {
+                                      const T* addend, const T* cores, std::size_t columns,
+                                      std::size_t width, T* gradient,
+                                      std::size_t gradient_stride) const {
   if (is_rank_one(chain_)) {
     const RankOne rows = rank_one(d);
-    std::vector<T> sums(S_ * columns, T(0));
+    std::vector<T> sums(addend, addend + S_ * columns);
     multiply_rank_one_back<T>({B_, rows.states.data(), rows.identity.data(), rows.uniform.data()},
                               terms, S_, columns, sums.data());
+    multiply_into(cores, S_ * columns, sums.data());
     for (std::size_t t = 0; t < S_; ++t) {
-      add_into(sums.data() + t * columns, width, gradient + t * gradient_stride);
-      multiply_into(cores + t * columns, width, gradient + t * gradient_stride);
+      std::copy_n(sums.data() + t * columns, width, gradient + t * gradient_stride);
     }
     return;
   }
-  rows_.multiply_rows(d, level, terms, columns, width, gradient, gradient_stride,
-                      Into::kAddAndMultiply, cores);
+  rows_.multiply_rows(d, level, terms, columns, addend, cores, width, gradient, gradient_stride);
 }
 
 template <typename T>

@@ -29,10 +29,10 @@ class MatchingSource {
   void multiply(std::size_t d, std::size_t level, const T* cores, std::size_t columns,
                 T* out) const;
 
-  // gradient[t,:] = (gradient[t,:] + sum_b Q_rest[x,t] terms[b,:]) * cores[t,:] for the first
-  // `width` of the columns; rows of the gradient are gradient_stride apart.
-  void multiply_back(std::size_t d, std::size_t level, const T* terms, const T* cores,
-                     std::size_t columns, std::size_t width, T* gradient,
+  // gradient[t,:] = (addend[t,:] + sum_b Q_rest[x,t] terms[b,:]) * cores[t,:] for the first `width`
+  // of the columns; rows of the gradient are gradient_stride apart.
+  void multiply_back(std::size_t d, std::size_t level, const T* terms, const T* addend,
+                     const T* cores, std::size_t columns, std::size_t width, T* gradient,
                      std::size_t gradient_stride) const;
 
   // log Q_rest[x,:].

@@ -63,27 +63,28 @@ HWY_INLINE void AddOuter(D d, const T* HWY_RESTRICT a, V group, const V (&x)[Col
 
 // A row's sums go to memory.
 template <Into kInto, int J = 0, int Columns, class D, class V, typename T>
-HWY_INLINE void FinishRow(D d, const V (&sums)[Columns], T* out, const T* factor) {
+HWY_INLINE void FinishRow(D d, const V (&sums)[Columns], T* out, const T* addend, const T* factor) {
   if constexpr (J < Columns) {
     T* place = out + J * hn::MaxLanes(d);
     V sum = sums[J];
     if constexpr (kInto == Into::kAdd) sum = hn::Add(sum, hn::LoadU(d, place));
     if constexpr (kInto == Into::kMultiply) sum = hn::Mul(sum, hn::LoadU(d, place));
     if constexpr (kInto == Into::kAddAndMultiply) {
-      sum = hn::Mul(hn::Add(sum, hn::LoadU(d, place)), hn::LoadU(d, factor + J * hn::MaxLanes(d)));
+      sum = hn::Mul(hn::Add(sum, hn::LoadU(d, addend + J * hn::MaxLanes(d))),
+                    hn::LoadU(d, factor + J * hn::MaxLanes(d)));
     }
     hn::StoreU(sum, d, place);
-    FinishRow<kInto, J + 1>(d, sums, out, factor);
+    FinishRow<kInto, J + 1>(d, sums, out, addend, factor);
   }
 }
 
 // The sums of row I and on go to memory; place(I) is its place in `out`, factor(I) in the factor.
 template <Into kInto, int I = 0, int Rows, int Columns, class D, class V, class Place, class Factor>
 HWY_INLINE void FinishRows(D d, const V (&sums)[Rows][Columns], const Place& place,
-                           const Factor& factor) {
+                           const Factor& addend, const Factor& factor) {
   if constexpr (I < Rows) {
-    FinishRow<kInto>(d, sums[I], place(I), factor(I));
-    FinishRows<kInto, I + 1>(d, sums, place, factor);
+    FinishRow<kInto>(d, sums[I], place(I), addend(I), factor(I));
+    FinishRows<kInto, I + 1>(d, sums, place, addend, factor);
   }
 }
 
@@ -92,7 +93,7 @@ HWY_INLINE void FinishRows(D d, const V (&sums)[Rows][Columns], const Place& pla
 template <int Rows, int Columns, Into kInto, typename T, class Left, class Right, class Place,
           class Factor>
 HWY_INLINE void Tile(std::size_t count, std::size_t width, const Left& left, const Right& right,
-                     const Place& place, const Factor& factor) {
+                     const Place& place, const Factor& addend, const Factor& factor) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::size_t kWidth = Columns * hn::MaxLanes(d);
@@ -109,12 +110,12 @@ HWY_INLINE void Tile(std::size_t count, std::size_t width, const Left& left, con
     AddOuter<false>(d, a_now, columns[0], columns, sums);
   }
   if (width == kWidth) {
-    FinishRows<kInto>(d, sums, place, factor);
+    FinishRows<kInto>(d, sums, place, addend, factor);
     return;
   }
   T values[Rows * kWidth];
   const auto value_row = [&](int i) { return values + static_cast<std::size_t>(i) * kWidth; };
-  FinishRows<Into::kStore>(d, sums, value_row, value_row);
+  FinishRows<Into::kStore>(d, sums, value_row, value_row, value_row);
   for (int i = 0; i < Rows; ++i) {
     for (std::size_t k = 0; k < width; ++k) {
       const T sum = value_row(i)[k];
@@ -122,7 +123,7 @@ HWY_INLINE void Tile(std::size_t count, std::size_t width, const Left& left, con
       if constexpr (kInto == Into::kStore) out = sum;
       if constexpr (kInto == Into::kAdd) out += sum;
       if constexpr (kInto == Into::kMultiply) out *= sum;
-      if constexpr (kInto == Into::kAddAndMultiply) out = (out + sum) * factor(i)[k];
+      if constexpr (kInto == Into::kAddAndMultiply) out = (addend(i)[k] + sum) * factor(i)[k];
     }
   }
 }
@@ -199,7 +200,7 @@ HWY_INLINE void RowTile(std::size_t inner, const T* const (&a)[Rows], const T* H
     AddGroup(d, a, j, held, x, x_stride, sums);
   }
   const auto none = [](int) { return static_cast<const T*>(nullptr); };
-  FinishRows<kInto>(d, sums, place, none);
+  FinishRows<kInto>(d, sums, place, none, none);
 }
 
 template <Into kInto, typename T>
@@ -234,21 +235,26 @@ void MultiplyEachGroup(const GroupedProduct<T>& p) {
   for (std::size_t row = 0; row < p.rows; row += kGroupRows, ++terms) {
     WithRows<kGroupRows>(p.rows - row, [&](auto rows) HWY_ATTR {
       T* out[rows()];
-      const T* factor[rows()] = {};
+      const T *addend[rows()] = {}, *factor[rows()] = {};
       for (std::size_t i = 0; i < rows(); ++i) {
         const std::size_t at = p.out_rows ? p.out_rows[row + i] : row + i;
         out[i] = p.out + at * p.out_stride;
-        if constexpr (kInto == Into::kAddAndMultiply) factor[i] = p.factor + at * p.factor_stride;
+        if constexpr (kInto == Into::kAddAndMultiply) {
+          addend[i] = p.addend + at * p.factor_stride;
+          factor[i] = p.factor + at * p.factor_stride;
+        }
       }
       const std::uint32_t* HWY_RESTRICT indices = terms->indices;
       EachTile<kGroupColumns, T>(
           p.columns, [&](auto columns, std::size_t column, std::size_t width) HWY_ATTR {
             const T* HWY_RESTRICT x = p.x + column;
+            const auto at_column = [&](const T* const(&of)[rows()]) {
+              return [&of, column](int i) { return of[i] ? of[i] + column : nullptr; };
+            };
             Tile<rows(), columns(), kInto, T>(
                 terms->count, width, [&](std::size_t j) { return a + j * kGroupStride; },
                 [&](std::size_t j) { return x + indices[j] * p.x_stride; },
-                [&](int i) { return out[i] + column; },
-                [&](int i) { return factor[i] ? factor[i] + column : nullptr; });
+                [&](int i) { return out[i] + column; }, at_column(addend), at_column(factor));
           });
     });
     a += terms->count * kGroupStride;

@@ -22,7 +22,7 @@ enum class Into {
   kStore,           // out = product
   kAdd,             // out = out + product
   kMultiply,        // out = out * product
-  kAddAndMultiply,  // out = (out + product) * factor
+  kAddAndMultiply,  // out = (addend + product) * factor
 };
 
 // Rows of a product that are computed together.
@@ -77,8 +77,10 @@ struct GroupedProduct {
   T* out;
   std::size_t out_stride;
   const std::uint32_t* out_rows = nullptr;  // row i of the product is this row of out; else row i
-  const T* factor = nullptr;                // rows as out has, for kAddAndMultiply alone
-  std::size_t factor_stride = 0;
+  // For kAddAndMultiply alone, rows as out has.
+  const T* addend = nullptr;
+  const T* factor = nullptr;
+  std::size_t factor_stride = 0;  // of both
 };
 
 // out[out_rows[i],k] <- sum_j a[j,i] x[j,k] over the terms j of row i's group.

@@ -22,14 +22,14 @@ template <typename T>
 using Tag = hn::CappedTag<T, 64 / sizeof(T)>;
 
 template <typename T>
-bool LogWeightsOf(const T* HWY_RESTRICT log_factor, T counts_from, std::size_t padded, T floor,
+bool LogWeightsOf(const T* HWY_RESTRICT log_factor, T counts_from, std::size_t count, T floor,
                   T* HWY_RESTRICT y, T* HWY_RESTRICT out) {
   const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto limit = hn::Set(d, std::max(counts_from, kLogNothing<T> / 2));
   const auto one = hn::Set(d, T(1));
   auto sums = hn::Zero(d), lows = hn::Set(d, std::numeric_limits<T>::infinity());
-  for (std::size_t s = 0; s < padded; s += lanes) {
+  for (std::size_t s = 0; s < count; s += lanes) {
     const auto counts = hn::Ge(hn::LoadU(d, log_factor + s), limit);
     const auto values = hn::LoadU(d, y + s);
     sums = hn::Add(sums, hn::IfThenElseZero(counts, values));
@@ -39,7 +39,7 @@ bool LogWeightsOf(const T* HWY_RESTRICT log_factor, T counts_from, std::size_t p
   const T sum = hn::GetLane(hn::SumOfLanes(d, sums)), low = hn::GetLane(hn::MinOfLanes(d, lows));
   if (!(low >= floor * std::max(T(1), sum))) return false;
   const auto inverse = hn::Set(d, T(1) / sum);
-  for (std::size_t s = 0; s < padded; s += lanes) {
+  for (std::size_t s = 0; s < count; s += lanes) {
     const auto factor = hn::LoadU(d, log_factor + s);
     const auto log = FastLog(d, hn::Mul(hn::LoadU(d, y + s), inverse));
     hn::StoreU(
@@ -50,17 +50,17 @@ bool LogWeightsOf(const T* HWY_RESTRICT log_factor, T counts_from, std::size_t p
 }
 
 template <bool kKl, typename T>
-double LossOfKind(T scale, const T* HWY_RESTRICT log_target, std::size_t padded,
+double LossOfKind(T scale, const T* HWY_RESTRICT log_target, std::size_t count,
                   T* HWY_RESTRICT log_weights, T* HWY_RESTRICT target, T* HWY_RESTRICT flow) {
   const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   auto highs = hn::LoadU(d, log_weights);
-  for (std::size_t s = lanes; s < padded; s += lanes) {
+  for (std::size_t s = lanes; s < count; s += lanes) {
     highs = hn::Max(highs, hn::LoadU(d, log_weights + s));
   }
   const auto high = hn::MaxOfLanes(d, highs);
   auto sums = hn::Zero(d);
-  for (std::size_t s = 0; s < padded; s += lanes) {
+  for (std::size_t s = 0; s < count; s += lanes) {
     const auto weight = ExpOrZero(d, hn::Sub(hn::LoadU(d, log_weights + s), high));
     sums = hn::Add(sums, weight);
     hn::StoreU(weight, d, flow + s);
@@ -70,7 +70,7 @@ double LossOfKind(T scale, const T* HWY_RESTRICT log_target, std::size_t padded,
   const auto log_sum = hn::Set(d, hn::GetLane(high) + std::log(sum));
   const auto scales = hn::Set(d, kKl ? scale : 2 * scale);
   auto losses = hn::Zero(d), inner = hn::Zero(d);
-  for (std::size_t s = 0; s < padded; s += lanes) {
+  for (std::size_t s = 0; s < count; s += lanes) {
     const auto model = hn::Mul(hn::LoadU(d, flow + s), inverse);
     const auto log_model = hn::Sub(hn::LoadU(d, log_weights + s), log_sum);
     const auto log_p = hn::LoadU(d, log_target + s), p = ExpOrZero(d, log_p);
@@ -88,7 +88,7 @@ double LossOfKind(T scale, const T* HWY_RESTRICT log_target, std::size_t padded,
   }
   if constexpr (!kKl) {
     const auto mean = hn::SumOfLanes(d, inner);
-    for (std::size_t s = 0; s < padded; s += lanes) {
+    for (std::size_t s = 0; s < count; s += lanes) {
       const auto model = ExpOrZero(d, hn::LoadU(d, log_weights + s));
       hn::StoreU(hn::Mul(model, hn::Sub(hn::LoadU(d, flow + s), mean)), d, flow + s);
     }
@@ -97,18 +97,18 @@ double LossOfKind(T scale, const T* HWY_RESTRICT log_target, std::size_t padded,
 }
 
 template <typename T>
-double TransitionLoss(MatchingLoss kind, T scale, const T* log_target, std::size_t padded,
+double TransitionLoss(MatchingLoss kind, T scale, const T* log_target, std::size_t count,
                       T* log_weights, T* target, T* flow) {
   return kind == MatchingLoss::kKl
-             ? LossOfKind<true>(scale, log_target, padded, log_weights, target, flow)
-             : LossOfKind<false>(scale, log_target, padded, log_weights, target, flow);
+             ? LossOfKind<true>(scale, log_target, count, log_weights, target, flow)
+             : LossOfKind<false>(scale, log_target, count, log_weights, target, flow);
 }
 
 template <typename T>
-void DivideRows(const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t padded,
+void DivideRows(const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t count,
                 T* HWY_RESTRICT out) {
   const Tag<T> d;
-  for (std::size_t s = 0; s < padded; s += hn::Lanes(d)) {
+  for (std::size_t s = 0; s < count; s += hn::Lanes(d)) {
     hn::StoreU(hn::Div(hn::LoadU(d, left + s), hn::LoadU(d, right + s)), d, out + s);
   }
 }
@@ -125,23 +125,23 @@ namespace bridgemark::backend::cpu {
 
 BM_EXPORT(LogWeightsOf);
 template <typename T>
-bool log_weights_of(const T* log_factor, T counts_from, std::size_t padded, T floor, T* y, T* out) {
-  return BM_BEST(LogWeightsOf, T)(log_factor, counts_from, padded, floor, y, out);
+bool log_weights_of(const T* log_factor, T counts_from, std::size_t count, T floor, T* y, T* out) {
+  return BM_BEST(LogWeightsOf, T)(log_factor, counts_from, count, floor, y, out);
 }
 BM_INSTANTIATE(log_weights_of);
 
 BM_EXPORT(TransitionLoss);
 template <typename T>
-double transition_loss(MatchingLoss kind, T scale, const T* log_target, std::size_t padded,
+double transition_loss(MatchingLoss kind, T scale, const T* log_target, std::size_t count,
                        T* log_weights, T* target, T* flow) {
-  return BM_BEST(TransitionLoss, T)(kind, scale, log_target, padded, log_weights, target, flow);
+  return BM_BEST(TransitionLoss, T)(kind, scale, log_target, count, log_weights, target, flow);
 }
 BM_INSTANTIATE(transition_loss);
 
 BM_EXPORT(DivideRows);
 template <typename T>
-void divide_rows(const T* left, const T* right, std::size_t padded, T* out) {
-  BM_BEST(DivideRows, T)(left, right, padded, out);
+void divide_rows(const T* left, const T* right, std::size_t count, T* out) {
+  BM_BEST(DivideRows, T)(left, right, count, out);
 }
 BM_INSTANTIATE(divide_rows);
 
