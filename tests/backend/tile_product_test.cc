@@ -106,7 +106,8 @@ TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
     for (const std::size_t columns : {1, 3, 8, 16, 37}) {
       const std::size_t stride = whole_vectors<T>(columns);
       const std::vector<T> a = waves<T>(rows * kInner, 0.7), x = waves<T>(kInner * stride, 0.3),
-                           factor = waves<T>(rows * columns, 1.1);
+                           factor = waves<T>(rows * columns, 1.1),
+                           addend = waves<T>(rows * columns, 1.7);
       std::vector<std::vector<std::uint32_t>> indices(num_groups(rows));
       std::vector<Terms> terms;
       std::vector<T> packed;
@@ -137,6 +138,7 @@ TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
                              .out = out.data(),
                              .out_stride = columns,
                              .out_rows = order.data(),
+                             .addend = addend.data(),
                              .factor = factor.data(),
                              .factor_stride = columns},
                             into);
@@ -152,7 +154,7 @@ TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
             if (into == Into::kAdd) sum += static_cast<double>(before[at]);
             if (into == Into::kMultiply) sum *= static_cast<double>(before[at]);
             if (into == Into::kAddAndMultiply) {
-              sum = (sum + static_cast<double>(before[at])) * static_cast<double>(factor[at]);
+              sum = (sum + static_cast<double>(addend[at])) * static_cast<double>(factor[at]);
             }
             ASSERT_NEAR(out[at], sum, this->kTolerance) << rows << " " << columns;
           }
