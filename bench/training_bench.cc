@@ -20,7 +20,16 @@ namespace {
 struct Size {
   std::size_t D = 16, S = 50, K = 1000, B = 128;
   int num_steps = 64;
+  std::string reference = "gaussian";
+  double gamma = 0.02;  // at S = 50; a Gaussian reference keeps its width in categories
 };
+
+ReferenceProcess reference_of(const Size& size) {
+  const int S = static_cast<int>(size.S);
+  return size.reference == "uniform"
+             ? ReferenceProcess::uniform(S, size.gamma)
+             : ReferenceProcess::gaussian(S, size.gamma * 50.0 / static_cast<double>(size.S));
+}
 
 struct Problem {
   backend::ChainTables<float> chain, ends;
@@ -30,8 +39,7 @@ struct Problem {
 };
 
 Problem make_problem(const Context& context, const Size& size) {
-  const ReferenceProcess process = ReferenceProcess::gaussian(
-      static_cast<int>(size.S), 0.02 * 50.0 / static_cast<double>(size.S));
+  const ReferenceProcess process = reference_of(size);
   Problem problem{make_chain_tables<float>(context, ReferenceChain(process, size.num_steps)),
                   make_chain_tables<float>(context, ReferenceChain(process, 1)),
                   backend::CpTensors<float>(size.D, size.S, size.K),
@@ -96,7 +104,7 @@ Timing time_steps(const Context& context, const Problem& problem, bool matching,
 
 // float32 against float64 before anything is timed.
 void check_losses(const Context& context) {
-  Size size{4, 20, 70, 16, 8};
+  const Size size{.D = 4, .S = 20, .K = 70, .B = 16, .num_steps = 8};
   const Problem problem = make_problem(context, size);
   backend::CpTensors<double> parameters(size.D, size.S, size.K), exact = parameters;
   std::copy(problem.parameters.log_beta.begin(), problem.parameters.log_beta.end(),
@@ -151,10 +159,16 @@ nlohmann::json print_row(const Context& context, const char* what, const Size& s
   const double matching = 1e3 * time_steps(context, problem, true, repeats).seconds;
   fmt::print("{:<10} {:>4} {:>4} {:>5} {:>5} {:>6} {:>12.2f} {:>14.2f}\n", what, size.D, size.S,
              size.K, size.B, size.num_steps, fixed, matching);
-  return {{"case", what},         {"dim", size.D},
-          {"categories", size.S}, {"components", size.K},
-          {"batch", size.B},      {"num_steps", size.num_steps},
-          {"dlightsb_ms", fixed}, {"dlightsb_m_ms", matching}};
+  return {{"case", what},
+          {"dim", size.D},
+          {"categories", size.S},
+          {"components", size.K},
+          {"batch", size.B},
+          {"num_steps", size.num_steps},
+          {"reference", size.reference},
+          {"gamma", size.gamma},
+          {"dlightsb_ms", fixed},
+          {"dlightsb_m_ms", matching}};
 }
 
 struct Settings {
@@ -182,11 +196,15 @@ bool run(const Settings& settings) {
   nlohmann::json rows = nlohmann::json::array();
   rows.push_back(print_row(context, "base", size, repeats));
   if (settings.growth) {
-    const auto [D, S, K, B, steps] = size;
-    rows.push_back(print_row(context, "2 x D", {2 * D, S, K, B, steps}, repeats));
-    rows.push_back(print_row(context, "2 x S", {D, 2 * S, K, B, steps}, repeats));
-    rows.push_back(print_row(context, "2 x K", {D, S, 2 * K, B, steps}, repeats));
-    rows.push_back(print_row(context, "2 x batch", {D, S, K, 2 * B, steps}, repeats));
+    const auto doubled = [&](const char* what, std::size_t Size::*side) {
+      Size larger = size;
+      larger.*side *= 2;
+      rows.push_back(print_row(context, what, larger, repeats));
+    };
+    doubled("2 x D", &Size::D);
+    doubled("2 x S", &Size::S);
+    doubled("2 x K", &Size::K);
+    doubled("2 x batch", &Size::B);
   }
   fmt::print("peak memory {:.0f} MiB\n", peak_memory_mib());
   write_json(settings.common, {{"rows", rows}, {"peak_memory_mib", peak_memory_mib()}});
@@ -205,6 +223,12 @@ int main(int argc, char** argv) {
   app.add_option("--components", settings.size.K, "K")->capture_default_str();
   app.add_option("--num-steps", settings.size.num_steps, "Steps of the chain")
       ->capture_default_str();
+  app.add_option("--reference", settings.size.reference, "gaussian or uniform")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"gaussian", "uniform"}));
+  app.add_option("--gamma", settings.size.gamma, "Of the reference")
+      ->capture_default_str()
+      ->check(CLI::Range(1e-6, 0.999));
   app.add_option("--dump", settings.dump_folder,
                  "Write the problem as .npy files, print the losses and stop");
   app.add_flag("--growth", settings.growth, "Also double each of D, S, K and the batch");
