@@ -248,8 +248,8 @@ void MultiplyEachGroup(const GroupedProduct<T>& p) {
       EachTile<kGroupColumns, T>(
           p.columns, [&](auto columns, std::size_t column, std::size_t width) HWY_ATTR {
             const T* HWY_RESTRICT x = p.x + column;
-            const auto at_column = [&](const T* const(&of)[rows()]) {
-              return [&of, column](int i) { return of[i] ? of[i] + column : nullptr; };
+            const auto at_column = [column](const T* const* of) {
+              return [of, column](int i) { return of[i] ? of[i] + column : nullptr; };
             };
             Tile<rows(), columns(), kInto, T>(
                 terms->count, width, [&](std::size_t j) { return a + j * kGroupStride; },
