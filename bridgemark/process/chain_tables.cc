@@ -1,6 +1,7 @@
 #include "bridgemark/process/chain_tables.h"
 
 #include <cmath>
+#include <limits>
 
 namespace bridgemark {
 
@@ -14,7 +15,12 @@ backend::ChainTables<T> make_chain_tables(const Context& context, const Referenc
     tables.log.insert(tables.log.end(), log.data(), log.data() + log.size());
   }
   tables.linear.reserve(tables.log.size());
-  for (const double value : tables.log) tables.linear.push_back(static_cast<T>(std::exp(value)));
+  for (const double value : tables.log) {
+    // Numbers below the smallest normal one are of no use to a product, and slow on some
+    // processors.
+    const T linear = static_cast<T>(std::exp(value));
+    tables.linear.push_back(linear < std::numeric_limits<T>::min() ? T(0) : linear);
+  }
   if (const auto rank_one = chain.process().rank_one_power(chain.process().total_steps())) {
     tables.identity = static_cast<T>(std::exp(rank_one->log_identity));
     tables.uniform = static_cast<T>(std::exp(rank_one->log_uniform));
