@@ -213,7 +213,7 @@ class MatchingStep {
   }
 
   // Through log R_d: every other dimension's term, divided by R, times the source rows.
-  void pull_through_source(const Block& at, std::size_t d, const T* total, const T* through_mixed,
+  void pull_through_source(const Block& at, std::size_t d, const T* total, T* through_mixed,
                            T* terms) {
     const std::vector<cpu::ExactEntry>& exact = weights_.exact(at, d);
     T* gradient = gradient_.log_cores.data() + core(d) + at.first;

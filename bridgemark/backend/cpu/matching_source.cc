@@ -17,11 +17,20 @@ MatchingSource<T>::MatchingSource(const ChainTables<T>& chain, const MatchingBan
       n_(n),
       S_(chain.num_categories),
       B_(x_n.rows),
-      rows_(bands, workspace.source_by_row, workspace.source_by_category) {}
+      rows_(bands, workspace.source_by_row, workspace.source_by_category),
+      rank_one_(x_n.cols) {}
 
 template <typename T>
 void MatchingSource<T>::gather(std::size_t d) {
-  if (is_rank_one(chain_)) return;
+  if (is_rank_one(chain_)) {
+    RankOne& rows = rank_one_[d];
+    for (std::size_t b = 0; b < B_; ++b) {
+      rows.states.push_back(state(b, d));
+      rows.identity.push_back(identity_part(chain_, rest(b)));
+      rows.uniform.push_back(uniform_part(chain_, rest(b)));
+    }
+    return;
+  }
   std::vector<T> rows(B_ * S_);
   for (std::size_t b = 0; b < B_; ++b) {
     std::copy_n(chain_.linear_power(rest(b)) + state(b, d) * S_, S_, rows.data() + b * S_);
@@ -30,41 +39,31 @@ void MatchingSource<T>::gather(std::size_t d) {
 }
 
 template <typename T>
-typename MatchingSource<T>::RankOne MatchingSource<T>::rank_one(std::size_t d) const {
-  RankOne rows{std::vector<std::size_t>(B_), std::vector<T>(B_), std::vector<T>(B_)};
-  for (std::size_t b = 0; b < B_; ++b) {
-    rows.states[b] = state(b, d);
-    rows.identity[b] = identity_part(chain_, rest(b));
-    rows.uniform[b] = uniform_part(chain_, rest(b));
-  }
-  return rows;
+RankOneRows<T> MatchingSource<T>::rank_one(std::size_t d) const {
+  const RankOne& rows = rank_one_[d];
+  return {B_, rows.states.data(), rows.identity.data(), rows.uniform.data()};
 }
 
 template <typename T>
 void MatchingSource<T>::multiply(std::size_t d, std::size_t level, const T* cores,
                                  std::size_t columns, T* out) const {
   if (is_rank_one(chain_)) {
-    const RankOne rows = rank_one(d);
-    multiply_rank_one<T>({B_, rows.states.data(), rows.identity.data(), rows.uniform.data()}, cores,
-                         S_, columns, out);
+    multiply_rank_one<T>(rank_one(d), cores, S_, columns, out);
     return;
   }
   rows_.multiply_cores(d, level, cores, columns, out, Into::kStore);
 }
 
 template <typename T>
-void MatchingSource<T>::multiply_back(std::size_t d, std::size_t level, const T* terms,
-                                      const T* addend, const T* cores, std::size_t columns,
-                                      std::size_t width, T* gradient,
-                                      std::size_t gradient_stride) const {
+void MatchingSource<T>::multiply_back(std::size_t d, std::size_t level, const T* terms, T* addend,
+                                      const T* cores, std::size_t columns, std::size_t width,
+                                      T* gradient, std::size_t gradient_stride) const {
   if (is_rank_one(chain_)) {
-    const RankOne rows = rank_one(d);
-    std::vector<T> sums(addend, addend + S_ * columns);
-    multiply_rank_one_back<T>({B_, rows.states.data(), rows.identity.data(), rows.uniform.data()},
-                              terms, S_, columns, sums.data());
-    multiply_into(cores, S_ * columns, sums.data());
+    multiply_rank_one_back<T>(rank_one(d), terms, S_, columns, addend);
     for (std::size_t t = 0; t < S_; ++t) {
-      std::copy_n(sums.data() + t * columns, width, gradient + t * gradient_stride);
+      T* row = gradient + t * gradient_stride;
+      std::copy_n(addend + t * columns, width, row);
+      multiply_into(cores + t * columns, width, row);
     }
     return;
   }

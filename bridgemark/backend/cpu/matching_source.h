@@ -8,6 +8,7 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/matching_bands.h"
 #include "bridgemark/backend/cpu/matching_factor.h"
+#include "bridgemark/backend/cpu/rank_one_product.h"
 #include "bridgemark/core/array.h"
 
 // Where the rows of a batch stand: row b of dimension d has the source row Q_rest[x,:], with which
@@ -30,9 +31,9 @@ class MatchingSource {
                 T* out) const;
 
   // gradient[t,:] = (addend[t,:] + sum_b Q_rest[x,t] terms[b,:]) * cores[t,:] for the first `width`
-  // of the columns; rows of the gradient are gradient_stride apart.
-  void multiply_back(std::size_t d, std::size_t level, const T* terms, const T* addend,
-                     const T* cores, std::size_t columns, std::size_t width, T* gradient,
+  // of the columns; rows of the gradient are gradient_stride apart. Uses up the addend.
+  void multiply_back(std::size_t d, std::size_t level, const T* terms, T* addend, const T* cores,
+                     std::size_t columns, std::size_t width, T* gradient,
                      std::size_t gradient_stride) const;
 
   // log Q_rest[x,:].
@@ -44,7 +45,7 @@ class MatchingSource {
     std::vector<std::size_t> states;
     std::vector<T> identity, uniform;
   };
-  RankOne rank_one(std::size_t d) const;
+  RankOneRows<T> rank_one(std::size_t d) const;
 
   int rest(std::size_t b) const { return chain_.num_steps - n_[b]; }
   std::size_t state(std::size_t b, std::size_t d) const {
@@ -56,6 +57,7 @@ class MatchingSource {
   std::span<const std::int32_t> n_;
   std::size_t S_, B_;
   MatchingFactor<T> rows_;
+  std::vector<RankOne> rank_one_;  // by dimension
 };
 
 }  // namespace bridgemark::backend::cpu
