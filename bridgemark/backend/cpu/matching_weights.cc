@@ -71,7 +71,7 @@ typename MatchingBands<T>::Levels MatchingWeights<T>::levels(std::size_t d) cons
 template <typename T>
 void MatchingWeights<T>::propagate(const ComponentBlock& at) {
   const std::size_t size = B_ * at.columns;
-  // R goes here first: the inverses lie far, and are best written one after the other.
+  // R of one dimension; what is kept is its inverse.
   const auto factors = std::make_unique_for_overwrite<T[]>(size);
   T *mantissas = part(work_.mantissas, at), smallest = T(1);
   Exponent<T>* exponents = part(work_.exponents, at);
