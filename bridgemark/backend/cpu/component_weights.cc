@@ -27,6 +27,19 @@ struct Bits {
   static constexpr Exponent<T> kMantissaMask = (Exponent<T>(1) << kMantissa) - 1;
 };
 
+// A vector of normal numbers as mantissas, whose exponents are added.
+template <class D, class V, typename T = hn::TFromD<D>>
+HWY_INLINE void StoreNormalised(D d, V weights, T* mantissas, Exponent<T>* exponents) {
+  const hn::RebindToSigned<D> di;
+  const auto bits = hn::BitCast(di, weights);
+  const auto mantissa =
+      hn::Or(hn::And(bits, hn::Set(di, Bits<T>::kMantissaMask)), hn::Set(di, Bits<T>::kOne));
+  hn::StoreU(hn::BitCast(d, mantissa), d, mantissas);
+  const auto exponent =
+      hn::Sub(hn::ShiftRight<Bits<T>::kMantissa>(bits), hn::Set(di, Bits<T>::kBias));
+  hn::StoreU(hn::Add(exponent, hn::LoadU(di, exponents)), di, exponents);
+}
+
 template <typename T>
 T MultiplyWeights(T floor, const T* HWY_RESTRICT factors, std::size_t count,
                   T* HWY_RESTRICT mantissas, Exponent<T>* HWY_RESTRICT exponents,
@@ -35,18 +48,11 @@ T MultiplyWeights(T floor, const T* HWY_RESTRICT factors, std::size_t count,
   const hn::ScalableTag<T> full;
   auto lows = hn::Set(full, low);
   const auto step = [&](auto d, std::size_t i) HWY_ATTR {
-    const hn::RebindToSigned<decltype(d)> di;
     const auto one = hn::Set(d, T(1)), factor = hn::LoadU(d, factors + i);
     const auto in_range = hn::Ge(factor, hn::Set(d, floor));
     const auto safe = hn::IfThenElse(in_range, factor, one);
     hn::StoreU(hn::IfThenElseZero(in_range, hn::Div(one, safe)), d, inverses + i);
-    const auto bits = hn::BitCast(di, hn::Mul(safe, hn::LoadU(d, mantissas + i)));
-    const auto mantissa =
-        hn::Or(hn::And(bits, hn::Set(di, Bits<T>::kMantissaMask)), hn::Set(di, Bits<T>::kOne));
-    hn::StoreU(hn::BitCast(d, mantissa), d, mantissas + i);
-    const auto exponent =
-        hn::Sub(hn::ShiftRight<Bits<T>::kMantissa>(bits), hn::Set(di, Bits<T>::kBias));
-    hn::StoreU(hn::Add(exponent, hn::LoadU(di, exponents + i)), di, exponents + i);
+    StoreNormalised(d, hn::Mul(safe, hn::LoadU(d, mantissas + i)), mantissas + i, exponents + i);
     return factor;
   };
   const std::size_t lanes = hn::Lanes(full);
@@ -81,14 +87,7 @@ void MultiplyMantissas(const T* HWY_RESTRICT factors, std::size_t count, T* HWY_
 template <typename T>
 void Normalise(std::size_t count, T* HWY_RESTRICT mantissas, Exponent<T>* HWY_RESTRICT exponents) {
   ForEach<T>(count, [&](auto d, std::size_t i) HWY_ATTR {
-    const hn::RebindToSigned<decltype(d)> di;
-    const auto bits = hn::BitCast(di, hn::LoadU(d, mantissas + i));
-    const auto mantissa =
-        hn::Or(hn::And(bits, hn::Set(di, Bits<T>::kMantissaMask)), hn::Set(di, Bits<T>::kOne));
-    hn::StoreU(hn::BitCast(d, mantissa), d, mantissas + i);
-    const auto exponent =
-        hn::Sub(hn::ShiftRight<Bits<T>::kMantissa>(bits), hn::Set(di, Bits<T>::kBias));
-    hn::StoreU(hn::Add(exponent, hn::LoadU(di, exponents + i)), di, exponents + i);
+    StoreNormalised(d, hn::LoadU(d, mantissas + i), mantissas + i, exponents + i);
   });
 }
 
