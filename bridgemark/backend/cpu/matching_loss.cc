@@ -31,7 +31,7 @@ namespace bridgemark::backend {
 
 namespace {
 
-// Rows of the batch in one product of V: whole groups.
+// The fewest rows of the batch in one product of V: whole groups.
 constexpr std::size_t kMixedRows = 22 * cpu::kGroupRows;
 // Rows that are matched together.
 constexpr std::size_t kMatchedRows = 16;
@@ -81,9 +81,10 @@ class MatchingStep {
     each_block([&](const Block& at) { weights_.propagate(at); });
     weights_.find_scales();
     each_block([&](const Block& at) { weights_.apply_scales(at); });
-    const std::size_t parts = (B_ + kMixedRows - 1) / kMixedRows;
-    parallel_blocks(context, parts * D_, 1,
-                    [&](std::size_t task, std::size_t) { mix(task % D_, task / D_ * kMixedRows); });
+    const std::size_t count = mixed_rows(context), parts = (B_ + count - 1) / count;
+    parallel_blocks(context, parts * D_, 1, [&](std::size_t task, std::size_t) {
+      mix(task % D_, task / D_ * count, count);
+    });
     // Rows at the same step beside each other: they share a power of the reference.
     std::vector<std::size_t> by_step(B_);
     std::iota(by_step.begin(), by_step.end(), std::size_t{0});
@@ -113,9 +114,17 @@ class MatchingStep {
 
   std::size_t core(std::size_t d) const { return d * S_ * K_; }
 
-  // V of dimension d for kMixedRows rows from `first` on, in the order of the bands.
-  void mix(std::size_t d, std::size_t first) {
-    const auto order = bands_.order(d).subspan(first, std::min(B_ - first, kMixedRows));
+  // Rows in one product of V: the more, the less scattered they lie, as long as all threads have
+  // some.
+  std::size_t mixed_rows(const Context& context) const {
+    const std::size_t tasks = 4 * static_cast<std::size_t>(context.threads());
+    const std::size_t groups = (B_ * D_ / tasks + cpu::kGroupRows - 1) / cpu::kGroupRows;
+    return std::max(kMixedRows, groups * cpu::kGroupRows);
+  }
+
+  // V of dimension d for `count` rows from `first` on, in the order of the bands.
+  void mix(std::size_t d, std::size_t first, std::size_t count) {
+    const auto order = bands_.order(d).subspan(first, std::min(B_ - first, count));
     // W / R_d is computed in the order in which it lies in memory.
     std::vector<std::uint32_t> rows(order.begin(), order.end()), places;
     std::ranges::sort(rows);
