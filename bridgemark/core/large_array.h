@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #endif
 
-// Arrays that a loop walks through again and again, on large pages where the system has them:
-// otherwise a good part of the loop's time goes into looking up addresses.
+// Arrays that a loop walks through again and again, on large pages where the system has them: fewer
+// addresses are looked up.
 namespace bridgemark {
 
 template <typename T>

@@ -97,13 +97,12 @@ void MatchingBands<T>::find(std::size_t d, Levels used) {
 
 template <typename T>
 void MatchingBands<T>::list_terms(std::size_t d, std::size_t level) {
-  const Band* bands = bands_.data() + (d * kLevels + level) * B_;
   for (std::size_t group = 0; group < num_groups(B_); ++group) {
     const std::size_t first = group * kGroupRows, count = std::min(B_ - first, kGroupRows);
     Band joint{static_cast<std::uint32_t>(S_), 0};
     for (const std::uint32_t b : order(d).subspan(first, count)) {
-      joint.first = std::min(joint.first, bands[b].first);
-      joint.last = std::max(joint.last, bands[b].last);
+      joint.first = std::min(joint.first, band(d, level, b).first);
+      joint.last = std::max(joint.last, band(d, level, b).last);
     }
     const std::size_t at = (d * kLevels + level) * num_groups(B_) + group;
     joint_bands_[at] = joint;
@@ -115,7 +114,7 @@ void MatchingBands<T>::list_terms(std::size_t d, std::size_t level) {
     const std::size_t first = group * kGroupRows;
     for (std::size_t b = 0; b < B_; ++b) {
       *end = static_cast<std::uint32_t>(b);
-      end += bands[b].first < first + kGroupRows && bands[b].last > first;
+      end += band(d, level, b).first < first + kGroupRows && band(d, level, b).last > first;
     }
     *end = 0;
     if (end == rows) *++end = 0;  // a product has a term: that of row 0 does no harm

@@ -121,7 +121,6 @@ HWY_INLINE void Tile(std::size_t count, std::size_t width, const Left& left, con
       const T sum = value_row(i)[k];
       T& out = place(i)[k];
       if constexpr (kInto == Into::kStore) out = sum;
-      if constexpr (kInto == Into::kAdd) out += sum;
       if constexpr (kInto == Into::kMultiply) out *= sum;
       if constexpr (kInto == Into::kAddAndMultiply) out = (addend(i)[k] + sum) * factor(i)[k];
     }
@@ -268,16 +267,9 @@ void MultiplyRows(const RowProduct<T>& p, Into into) {
 
 template <typename T>
 void MultiplyGrouped(const GroupedProduct<T>& p, Into into) {
-  switch (into) {
-    case Into::kStore:
-      return MultiplyEachGroup<Into::kStore>(p);
-    case Into::kAdd:
-      return MultiplyEachGroup<Into::kAdd>(p);
-    case Into::kMultiply:
-      return MultiplyEachGroup<Into::kMultiply>(p);
-    case Into::kAddAndMultiply:
-      return MultiplyEachGroup<Into::kAddAndMultiply>(p);
-  }
+  if (into == Into::kMultiply) return MultiplyEachGroup<Into::kMultiply>(p);
+  if (into == Into::kAddAndMultiply) return MultiplyEachGroup<Into::kAddAndMultiply>(p);
+  MultiplyEachGroup<Into::kStore>(p);
 }
 
 BM_ENTRIES(MultiplyRows);

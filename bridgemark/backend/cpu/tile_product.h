@@ -83,7 +83,8 @@ struct GroupedProduct {
   std::size_t factor_stride = 0;  // of both
 };
 
-// out[out_rows[i],k] <- sum_j a[j,i] x[j,k] over the terms j of row i's group.
+// out[out_rows[i],k] <- sum_j a[j,i] x[j,k] over the terms j of row i's group. kStore,
+// kMultiply or kAddAndMultiply.
 template <typename T>
 void multiply_grouped(const GroupedProduct<T>& product, Into into);
 
