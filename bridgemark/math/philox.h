@@ -27,6 +27,9 @@ enum class DrawPurpose : std::uint32_t {
   kTruthSample = 12,            // the truth's draws in the conditional scores
   kPrediction = 13,             // a coupling's answer to the test set
   kConditionalPrediction = 14,  // a coupling's answers to the conditional inputs
+  kMatchingTime = 15,           // the step that bridge matching looks at
+  kSpreadMeans = 16,            // component means on whole numbers; the try is the detail
+  kFirstPairs = 17,             // the ends sampled for the first pairs of D-IMF
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.

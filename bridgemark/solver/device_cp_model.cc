@@ -69,7 +69,7 @@ std::unique_ptr<CpModel> make_device_cp_model(const Context& host, const DeviceC
       plan.pinned.before.push_back(pinned.before());
       plan.pinned.after.push_back(pinned.after());
     }
-    plan.pinned.time_key = {task.seed, DrawPurpose::kShuffle};
+    plan.pinned.time_key = {task.seed, DrawPurpose::kMatchingTime};
     plan.pinned.state_key = {task.seed, DrawPurpose::kPinned};
   }
   return std::make_unique<DeviceCpModel>(

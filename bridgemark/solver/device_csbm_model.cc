@@ -67,7 +67,7 @@ std::unique_ptr<CsbmModel> make_device_csbm_model(const Context& host, CsbmTask 
     plan.pinned.before.push_back(pinned.before());
     plan.pinned.after.push_back(pinned.after());
   }
-  plan.pinned.time_key = {task.seed, DrawPurpose::kShuffle};
+  plan.pinned.time_key = {task.seed, DrawPurpose::kMatchingTime};
   plan.pinned.state_key = {task.seed, DrawPurpose::kPinned};
   for (const Direction direction : kDirections) {
     plan.chain_keys[direction_index(direction)] = chain_key(task.seed, direction);

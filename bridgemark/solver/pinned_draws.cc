@@ -16,7 +16,7 @@ std::vector<std::int32_t> PinnedDraws::steps_done(std::size_t rows,
   std::vector<std::int32_t> steps(rows);
   const auto num_steps = static_cast<double>(at_.size() - 1);
   for (std::size_t b = 0; b < rows; ++b) {
-    DrawSequence draws({seed_, DrawPurpose::kShuffle}, first_index + b);
+    DrawSequence draws({seed_, DrawPurpose::kMatchingTime}, first_index + b);
     steps[b] = static_cast<std::int32_t>(draws.uniform() * num_steps);
   }
   return steps;
