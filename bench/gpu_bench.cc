@@ -94,11 +94,15 @@ NetworkTimes time_network(const NetworkCase& test, int repeats) {
   const BenchmarkPair pair = load_pair(test.pair);
   const CsbmVariant variant{test.both_directions, test.batch_size, "0.001"};
   SolverOptions options(csbm_options(variant));
+  options.set("recipe", "paper");
   options.set("updates_first", std::to_string((repeats + 1) * kUpdates));
+  resolve_csbm_recipe(options, variant);
+  const CsbmRecipe recipe = read_csbm_recipe(options, variant);
+  const TrainingData data(pair, "", "", 0);
   const std::size_t before = backend::cuda::memory_in_use();
   const auto model = make_device_csbm_model(
-      host, {pair.reference(), pair.dim(), read_csbm_recipe(options, variant),
-             TrainingData(pair, "", "", 0), 0});
+      host, {pair.reference(), pair.dim(), recipe, data, 0,
+             FirstPairs(host, recipe.first_pairs, pair.reference(), data, 0)});
   std::vector<double> losses(kUpdates), times[2];
   std::int64_t step = 1;
   for (std::vector<double>& of_stage : times) {

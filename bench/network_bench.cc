@@ -91,6 +91,7 @@ UpdateTime time_update(const Context& context, const BenchmarkPair& pair, const 
                        int num_steps, int updates) {
   const auto run = [&](int count) {
     SolverOptions options(find_solver(solver).options());
+    options.set("recipe", "paper");
     options.set("num_steps", std::to_string(num_steps));
     options.set("imf_iterations", "2");
     options.set("updates_first", "1");

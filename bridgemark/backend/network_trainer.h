@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -19,25 +18,23 @@ namespace bridgemark::backend {
 struct NetworkTrainerPlan {
   std::array<std::shared_ptr<const PinnedSteps>, 2> steps;  // by direction; may be the same
   RowSource x0, x1;
+  RowSource first_x0, first_x1;       // of updates on first pairs: row i of both is a pair
   PinnedRows pinned;                  // for n = 0..num_steps
   std::array<DrawKey, 2> chain_keys;  // of the chains drawn through a direction's average
   std::size_t batch_size = 0;
   std::size_t points = 1;  // of the pinned reference for each pair
   MatchingLoss loss = MatchingLoss::kKl;
-  AdamWSettings adamw;
-  bool both_directions = false;  // an update trains both
-
-  // Reorders x1 to match x0 in an update on independent ends; empty: they stay as drawn. Runs on
-  // the host, so such updates wait for it.
-  std::function<States(StatesView x0, StatesView x1)> match;
+  AdamWSettings adamw;           // but for the rate, which comes with each update
+  bool both_directions = false;  // an update trains both, each on a half of 2 * batch_size rows
 };
 
 // One update: what it trains on and what its optimiser is told.
 struct NetworkUpdate {
-  bool independent_ends = true;  // else one end is sampled through the other direction's average
-  int direction = 0;             // what it trains; not used where it trains both
-  std::int64_t count = 1;        // of the direction's updates with this one, for AdamW
-  double ema = 0.0;              // decay of the average
+  bool first_pairs = true;  // else one end is sampled through the other direction's average
+  int direction = 0;        // what it trains; not used where it trains both
+  std::int64_t count = 1;   // of the direction's updates with this one, for AdamW
+  double learning_rate = 0.0;
+  double ema = 0.0;  // decay of the average
 };
 
 // One direction's network with all that its optimiser keeps.

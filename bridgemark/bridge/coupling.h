@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 
 #include "bridgemark/core/array.h"
@@ -47,6 +47,10 @@ class Coupling {
   virtual void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                                  const DrawKey& key, std::uint64_t first_index,
                                  MutableStatesView out) const;
+
+  // The same coupling read from x1 to x0, its sample() draws x0 given x1; null where the coupling
+  // answers one direction alone.
+  virtual std::shared_ptr<const Coupling> reversed() const { return nullptr; }
 };
 
 // Trajectories [rows, num_steps+1, D] of a coupling with transitions, started at x0. Step n of row

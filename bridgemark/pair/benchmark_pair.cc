@@ -32,6 +32,20 @@ BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, C
   }
 }
 
+BenchmarkPair BenchmarkPair::reversed() const {
+  PairIdentity identity = identity_;
+  if (reverse_ && identity.name.ends_with(kReverseSuffix)) {
+    identity.name.resize(identity.name.size() - kReverseSuffix.size());
+  } else {
+    identity.name += kReverseSuffix;
+  }
+  BenchmarkPair pair(std::move(identity), source_, bridge_, !reverse_);
+  if (stored_test_set_) {
+    pair.store_test_set({stored_test_set_->x1, stored_test_set_->x0});
+  }
+  return pair;
+}
+
 ReferenceProcess BenchmarkPair::reference() const {
   return reverse_ ? bridge_.process().time_reversed() : bridge_.process();
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/bridge/cp_bridge.h"
@@ -12,6 +13,7 @@
 
 namespace bridgemark {
 
+inline constexpr std::string_view kReverseSuffix = "-reverse";  // of a reversed pair's name
 inline constexpr std::size_t kTestSetSize = 20000;
 inline constexpr std::size_t kConditionalStride = 128;    // every 128th test row: 157 of 20,000
 inline constexpr std::size_t kConditionalSamples = 1000;  // draws for each conditional input
@@ -45,6 +47,9 @@ class BenchmarkPair {
   bool reverse() const { return reverse_; }
   std::size_t dim() const { return bridge_.dim(); }
   int num_categories() const { return bridge_.num_categories(); }
+
+  // The same truth asked for in the other direction, under the name that says so.
+  BenchmarkPair reversed() const;
 
   // The reference process in the direction of the pair: what a solver may know of it.
   ReferenceProcess reference() const;

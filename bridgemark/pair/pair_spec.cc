@@ -19,7 +19,6 @@ constexpr double kMeanRange = 5.0;    // means are quantised on [-5, 5]
 constexpr double kSourceRange = 7.0;  // p0 on [-7, 7]
 constexpr int kMeanTries = 100;
 constexpr double kMinSeparation = 2.5;  // in units of sigma
-constexpr std::string_view kReverseSuffix = "-reverse";
 
 void check_spec(const PairSpec& spec) {
   if (spec.dim < 1 || spec.dim > 1 << 20) {

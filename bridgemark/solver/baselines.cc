@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/enumerated_coupling.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
@@ -100,13 +99,16 @@ class ReferenceSolver : public CpBridgeSolver {
 
   Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
              const TrainingFiles&) const override {
-    const auto S = static_cast<std::size_t>(pair.num_categories());
-    return {std::make_shared<CpBridge>(pair.reference(),
-                                       CpPotential({0.0}, Array3<double>(pair.dim(), S, 1, 0.0)))};
+    return {std::make_shared<CpBridge>(reference_bridge(pair.reference(), pair.dim()))};
   }
 };
 
 }  // namespace
+
+CpBridge reference_bridge(ReferenceProcess process, std::size_t dim) {
+  const auto S = static_cast<std::size_t>(process.num_categories());
+  return {std::move(process), CpPotential({0.0}, Array3<double>(dim, S, 1, 0.0))};
+}
 
 std::unique_ptr<Solver> make_oracle() { return std::make_unique<OracleSolver>(); }
 std::unique_ptr<Solver> make_independent() { return std::make_unique<IndependentSolver>(); }

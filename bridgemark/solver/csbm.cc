@@ -15,12 +15,6 @@ namespace bridgemark {
 
 namespace {
 
-// Pairs (x0, x1) of one update.
-struct Pairs {
-  States x0;
-  States x1;
-};
-
 // Each row `times` times in a row.
 States repeat_rows(const States& states, std::size_t times) {
   States repeated(states.rows() * times, states.cols());
@@ -45,9 +39,8 @@ class HostCsbmModel : public CsbmModel {
       return train(context, direction, step, pairs(context, direction, step));
     }
     // Both couplings come from the networks before the update.
-    const Pairs forward = pairs(context, Direction::kForward, step);
-    const Pairs backward =
-        recipe().iteration(step) == 1 ? forward : pairs(context, Direction::kBackward, step);
+    const PairedStates forward = pairs(context, Direction::kForward, step);
+    const PairedStates backward = pairs(context, Direction::kBackward, step);
     return 0.5 * (train(context, Direction::kForward, step, forward) +
                   train(context, Direction::kBackward, step, backward));
   }
@@ -60,17 +53,11 @@ class HostCsbmModel : public CsbmModel {
 
  private:
   // The pairs that a direction trains on.
-  Pairs pairs(const Context& context, Direction direction, std::int64_t step) {
+  PairedStates pairs(const Context& context, Direction direction, std::int64_t step) {
     const TrainingData& data = task().data;
     const std::size_t rows = recipe().batch_size;
-    const std::uint64_t first = first_row(step);
-    if (recipe().iteration(step) == 1) {
-      Pairs drawn{data.x0(context, rows, first), data.x1(context, rows, first)};
-      if (recipe().optimal_start) {
-        drawn.x1 = match_rows(context, task().process, drawn.x0, drawn.x1);
-      }
-      return drawn;
-    }
+    const std::uint64_t first = recipe().first_row(step, direction);
+    if (recipe().iteration(step) == 1) return task().first_pairs.rows(context, rows, first);
     const Direction sampler = other(direction);
     const bool to_x1 = sampler == Direction::kForward;
     const States known = to_x1 ? data.x0(context, rows, first) : data.x1(context, rows, first);
@@ -78,11 +65,12 @@ class HostCsbmModel : public CsbmModel {
     backend::sample_network_chain(context, networks_[direction_index(sampler)].average,
                                   steps(sampler), recipe().num_steps, recipe().num_steps, known,
                                   chain_key(task().seed, sampler), first, drawn, sampling_);
-    return to_x1 ? Pairs{known, std::move(drawn)} : Pairs{std::move(drawn), known};
+    return to_x1 ? PairedStates{known, std::move(drawn)} : PairedStates{std::move(drawn), known};
   }
 
-  double train(const Context& context, Direction direction, std::int64_t step, const Pairs& drawn) {
-    const std::uint64_t first = first_row(step) * recipe().points;
+  double train(const Context& context, Direction direction, std::int64_t step,
+               const PairedStates& drawn) {
+    const std::uint64_t first = recipe().first_row(step, direction) * recipe().points;
     const bool forward = direction == Direction::kForward;
     const States x0 = repeat_rows(drawn.x0, recipe().points);
     const States x1 = repeat_rows(drawn.x1, recipe().points);
@@ -96,7 +84,7 @@ class HostCsbmModel : public CsbmModel {
                                                      steps(direction).chain, recipe().loss, x,
                                                      forward ? x1 : x0, left, gradient_, training_);
     const std::int64_t count = count_update(direction);
-    backend::adamw_update(context, csbm_adamw(recipe()), count, gradient_.values,
+    backend::adamw_update(context, csbm_adamw(recipe(), count), count, gradient_.values,
                           network.parameters.values, network.first_moment.values,
                           network.second_moment.values);
     backend::ema_update(context, recipe().ema_at(count), network.parameters.values,
@@ -118,20 +106,28 @@ class CsbmSolver : public Solver {
   std::string name() const override { return name_; }
   std::string description() const override { return description_; }
   std::vector<OptionSpec> options() const override { return csbm_options(variant_); }
+  void resolve(SolverOptions& options) const override { resolve_csbm_recipe(options, variant_); }
 
   void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
     ReferenceChain(pair.reference(), read_csbm_recipe(options, variant_).num_steps);
     TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& given,
              std::uint64_t seed, const TrainingFiles& files) const override {
+    SolverOptions options = given;
+    resolve(options);
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
     const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
-    const CsbmTask task{pair.reference(), pair.dim(), recipe, data, seed};
     // Starts and tables are made on the CPU whatever the device: the same on every machine.
     Context host = context;
     host.device = Device::kCpu;
+    const CsbmTask task{pair.reference(),
+                        pair.dim(),
+                        recipe,
+                        data,
+                        seed,
+                        FirstPairs(host, recipe.first_pairs, pair.reference(), data, seed)};
     const std::unique_ptr<CsbmModel> model = context.device == Device::kCpu
                                                  ? std::make_unique<HostCsbmModel>(host, task)
                                                  : make_device_csbm_model(host, task);
@@ -163,7 +159,7 @@ class CsbmSolver : public Solver {
 
 std::unique_ptr<Solver> make_csbm() {
   return std::make_unique<CsbmSolver>("csbm",
-                                      "networks that match bridges, one direction an update",
+                                      "networks that match bridges, one direction at a time",
                                       CsbmVariant{false, "128", "0.0001"});
 }
 

@@ -8,7 +8,8 @@
 // fitting in discrete time (D-IMF).
 namespace bridgemark {
 
-// An update trains one direction on the coupling of the other.
+// An iteration trains the forward network, then the backward one, each on pairs drawn through the
+// other, which stays as it is meanwhile.
 std::unique_ptr<Solver> make_csbm();
 
 // An update trains both directions, each on the coupling of the other.

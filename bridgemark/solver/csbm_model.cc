@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/solver/assignment.h"
 
 namespace bridgemark {
 
@@ -44,24 +43,6 @@ backend::NetworkTrainingState initial_networks(const CsbmTask& task) {
 
 DrawKey chain_key(std::uint64_t seed, Direction direction) {
   return {derive_seed(seed, direction_index(direction)), DrawPurpose::kTransition};
-}
-
-States match_rows(const Context& context, const ReferenceProcess& process, StatesView x0,
-                  StatesView x1) {
-  const std::size_t rows = x0.rows, D = x0.cols;
-  const Matrix<double>& log_q = process.log_power(context, process.total_steps());
-  Matrix<double> cost(rows, rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t j = 0; j < rows; ++j) {
-      for (std::size_t d = 0; d < D; ++d) {
-        cost(i, j) -= log_q(static_cast<std::size_t>(x0(i, d)), static_cast<std::size_t>(x1(j, d)));
-      }
-    }
-  }
-  const std::vector<std::size_t> column = least_cost_assignment(cost.view());
-  States matched(rows, D);
-  for (std::size_t i = 0; i < rows; ++i) std::copy_n(x1.row(column[i]), D, matched.row(i));
-  return matched;
 }
 
 TrainingStage CsbmModel::stage(std::int64_t step) const {

@@ -8,6 +8,7 @@
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/process/reference_process.h"
 #include "bridgemark/solver/csbm_recipe.h"
+#include "bridgemark/solver/first_pairs.h"
 #include "bridgemark/solver/network_bridge.h"
 #include "bridgemark/solver/training_data.h"
 #include "bridgemark/solver/training_loop.h"
@@ -25,6 +26,7 @@ struct CsbmTask {
   CsbmRecipe recipe;
   TrainingData data;
   std::uint64_t seed;
+  FirstPairs first_pairs;  // of the first D-IMF iteration
 };
 
 // Both networks before their first update.
@@ -33,14 +35,10 @@ backend::NetworkTrainingState initial_networks(const CsbmTask& task);
 // The key of the chains drawn through a direction's network.
 DrawKey chain_key(std::uint64_t seed, Direction direction);
 
-// x1 in the order that matches x0 at the least total -log q_ref(x1 | x0).
-States match_rows(const Context& context, const ReferenceProcess& process, StatesView x0,
-                  StatesView x1);
-
 // CSBM in training, wherever its networks live. Updates are numbered over all D-IMF iterations. In
-// the first one the pairs are independent draws of both ends (or matched within the batch); later,
-// one end is drawn and the other sampled through the network of the other direction. A point
-// between them comes from the pinned reference.
+// the first one the pairs are those of the task; later, one end is drawn and the other sampled
+// through the average of the other direction's network. A point between them comes from the pinned
+// reference.
 class CsbmModel : public Trainable {
  public:
   TrainingStage stage(std::int64_t step) const override;
@@ -60,9 +58,6 @@ class CsbmModel : public Trainable {
   const CsbmTask& task() const { return task_; }
   const backend::PinnedSteps& steps(Direction direction) const {
     return direction == Direction::kForward ? *steps_.towards_x1 : *steps_.towards_x0;
-  }
-  std::uint64_t first_row(std::int64_t step) const {
-    return static_cast<std::uint64_t>(step - 1) * task_.recipe.batch_size;
   }
   // Counts an update of a direction, from 1.
   std::int64_t count_update(Direction direction) { return ++counts_[direction_index(direction)]; }

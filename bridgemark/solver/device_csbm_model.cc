@@ -31,7 +31,7 @@ class DeviceCsbmModel : public CsbmModel {
       if (both) count_update(Direction::kBackward);
       updates.push_back({recipe().iteration(step) == 1,
                          static_cast<int>(direction_index(direction)), count,
-                         recipe().ema_at(count)});
+                         recipe().rate_at(count), recipe().ema_at(count)});
     }
     trainer_->run(first, updates, losses);
   }
@@ -54,13 +54,15 @@ class DeviceCsbmModel : public CsbmModel {
 
 }  // namespace
 
-std::unique_ptr<CsbmModel> make_device_csbm_model(const Context& host, CsbmTask task) {
+backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const CsbmTask& task,
+                                                 const TwoWaySteps& steps) {
   const CsbmRecipe& recipe = task.recipe;
-  TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
   backend::NetworkTrainerPlan plan;
   plan.steps = {steps.towards_x1, steps.towards_x0};
   plan.x0 = task.data.x0_source(host);
   plan.x1 = task.data.x1_source(host);
+  plan.first_x0 = task.first_pairs.x0_source(host);
+  plan.first_x1 = task.first_pairs.x1_source(host);
   const ReferenceChain chain(task.process, recipe.num_steps);
   for (int n = 0; n <= recipe.num_steps; ++n) {
     const PinnedReference pinned = PinnedReference::marginal(host, chain, n);
@@ -75,16 +77,15 @@ std::unique_ptr<CsbmModel> make_device_csbm_model(const Context& host, CsbmTask 
   plan.batch_size = recipe.batch_size;
   plan.points = recipe.points;
   plan.loss = recipe.loss;
-  plan.adamw = csbm_adamw(recipe);
+  plan.adamw = csbm_adamw(recipe, 1);
   plan.both_directions = recipe.both_directions;
-  if (recipe.optimal_start) {
-    Context quiet = host;
-    quiet.progress = nullptr;
-    plan.match = [quiet, process = task.process](StatesView x0, StatesView x1) {
-      return match_rows(quiet, process, x0, x1);
-    };
-  }
-  auto trainer = backend::cuda::make_network_trainer(std::move(plan), initial_networks(task));
+  return plan;
+}
+
+std::unique_ptr<CsbmModel> make_device_csbm_model(const Context& host, CsbmTask task) {
+  TwoWaySteps steps = make_two_way_steps(host, task.process, task.recipe.num_steps);
+  auto trainer = backend::cuda::make_network_trainer(network_trainer_plan(host, task, steps),
+                                                     initial_networks(task));
   return std::make_unique<DeviceCsbmModel>(std::move(task), std::move(steps), std::move(trainer));
 }
 

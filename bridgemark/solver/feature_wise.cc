@@ -1,10 +1,11 @@
+#include "bridgemark/solver/feature_wise.h"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/solver/baselines.h"
@@ -26,6 +27,31 @@ std::vector<double> estimate_marginal(const States& states, std::size_t d, std::
   const double total = static_cast<double>(states.rows()) + pseudo_count * static_cast<double>(S);
   for (double& p : pmf) p = std::log(p / total);
   return pmf;
+}
+
+constexpr double kPseudoCount = 0.01;
+
+// Calls fit(d) for each dimension on the context's threads.
+template <typename Fit>
+void for_dimensions(const Context& context, std::size_t D, Fit&& fit) {
+  constexpr std::size_t kReported = 8;  // dimensions between two reports of progress
+  for (std::size_t first = 0; first < D; first += kReported) {
+    const std::size_t count = std::min(kReported, D - first);
+    parallel_blocks(context, count, 1, [&](std::size_t i, std::size_t) { fit(first + i); });
+    context.report("dimensions", first + count, D);
+  }
+}
+
+// A product of one-dimensional bridges is a CP bridge of one component: its cores are the
+// one-dimensional potentials.
+CpBridge product_of(const ReferenceProcess& process,
+                    const std::vector<OneDimensionalBridge>& bridges) {
+  const auto S = static_cast<std::size_t>(process.num_categories());
+  Array3<double> log_cores(bridges.size(), S, 1);
+  for (std::size_t d = 0; d < bridges.size(); ++d) {
+    std::copy_n(bridges[d].log_potential.data(), S, log_cores.row(d, 0));
+  }
+  return {process, CpPotential({0.0}, std::move(log_cores))};
 }
 
 struct Settings {
@@ -51,8 +77,6 @@ Settings read_settings(const BenchmarkPair& pair, const SolverOptions& options) 
   return settings;
 }
 
-// A product of one-dimensional bridges is a CP bridge of one component: its cores are the
-// one-dimensional potentials.
 class FeatureWiseSolver : public CpBridgeSolver {
  public:
   std::string name() const override { return "feature-wise"; }
@@ -61,7 +85,7 @@ class FeatureWiseSolver : public CpBridgeSolver {
   }
   std::vector<OptionSpec> options() const override {
     return {{"samples", "100000", "draws of p0 and of p1 that the marginals are estimated from"},
-            {"pseudo_count", "0.01", "added to each category's count"},
+            {"pseudo_count", fmt::format("{}", kPseudoCount), "added to each category's count"},
             {"imf_steps", "16", "steps of the chain in D-IMF, at least 2"},
             {"tolerance", "1e-10", "D-IMF stops when an iteration moves less, in total variation"},
             {"max_iterations", "5000", "D-IMF iterations at the most"}};
@@ -84,35 +108,25 @@ class FeatureWiseSolver : public CpBridgeSolver {
     std::vector<OneDimensionalBridge> fitted(D);
     std::vector<double> errors(D);
     const Context one_thread{.num_threads = 1};
-    const auto fit_dimension = [&](std::size_t d) {
+    for_dimensions(context, D, [&](std::size_t d) {
       const std::vector<double> log_p0 = estimate_marginal(x0, d, S, settings.pseudo_count);
       const std::vector<double> log_p1 = estimate_marginal(x1, d, S, settings.pseudo_count);
       fitted[d] = solve_d_imf(one_thread, chain, log_p0, log_p1, settings.tolerance,
                               settings.max_iterations);
       const OneDimensionalBridge exact = solve_exact(one_thread, chain.process(), log_p0, log_p1);
       errors[d] = total_variation(fitted[d].log_joint, exact.log_joint);
-    };
-    constexpr std::size_t kReported = 8;  // dimensions between two reports of progress
-    for (std::size_t first = 0; first < D; first += kReported) {
-      const std::size_t count = std::min(kReported, D - first);
-      parallel_blocks(context, count, 1,
-                      [&](std::size_t i, std::size_t) { fit_dimension(first + i); });
-      context.report("dimensions", first + count, D);
-    }
+    });
 
-    Array3<double> log_cores(D, S, 1);
     int iterations = 0;
     double change = 0.0;
     bool converged = true;
     for (std::size_t d = 0; d < D; ++d) {
-      std::copy_n(fitted[d].log_potential.data(), S, log_cores.row(d, 0));
       iterations = std::max(iterations, fitted[d].iterations);
       change = std::max(change, fitted[d].change);
       converged = converged && fitted[d].converged;
     }
     Fitted result;
-    result.coupling =
-        std::make_shared<CpBridge>(pair.reference(), CpPotential({0.0}, std::move(log_cores)));
+    result.coupling = std::make_shared<CpBridge>(product_of(pair.reference(), fitted));
     result.diagnostics = {
         {"converged", converged},
         {"iterations", iterations},
@@ -123,6 +137,21 @@ class FeatureWiseSolver : public CpBridgeSolver {
 };
 
 }  // namespace
+
+CpBridge feature_wise_bridge(const Context& context, const ReferenceProcess& process,
+                             const States& x0, const States& x1) {
+  constexpr double kTolerance = 1e-10;
+  const std::size_t D = x0.cols();
+  const auto S = static_cast<std::size_t>(process.num_categories());
+  process.log_power(context, process.total_steps());  // once, for all threads
+  std::vector<OneDimensionalBridge> bridges(D);
+  const Context one_thread{.num_threads = 1};
+  for_dimensions(context, D, [&](std::size_t d) {
+    bridges[d] = solve_exact(one_thread, process, estimate_marginal(x0, d, S, kPseudoCount),
+                             estimate_marginal(x1, d, S, kPseudoCount), kTolerance);
+  });
+  return product_of(process, bridges);
+}
 
 std::unique_ptr<Solver> make_feature_wise() { return std::make_unique<FeatureWiseSolver>(); }
 

@@ -28,8 +28,9 @@ NetworkBridge::NetworkBridge(TwoWaySteps steps,
   }
 }
 
-NetworkBridge NetworkBridge::reversed() const {
-  return {{steps_.towards_x0, steps_.towards_x1}, backward_, forward_};
+std::shared_ptr<const Coupling> NetworkBridge::reversed() const {
+  return std::make_shared<const NetworkBridge>(TwoWaySteps{steps_.towards_x0, steps_.towards_x1},
+                                               backward_, forward_);
 }
 
 void NetworkBridge::sample(const Context& context, StatesView x0, const DrawKey& key,

@@ -26,8 +26,8 @@ class NetworkBridge : public Coupling {
   const backend::NetworkTensors<float>& forward() const { return *forward_; }
   const backend::NetworkTensors<float>& backward() const { return *backward_; }
 
-  // The same chain read from x1 to x0: its sample() draws x0 given x1.
-  NetworkBridge reversed() const;
+  // By the backward network.
+  std::shared_ptr<const Coupling> reversed() const override;
 
   void sample(const Context& context, StatesView x0, const DrawKey& key, std::uint64_t first_index,
               MutableStatesView x1) const override;

@@ -219,12 +219,24 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
   if (!is_complete_run(folder)) {
     throw_file(folder.string(), "the run is not complete; finish it with train --resume");
   }
-  const nlohmann::json fitted_to = load_run_result(folder).at("pair");
-  if (fitted_to != identity_json(pair)) {
+  const Solver& solver = find_solver(config.solver);
+  nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = identity_json(pair);
+  if (fitted_to == asked) return solver.load(context, pair, folder / kModel);
+
+  // The same truth in the other direction, whatever its name: some solvers answer both.
+  asked["reverse"] = !pair.reverse();
+  asked["name"] = fitted_to.value("name", "");
+  if (fitted_to != asked) {
     throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), fitted_to.dump(),
                   identity_json(pair).dump());
   }
-  return find_solver(config.solver).load(context, pair, folder / kModel);
+  const auto coupling = solver.load(context, pair.reversed(), folder / kModel)->reversed();
+  if (!coupling) {
+    throw_invalid(
+        "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'",
+        folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name);
+  }
+  return coupling;
 }
 
 }  // namespace bridgemark

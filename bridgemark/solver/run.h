@@ -50,7 +50,8 @@ void save_run(const Context& context, const RunConfig& config, const BenchmarkPa
 // result.json of a complete run. Throws FileError where it is not what train_run writes.
 nlohmann::json load_run_result(const std::filesystem::path& folder);
 
-// The coupling of a complete run. Throws InvalidArgument when it was fitted to another pair.
+// The coupling of a complete run, in the direction of the pair where its solver answers both.
+// Throws InvalidArgument when it was fitted to another pair.
 std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
                                          const std::filesystem::path& folder);
 

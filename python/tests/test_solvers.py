@@ -20,6 +20,7 @@ SMALL_NETWORK = {
     "imf_iterations": 2,
     "updates_first": 4,
     "updates_later": 2,
+    "initial_pairs": 100,
 }
 
 # Options with which each solver fits in no time.

@@ -50,6 +50,7 @@ std::unique_ptr<backend::NetworkTrainer> trainer_of(const ReferenceChain& chain,
   plan.steps = {steps, steps};
   plan.x0.cumulative = plan.x1.cumulative =
       Matrix<double>(parameters.shape.dim, parameters.shape.num_categories, 1.0);
+  plan.first_x0 = plan.first_x1 = plan.x0;
   for (int n = 0; n <= chain.num_steps(); ++n) {
     const PinnedReference pinned = PinnedReference::marginal({}, chain, n);
     plan.pinned.before.push_back(pinned.before());
@@ -241,12 +242,12 @@ TEST_F(CudaNetwork, TransitionsAreThoseOfTheCpu) {
   }
 }
 
-// 4 steps, 3 D-IMF iterations of 20, 12 and 12 updates.
+// 4 steps, 3 D-IMF iterations of 10, 6 and 6 updates of each network.
 RunConfig small_run(const std::string& solver, const std::vector<const char*>& assignments = {}) {
   RunConfig config{solver, "d2-gaussian-0.05", 3, {}};
-  config.options = {{"num_steps", "4"},      {"imf_iterations", "3"},  {"updates_first", "20"},
-                    {"updates_later", "12"}, {"batch_size", "24"},     {"hidden", "17,12"},
-                    {"log_every", "5"},      {"checkpoint_every", "0"}};
+  config.options = {{"num_steps", "4"},     {"imf_iterations", "3"},   {"updates_first", "10"},
+                    {"updates_later", "6"}, {"batch_size", "24"},      {"hidden", "17,12"},
+                    {"log_every", "5"},     {"checkpoint_every", "0"}, {"recipe", "paper"}};
   for (const std::string assignment : assignments) {
     const std::size_t equals = assignment.find('=');
     config.options[assignment.substr(0, equals)] = assignment.substr(equals + 1);
@@ -271,7 +272,8 @@ TEST_F(CudaNetwork, TrainsAsTheCpuDoes) {
     const std::vector<std::vector<const char*>> variants = {
         {"learning_rate=0.001"},
         {"learning_rate=0.001", "input=embedding", "points=3", "loss=mse"},
-        {"learning_rate=0.001", "initial=minibatch-ot"}};
+        {"learning_rate=0.001", "initial=minibatch-ot", "initial_pairs=300", "initial_batch=64"},
+        {"learning_rate=0.001", "initial=feature-wise", "initial_pairs=500", "schedule=restarts"}};
     for (const std::vector<const char*>& variant : variants) {
       SCOPED_TRACE(solver + " " + variant.back());
       const TempDir dir;
@@ -291,7 +293,7 @@ TEST_F(CudaNetwork, ResumesBitForBit) {
     train_run(kCuda, config, dir.path() / "whole", false);
     Context stopping = kCuda;
     int asked = 0;
-    stopping.stop = [&] { return ++asked == 5; };  // at update 25, within the second iteration
+    stopping.stop = [&] { return ++asked == 3; };  // within the second iteration at the latest
     EXPECT_THROW(train_run(stopping, config, dir.path() / "parts", false), Interrupted);
     train_run(kCuda, config, dir.path() / "parts", true);
     EXPECT_EQ(parameters_of(dir.path() / "parts"), parameters_of(dir.path() / "whole"));

@@ -1,5 +1,6 @@
 #include "bridgemark/solver/csbm.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,13 +29,13 @@ using testing::fit_solver;
 using testing::parameters_of;
 using testing::TempDir;
 
-// 4 steps, 3 D-IMF iterations of 20, 12 and 12 updates.
+// 4 steps, 3 D-IMF iterations of 10, 6 and 6 updates of each network.
 RunConfig small_run(const std::string& solver) {
   RunConfig config{solver, "d2-gaussian-0.05", 3, {}};
-  config.options = {{"num_steps", "4"},       {"imf_iterations", "3"}, {"updates_first", "20"},
-                    {"updates_later", "12"},  {"batch_size", "24"},    {"hidden", "17,12"},
-                    {"input", "embedding"},   {"log_every", "5"},      {"checkpoint_every", "0"},
-                    {"learning_rate", "0.01"}};
+  config.options = {{"num_steps", "4"},        {"imf_iterations", "3"}, {"updates_first", "10"},
+                    {"updates_later", "6"},    {"batch_size", "24"},    {"hidden", "17,12"},
+                    {"input", "embedding"},    {"log_every", "5"},      {"checkpoint_every", "0"},
+                    {"learning_rate", "0.01"}, {"initial_pairs", "200"}};
   return config;
 }
 
@@ -47,20 +48,21 @@ TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
 
     Context stopping{.num_threads = 3};
     int asked = 0;
-    stopping.stop = [&] { return ++asked == 27; };  // within the second iteration
+    const int stop = solver == "csbm" ? 27 : 13;  // within the second iteration
+    stopping.stop = [&] { return ++asked == stop; };
     EXPECT_THROW(train_run(stopping, config, dir.path() / "parts", false), Interrupted);
     train_run(Context{.num_threads = 2}, config, dir.path() / "parts", true);
 
     EXPECT_EQ(parameters_of(dir.path() / "parts"), parameters_of(dir.path() / "whole"));
-    EXPECT_EQ(load_json(dir.path() / "parts" / "result.json")["diagnostics"]["resumed_from"], 27);
+    EXPECT_EQ(load_json(dir.path() / "parts" / "result.json")["diagnostics"]["resumed_from"], stop);
   }
 }
 
 TEST(Csbm, KilledRunsResume) {
   const TempDir dir;
   RunConfig config = small_run("csbm");
-  config.options["updates_first"] = "60";
-  config.options["updates_later"] = "60";
+  config.options["updates_first"] = "30";
+  config.options["updates_later"] = "30";
   train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
   const std::filesystem::path folder = dir.path() / "killed";
   testing::train_through_kills(config, folder, 4);
@@ -116,24 +118,71 @@ TEST(Csbm, DivergenceStopsAndKeepsTheLastCheckpoint) {
 TEST(CsbmRecipe, ScheduleOfIterationsAndDirections) {
   CsbmRecipe recipe{};
   recipe.imf_iterations = 3;
-  recipe.updates_first = 6;
-  recipe.updates_later = 4;
+  recipe.updates_first = 3;
+  recipe.updates_later = 2;
+  recipe.batch_size = 5;
   recipe.ema = 0.999;
   EXPECT_EQ(recipe.updates(), 14);
   std::vector<int> iterations;
-  std::string turns, halves;
+  std::string directions;
   for (std::int64_t step = 1; step <= 14; ++step) {
     iterations.push_back(recipe.iteration(step));
-    recipe.halves = false;
-    turns += recipe.direction(step) == Direction::kForward ? 'f' : 'b';
-    recipe.halves = true;
-    halves += recipe.direction(step) == Direction::kForward ? 'f' : 'b';
+    directions += recipe.direction(step) == Direction::kForward ? 'f' : 'b';
   }
   EXPECT_EQ(iterations, (std::vector<int>{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}));
-  EXPECT_EQ(turns, "bfbfbfbfbfbfbf");
-  EXPECT_EQ(halves, "bbbfffbbffbbff");
+  EXPECT_EQ(directions, "fffbbbffbbffbb");
+  EXPECT_EQ(recipe.first_row(4, Direction::kBackward), 15u);
+
+  // Both networks at once: half as many updates, each direction on rows of its own.
+  recipe.both_directions = true;
+  EXPECT_EQ(recipe.updates(), 7);
+  EXPECT_EQ(recipe.iteration(3), 1);
+  EXPECT_EQ(recipe.iteration(4), 2);
+  EXPECT_EQ(recipe.first_row(2, Direction::kForward), 10u);
+  EXPECT_EQ(recipe.first_row(2, Direction::kBackward), 15u);
   EXPECT_DOUBLE_EQ(recipe.ema_at(1), 2.0 / 11.0);
   EXPECT_DOUBLE_EQ(recipe.ema_at(1000000), 0.999);
+}
+
+TEST(CsbmRecipe, SchedulesOfTheRate) {
+  CsbmRecipe recipe{};
+  recipe.imf_iterations = 3;
+  recipe.updates_first = 4;
+  recipe.updates_later = 2;
+  recipe.learning_rate = 8.0;
+  const auto rates = [&](CsbmRecipe::Schedule schedule) {
+    recipe.schedule = schedule;
+    std::vector<double> of_updates;
+    for (std::int64_t count = 1; count <= 8; ++count) of_updates.push_back(recipe.rate_at(count));
+    return of_updates;
+  };
+  using ::testing::DoubleNear;
+  using ::testing::Pointwise;
+  EXPECT_EQ(rates(CsbmRecipe::Schedule::kConstant), std::vector<double>(8, 8.0));
+  const auto cosine = rates(CsbmRecipe::Schedule::kCosine);
+  EXPECT_DOUBLE_EQ(cosine[0], 8.0);
+  EXPECT_DOUBLE_EQ(cosine[4], 4.0);
+  EXPECT_GT(cosine[7], 0.0);
+  EXPECT_LT(cosine[7], 0.4);
+  const double quarter = 4.0 + 2.0 * std::sqrt(2.0);
+  EXPECT_THAT(rates(CsbmRecipe::Schedule::kRestarts),
+              Pointwise(DoubleNear(1e-12), {8.0, quarter, 4.0, 8.0 - quarter, 8.0, 4.0, 8.0, 4.0}));
+}
+
+// What the paper says, by the resolved options of each solver.
+TEST(CsbmRecipe, PaperHasThePublishedUpdates) {
+  for (const auto& [name, updates] : {std::pair{"csbm", 280000}, {"alpha-csbm", 140000}}) {
+    const Solver& solver = find_solver(name);
+    SolverOptions options(solver.options());
+    options.set("recipe", "paper");
+    solver.resolve(options);
+    EXPECT_EQ(options.text("initial"), "independent");
+    EXPECT_EQ(options.text("input"), "numbers");
+    const bool both = std::string(name) == "alpha-csbm";
+    const CsbmRecipe recipe = read_csbm_recipe(options, {both, "64", ""});
+    EXPECT_EQ(recipe.updates(), updates);
+    EXPECT_EQ(recipe.learning_rate, both ? 1e-3 : 1e-4);
+  }
 }
 
 // One dimension, so that the transitions of the truth are in the model's reach: the fixed point of
@@ -188,10 +237,12 @@ class TinyPair : public ::testing::Test {
 
   static std::vector<std::string> options(const std::string& iterations) {
     return {"num_steps=4",        "imf_iterations=" + iterations,
-            "updates_first=1000", "batch_size=64",
-            "updates_later=1000", "learning_rate=0.005",
+            "updates_first=500",  "batch_size=64",
+            "updates_later=500",  "learning_rate=0.005",
             "hidden=24",          "input=embedding",
-            "embedding_size=6",   "ema=0.995"};
+            "embedding_size=6",   "ema=0.995",
+            "points=1",           "schedule=constant",
+            "initial_pairs=8192", "initial_batch=64"};
   }
 };
 
@@ -206,8 +257,7 @@ TEST_F(TinyPair, CsbmReachesTheFixedPoint) {
     EXPECT_LT(reached, kBound);
     EXPECT_GT(after_one, 1.5 * kBound) << "the iterations had nothing to do";
 
-    const auto& bridge = dynamic_cast<const NetworkBridge&>(*fitted.coupling);
-    EXPECT_LT(backward_kl(pair, bridge.reversed()), kBound);
+    EXPECT_LT(backward_kl(pair, *fitted.coupling->reversed()), kBound);
   }
 }
 
@@ -216,9 +266,10 @@ TEST_F(TinyPair, AlphaCsbmReachesTheFixedPoint) {
   EXPECT_LT(forward_kl(pair, *fit("alpha-csbm", pair, options("8")).coupling), 0.01);
 }
 
-TEST_F(TinyPair, SquaresHalvesAndOptimalStartAlsoDo) {
+TEST_F(TinyPair, SquaresAndOtherStartsAlsoDo) {
   const BenchmarkPair pair = build_pair(spec(false));
-  for (const char* option : {"loss=mse", "order=halves", "initial=minibatch-ot"}) {
+  for (const char* option :
+       {"loss=mse", "initial=minibatch-ot", "initial=feature-wise", "initial=reference"}) {
     SCOPED_TRACE(option);
     std::vector<std::string> assignments = options("8");
     assignments.push_back(option);
@@ -226,13 +277,18 @@ TEST_F(TinyPair, SquaresHalvesAndOptimalStartAlsoDo) {
   }
 }
 
-// Matched within a batch, the first pairs are nearer to the truth than independent ones.
-TEST_F(TinyPair, OptimalStartIsNearerAfterOneIteration) {
+// Better first pairs are nearer to the truth after one iteration; in one dimension those of the
+// feature-wise bridge are the truth.
+TEST_F(TinyPair, FirstPairsDecideTheFirstIteration) {
   const BenchmarkPair pair = build_pair(spec(false));
-  std::vector<std::string> matched = options("1");
-  matched.push_back("initial=minibatch-ot");
-  EXPECT_LT(forward_kl(pair, *fit("csbm", pair, matched).coupling),
-            forward_kl(pair, *fit("csbm", pair, options("1")).coupling));
+  const auto kl_from = [&](const std::string& initial) {
+    std::vector<std::string> assignments = options("1");
+    assignments.push_back("initial=" + initial);
+    return forward_kl(pair, *fit("csbm", pair, assignments).coupling);
+  };
+  const double independent = kl_from("independent");
+  EXPECT_LT(kl_from("minibatch-ot"), independent);
+  EXPECT_LT(kl_from("feature-wise"), 0.01);
 }
 
 class FittedBridge : public ::testing::Test {
@@ -240,7 +296,7 @@ class FittedBridge : public ::testing::Test {
   FittedBridge() : pair_(build_pair(testing::nonsymmetric_spec())) {
     fitted_ = fit_solver("csbm", pair_,
                          {"num_steps=4", "imf_iterations=2", "updates_first=4", "updates_later=4",
-                          "batch_size=8", "hidden=9"});
+                          "batch_size=8", "hidden=9", "initial_pairs=100"});
   }
 
   BenchmarkPair pair_;
@@ -303,7 +359,8 @@ TEST(Csbm, BadOptionsAreNamed) {
   const auto message = [&](const std::string& assignment) {
     try {
       fit_solver("csbm", pair,
-                 {"num_steps=4", "imf_iterations=1", "updates_first=1", "hidden=3", assignment});
+                 {"num_steps=4", "imf_iterations=1", "updates_first=1", "hidden=3",
+                  "initial_pairs=100", assignment});
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -316,14 +373,16 @@ TEST(Csbm, BadOptionsAreNamed) {
   }
   EXPECT_NE(message("loss=ce").find("kl, mse"), std::string::npos);
   EXPECT_NE(message("input=onehot").find("numbers, embedding"), std::string::npos);
-  EXPECT_NE(message("initial=ot").find("independent, minibatch-ot"), std::string::npos);
-  EXPECT_NE(message("order=both").find("turns, halves"), std::string::npos);
+  EXPECT_NE(message("initial=ot").find("independent, reference, feature-wise, minibatch-ot"),
+            std::string::npos);
+  EXPECT_NE(message("schedule=linear").find("constant, cosine, restarts"), std::string::npos);
+  EXPECT_NE(message("recipe=best").find("tuned, paper"), std::string::npos);
+  EXPECT_NE(message("initial_pairs=0").find("initial_pairs"), std::string::npos);
   EXPECT_NE(message("ema=1.5").find("ema must be"), std::string::npos);
   EXPECT_NE(message("imf_iterations=0").find("imf_iterations"), std::string::npos);
   EXPECT_NE(message("num_steps=3").find("num_steps"), std::string::npos);
   EXPECT_NE(message("updates=5").find("updates_"), std::string::npos);
   EXPECT_NE(message("x1_data=missing.npy").find("missing.npy"), std::string::npos);
-  EXPECT_THROW(fit_solver("alpha-csbm", pair, {"order=turns"}), InvalidArgument);
 }
 
 }  // namespace

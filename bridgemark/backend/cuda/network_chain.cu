@@ -15,11 +15,12 @@ unsigned blocks_of(std::size_t items, std::size_t lanes) {
   return static_cast<unsigned>((items * lanes + kBlock - 1) / kBlock);
 }
 
-// The half of the batch that the job's update starts from.
-__global__ void start_chain(ChainJob job, std::size_t count) {
+// The rows that the job's update starts from.
+__global__ void start_chain(ChainJob job, int D, std::size_t count) {
   const std::size_t i = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
   if (i >= count) return;
-  job.to[i] = job.from[(job.progress != nullptr ? job.progress->index % 2 * count : 0) + i];
+  job.to[i] =
+      job.from[(job.progress != nullptr ? job.progress->index % 2 * job.update_rows * D : 0) + i];
 }
 
 // The step pinned to a clean end from its logarithms, as in a table: S values by a draw's lanes.
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(kBlock)
   const bool valid = thread / kDrawLanes < rows * D;
   const std::size_t i = valid ? thread / kDrawLanes : 0, b = i / D, d = i % D;
   const int count = valid ? S : 0;
-  const std::uint64_t before = job.progress != nullptr ? job.progress->index * rows : 0;
+  const std::uint64_t before = job.progress != nullptr ? job.progress->index * job.update_rows : 0;
   DrawSequence draws(job.key, before + job.first_index + b,
                      static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D + d));
   const double for_clean = draws.uniform(), for_step = draws.uniform();
@@ -113,7 +114,8 @@ void launch_chain(const NetworkShape& shape, const ChainJob& job, const ChainSte
                   const ChainScratch& scratch, cudaStream_t stream) {
   if (steps.rows == 0) return;
   const std::size_t D = shape.dim;
-  start_chain<<<blocks_of(steps.rows * D, 1), kBlock, 0, stream>>>(job, steps.rows * D);
+  start_chain<<<blocks_of(steps.rows * D, 1), kBlock, 0, stream>>>(job, static_cast<int>(D),
+                                                                   steps.rows * D);
   BM_CUDA_CHECK(cudaGetLastError());
   // Two buffers take turns.
   std::vector<float*> values(shape.num_layers() + 1);

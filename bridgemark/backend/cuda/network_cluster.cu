@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kClusterThreads)
   // The states that the rows start from: those of all dimensions as input, this block's as such.
   const float* categories = job.parameters + net.categories;
   const std::int32_t* from =
-      job.from + (job.progress != nullptr ? job.progress->index % 2 * steps.rows * D : 0);
+      job.from + (job.progress != nullptr ? job.progress->index % 2 * job.update_rows * D : 0);
   const auto state_of = [&](int row, int d) {
     return first_row + row < steps.rows ? from[(first_row + row) * D + d] : 0;
   };
@@ -142,8 +142,9 @@ __global__ void __launch_bounds__(kClusterThreads)
     states[p] = state_of(p % Rows, first_dim + p / Rows);
   }
 
-  const std::uint64_t index = (job.progress != nullptr ? job.progress->index * steps.rows : 0) +
-                              job.first_index + first_row;
+  const std::uint64_t index =
+      (job.progress != nullptr ? job.progress->index * job.update_rows : 0) + job.first_index +
+      first_row;
   const int group = tid / kDrawLanes, passes = (pairs + kGroups - 1) / kGroups;
   // The uniforms of a step for the group's pair of pass draw_lane().
   double for_clean = 0.0, for_step = 0.0;

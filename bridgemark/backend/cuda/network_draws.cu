@@ -13,7 +13,7 @@ constexpr int kDrawThreads = 128;
 __global__ void draw_ends(RowSourceView source0, RowSourceView source1, int D, int S,
                           const Progress* progress, int ahead, EndsView out) {
   const unsigned long long update = progress->index + ahead;
-  const std::size_t rows = gridDim.x, b = blockIdx.x;
+  const std::size_t rows = out.rows, b = blockIdx.x;
   const std::uint64_t index = update * rows + b;
   const std::size_t at = (update % 2 * rows + b) * D;
   draw_source(source0, index, D, S, out.x0 + at);
@@ -22,12 +22,12 @@ __global__ void draw_ends(RowSourceView source0, RowSourceView source1, int D, i
   if (source1.has_step) draw_step(source1, index, static_cast<int>(b), D, S, out.x1 + at);
 }
 
-__global__ void draw_points(PinnedView pinned, int D, int S, int num_steps, std::size_t batch_size,
+__global__ void draw_points(PinnedView pinned, int D, int S, int num_steps, std::size_t first_row,
                             std::size_t points, int direction, const Progress* progress,
                             EndsView ends, const std::int32_t* sampled, PointsView out) {
   const std::size_t i = blockIdx.x, b = i / points;
-  const std::uint64_t index = progress->index * batch_size * points + i;
-  const std::size_t from = b * D, half = (progress->index % 2 * batch_size + b) * D;
+  const std::uint64_t index = (progress->index * ends.rows + first_row) * points + i;
+  const std::size_t from = b * D, half = (progress->index % 2 * ends.rows + first_row + b) * D;
   // What leads to x1 trains on a sampled x0, and the other way round.
   const std::int32_t* x0 = sampled != nullptr && direction == 0 ? sampled + from : ends.x0 + half;
   const std::int32_t* x1 = sampled != nullptr && direction == 1 ? sampled + from : ends.x1 + half;
@@ -53,19 +53,19 @@ __global__ void next_update(Progress* progress) {
 
 }  // namespace
 
-void launch_ends(const RowSourceView& x0, const RowSourceView& x1, int D, int S, std::size_t rows,
+void launch_ends(const RowSourceView& x0, const RowSourceView& x1, int D, int S,
                  const Progress* progress, int ahead, const EndsView& out, cudaStream_t stream) {
-  draw_ends<<<static_cast<unsigned>(rows), kDrawThreads, 0, stream>>>(x0, x1, D, S, progress, ahead,
-                                                                      out);
+  draw_ends<<<static_cast<unsigned>(out.rows), kDrawThreads, 0, stream>>>(x0, x1, D, S, progress,
+                                                                          ahead, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_points(const PinnedView& pinned, int D, int S, int num_steps, std::size_t batch_size,
-                   std::size_t points, int direction, const Progress* progress,
-                   const EndsView& ends, const std::int32_t* sampled, const PointsView& out,
-                   cudaStream_t stream) {
+void launch_points(const PinnedView& pinned, int D, int S, int num_steps, std::size_t first_row,
+                   std::size_t batch_size, std::size_t points, int direction,
+                   const Progress* progress, const EndsView& ends, const std::int32_t* sampled,
+                   const PointsView& out, cudaStream_t stream) {
   draw_points<<<static_cast<unsigned>(batch_size * points), kDrawThreads, 0, stream>>>(
-      pinned, D, S, num_steps, batch_size, points, direction, progress, ends, sampled, out);
+      pinned, D, S, num_steps, first_row, points, direction, progress, ends, sampled, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -40,10 +40,12 @@ class CudaNetworkTrainer : public NetworkTrainer {
       : plan_(std::move(plan)),
         shape_(start[0].parameters.shape),
         rows_(plan_.batch_size * plan_.points),
-        source0_(plan_.x0, plan_.batch_size),
-        source1_(plan_.x1, plan_.batch_size) {
-    const std::size_t ends = 2 * plan_.batch_size * shape_.dim;
-    ends_ = {memory_.allocate<std::int32_t>(ends), memory_.allocate<std::int32_t>(ends)};
+        sources_{DeviceSource(plan_.x0, update_rows()), DeviceSource(plan_.x1, update_rows())},
+        first_sources_{DeviceSource(plan_.first_x0, update_rows()),
+                       DeviceSource(plan_.first_x1, update_rows())} {
+    const std::size_t ends = 2 * update_rows() * shape_.dim;
+    ends_ = {memory_.allocate<std::int32_t>(ends), memory_.allocate<std::int32_t>(ends),
+             update_rows()};
     settings_ = memory_.allocate<NetworkSettings>(kMaxUpdatesOfRun);
     progress_ = memory_.allocate<Progress>(1);
     pinned_ = upload_pinned(memory_, plan_.pinned);
@@ -125,6 +127,11 @@ class CudaNetworkTrainer : public NetworkTrainer {
  private:
   int D() const { return static_cast<int>(shape_.dim); }
   int S() const { return static_cast<int>(shape_.num_categories); }
+  std::size_t update_rows() const { return (plan_.both_directions ? 2 : 1) * plan_.batch_size; }
+  // Where a direction's rows begin among those of an update.
+  std::size_t first_row(int direction) const {
+    return plan_.both_directions && direction == 1 ? plan_.batch_size : 0;
+  }
 
   template <typename T>
   static void upload(const T* from, std::size_t count, T* to) {
@@ -167,9 +174,9 @@ class CudaNetworkTrainer : public NetworkTrainer {
     return shape_.category_width > 0 ? shape_.input_width() : shape_.step_width();
   }
 
-  void draw_ends(int ahead, cudaStream_t stream) {
-    launch_ends(source0_.view(), source1_.view(), D(), S(), plan_.batch_size, progress_, ahead,
-                ends_, stream);
+  void draw_ends(bool first_pairs, int ahead, cudaStream_t stream) {
+    const std::array<DeviceSource, 2>& from = first_pairs ? first_sources_ : sources_;
+    launch_ends(from[0].view(), from[1].view(), D(), S(), progress_, ahead, ends_, stream);
   }
 
   // Chains through the averages of the given directions, from the end that each starts at.
@@ -179,9 +186,11 @@ class CudaNetworkTrainer : public NetworkTrainer {
       const Trained& from = trained_[static_cast<std::size_t>(sampler)];
       const float* average = from.network.average;
       if (cluster_.blocks > 0) launch_step_table(shape_, average, from.step_table, stream_);
-      jobs.push_back({average, from.tables, from.step_table, sampler == 0 ? ends_.x0 : ends_.x1,
-                      from.sampled, plan_.chain_keys[static_cast<std::size_t>(sampler)], 0,
-                      progress_});
+      const std::size_t row = first_row(1 - sampler);  // it samples for the other direction
+      jobs.push_back({average, from.tables, from.step_table,
+                      (sampler == 0 ? ends_.x0 : ends_.x1) + row * shape_.dim, from.sampled,
+                      plan_.chain_keys[static_cast<std::size_t>(sampler)], row, progress_,
+                      ends_.rows});
     }
     const ChainSteps steps{shape_.num_steps, shape_.num_steps, plan_.batch_size};
     if (cluster_.blocks > 0) {
@@ -225,45 +234,53 @@ class CudaNetworkTrainer : public NetworkTrainer {
     stream.follow(trained.side);
   }
 
-  void launch_training(int direction, bool independent_ends, Stream& stream) {
+  void launch_training(int direction, bool first_pairs, Stream& stream) {
     Trained& trained = trained_[static_cast<std::size_t>(direction)];
     const Trained& sampler = trained_[static_cast<std::size_t>(1 - direction)];
-    launch_points(pinned_, D(), S(), shape_.num_steps, plan_.batch_size, plan_.points, direction,
-                  progress_, ends_, independent_ends ? nullptr : sampler.sampled, trained.points,
-                  stream);
+    launch_points(pinned_, D(), S(), shape_.num_steps, first_row(direction), plan_.batch_size,
+                  plan_.points, direction, progress_, ends_,
+                  first_pairs ? nullptr : sampler.sampled, trained.points, stream);
     launch_gradient(trained, stream);
     launch_adamw(trained.network, settings_, progress_, stream);
   }
 
-  static std::size_t kind(const NetworkUpdate& update) {
-    return (update.independent_ends ? 0 : 2) + static_cast<std::size_t>(update.direction);
-  }
+  // Updates of one kind share a graph: by the pairs of this update and of the next one, whose ends
+  // it draws, and by direction.
+  struct Kind {
+    bool first_pairs, first_pairs_next;
+    int direction;
+    std::size_t number() const {
+      return (first_pairs ? 0u : 4u) + (first_pairs_next ? 0u : 2u) +
+             static_cast<std::size_t>(direction);
+    }
+  };
 
-  void record_update(const NetworkUpdate& update) {
+  void record_update(const Kind& kind) {
     draw_stream_.follow(stream_);
-    draw_ends(1, draw_stream_);
+    draw_ends(kind.first_pairs_next, 1, draw_stream_);
     if (plan_.both_directions) {
       // Both couplings come from the networks before the update.
       constexpr int kSamplers[] = {0, 1};
-      if (!update.independent_ends) launch_chains(kSamplers);
+      if (!kind.first_pairs) launch_chains(kSamplers);
       second_stream_.follow(stream_);
-      launch_training(1, update.independent_ends, second_stream_);
-      launch_training(0, update.independent_ends, stream_);
+      launch_training(1, kind.first_pairs, second_stream_);
+      launch_training(0, kind.first_pairs, stream_);
       stream_.follow(second_stream_);
     } else {
-      const int samplers[] = {1 - update.direction};
-      if (!update.independent_ends) launch_chains(samplers);
-      launch_training(update.direction, update.independent_ends, stream_);
+      const int samplers[] = {1 - kind.direction};
+      if (!kind.first_pairs) launch_chains(samplers);
+      launch_training(kind.direction, kind.first_pairs, stream_);
     }
     stream_.follow(draw_stream_);
     launch_next_update(progress_, stream_);
   }
 
   // The graph of an update, captured when the first of its kind comes.
-  const Graph& graph_of(NetworkUpdate update) {
-    if (plan_.both_directions) update.direction = 0;
-    Graph& graph = graphs_[kind(update)];
-    if (graph.empty()) graph.capture(stream_, [&] { record_update(update); });
+  const Graph& graph_of(const NetworkUpdate& update, const NetworkUpdate& next) {
+    const Kind kind{update.first_pairs, next.first_pairs,
+                    plan_.both_directions ? 0 : update.direction};
+    Graph& graph = graphs_[kind.number()];
+    if (graph.empty()) graph.capture(stream_, [&] { record_update(kind); });
     return graph;
   }
 
@@ -271,17 +288,18 @@ class CudaNetworkTrainer : public NetworkTrainer {
                 std::span<double> losses) {
     std::vector<NetworkSettings> settings;
     for (const NetworkUpdate& update : updates) {
+      AdamWSettings adamw = plan_.adamw;
+      adamw.learning_rate = update.learning_rate;
       settings.push_back(
-          {update_settings(plan_.adamw, update.count), static_cast<float>(1.0 - update.ema)});
+          {update_settings(adamw, update.count), static_cast<float>(1.0 - update.ema)});
     }
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     upload(settings.data(), settings.size(), settings_);
     upload(&start, 1, progress_);
     BM_CUDA_CHECK(cudaDeviceSynchronize());
-    draw_ends(0, stream_);
+    draw_ends(updates.front().first_pairs, 0, stream_);
     for (std::size_t i = 0; i < updates.size(); ++i) {
-      if (updates[i].independent_ends && plan_.match) match_ends(start.index + i);
-      graph_of(updates[i]).launch(stream_);
+      graph_of(updates[i], updates[std::min(i + 1, updates.size() - 1)]).launch(stream_);
     }
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
     std::vector<double> by_direction[2];
@@ -296,22 +314,10 @@ class CudaNetworkTrainer : public NetworkTrainer {
     }
   }
 
-  // Brings the ends of an update to the host and x1 back in a better order.
-  void match_ends(unsigned long long index) {
-    const std::size_t count = plan_.batch_size * shape_.dim, half = index % 2 * count;
-    States x0(plan_.batch_size, shape_.dim), x1(plan_.batch_size, shape_.dim);
-    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
-    download(ends_.x0 + half, count, x0.data());
-    download(ends_.x1 + half, count, x1.data());
-    const States matched = plan_.match(x0, x1);
-    upload(matched.data(), count, ends_.x1 + half);
-    BM_CUDA_CHECK(cudaDeviceSynchronize());
-  }
-
   NetworkTrainerPlan plan_;
   NetworkShape shape_;
   std::size_t rows_;
-  DeviceSource source0_, source1_;
+  std::array<DeviceSource, 2> sources_, first_sources_;  // of x0 and x1
   Memory memory_;
   EndsView ends_{};
   PinnedView pinned_{};
@@ -320,7 +326,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
   std::array<Trained, 2> trained_;
   ClusterChain cluster_;
   ChainScratch chain_scratch_{};
-  std::array<Graph, 4> graphs_;
+  std::array<Graph, 8> graphs_;
   Stream stream_, draw_stream_, second_stream_;
 };
 

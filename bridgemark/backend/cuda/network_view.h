@@ -27,10 +27,11 @@ struct NetworkSettings {
   float share;  // of the parameters in the average
 };
 
-// Both ends of the batches of two updates that follow each other, [2][B,D]: update i has half i % 2
+// Both ends of the rows of two updates that follow each other, [2][rows,D]: update i has half i % 2
 // while that of update i + 1 is drawn.
 struct EndsView {
   std::int32_t *x0, *x1;
+  std::size_t rows;  // of an update; directions that train at once share them
 };
 
 // The points that a direction trains on, rows = batch size * points.
@@ -39,16 +40,17 @@ struct PointsView {
   std::int32_t* steps_left;
 };
 
-// What a chain starts from: half of the batch of update `progress`, or just `from` without one.
+// What a chain starts from: rows of update `progress`, or just `from` without one.
 struct ChainJob {
   const float* parameters;
   StepTables tables;
   const float* step_table;   // [num_steps+1, hidden[0]]: bias and steps left in the first layer
-  const std::int32_t* from;  // [2][rows,D] or [rows,D]
+  const std::int32_t* from;  // the first row of an even update, or the first row
   std::int32_t* to;          // [rows,D]
   DrawKey key;
   std::uint64_t first_index;  // of row 0; those of earlier updates come on top
   const Progress* progress;   // or null
+  std::size_t update_rows;    // from an update's rows to the next one's, in `from` and as indices
 };
 
 // A kernel's share of the chain's work that is the same for all jobs.
@@ -58,15 +60,16 @@ struct ChainSteps {
 };
 
 // Draws both ends of update progress->index + ahead.
-void launch_ends(const RowSourceView& x0, const RowSourceView& x1, int D, int S, std::size_t rows,
+void launch_ends(const RowSourceView& x0, const RowSourceView& x1, int D, int S,
                  const Progress* progress, int ahead, const EndsView& out, cudaStream_t stream);
 
-// Draws the points of update progress->index for direction 0 or 1. An end that is not null takes
-// the place of the batch's.
-void launch_points(const PinnedView& pinned, int D, int S, int num_steps, std::size_t batch_size,
-                   std::size_t points, int direction, const Progress* progress,
-                   const EndsView& ends, const std::int32_t* sampled, const PointsView& out,
-                   cudaStream_t stream);
+// Draws the points of update progress->index for direction 0 or 1 from `batch_size` of its rows,
+// those from `first_row` on. `sampled`, where not null, takes the place of the end that the
+// direction comes from.
+void launch_points(const PinnedView& pinned, int D, int S, int num_steps, std::size_t first_row,
+                   std::size_t batch_size, std::size_t points, int direction,
+                   const Progress* progress, const EndsView& ends, const std::int32_t* sampled,
+                   const PointsView& out, cudaStream_t stream);
 
 // The inputs [rows, input_width] of states with steps_left[row], or `all_left` where that is null.
 void launch_inputs(const NetworkShape& shape, const float* parameters, const std::int32_t* x,
