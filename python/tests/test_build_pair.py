@@ -48,6 +48,21 @@ def test_every_number_reaches_the_pair():
     assert np.array_equal(np.exp(pair.log_reference(0)), np.eye(9))
 
 
+def test_spread_is_a_family():
+    preset = bm.load("d16-uniform-0.01-spread")
+    pair = bm.build_pair(
+        family="spread", dim=16, reference="uniform", gamma=0.01, seed=preset.seed
+    )
+    assert np.array_equal(pair.log_cores, preset.log_cores)
+    assert (pair.family, bm.load("d16-uniform-0.01").family) == ("spread", "sphere")
+    # In one dimension means 10 categories apart are rare, so another distance is another pair.
+    near, far = (
+        bm.build_pair(family="spread", dim=1, min_distance=distance, seed=1)
+        for distance in (0, 10)
+    )
+    assert not np.array_equal(near.log_cores, far.log_cores)
+
+
 def test_states_are_p0(states):
     for given in (states, states.astype(np.uint8), states.tolist()):
         pair = bm.build_pair(source=given, num_categories=7)
@@ -152,6 +167,9 @@ def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
         ({"num_components": -1}, "num_components must lie in 1"),
         ({"gamma": 1.5}, r"gamma must lie in \(0, 1\), got 1.5"),
         ({"gamma": float("nan")}, r"gamma must lie in \(0, 1\), got nan"),
+        ({"family": "cube"}, "family must be sphere or spread, got 'cube'"),
+        ({"family": "spread", "num_categories": 10}, "at least 11 for family spread, got 10"),
+        ({"min_distance": -1}, "min_distance must be at least 0"),
         ({"sigma": 0}, "sigma must be positive"),
         ({"radius": -1}, "radius must be positive"),
         ({"total_steps": 0}, "total_steps must lie in 1"),
