@@ -32,8 +32,8 @@ struct Config {
   double radius = 0.0;
   double min_distance = PairIdentity{}.min_distance;
   std::string source;
-  double low = -3.0;
-  double high = 3.0;
+  double low = -kPaperSourceRange;
+  double high = kPaperSourceRange;
 };
 
 nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {

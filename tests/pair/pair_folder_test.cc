@@ -188,8 +188,6 @@ TEST(PairFolder, ReadsThePeersLayout) {
   EXPECT_EQ(pair.bridge().process().gamma(), 0.05);
   EXPECT_EQ(pair.bridge().process().total_steps(), 128);
   EXPECT_EQ(pair.identity().family, PairFamily::kSphere) << "where the key is missing";
-  EXPECT_EQ(pair.source().low(), -3.0) << "the range where the key is missing";
-  EXPECT_EQ(pair.source().high(), 3.0);
   EXPECT_EQ(pair.bridge().potential().log_beta(), (std::vector<double>{-0.5, -1.25}));
   EXPECT_EQ(pair.bridge().potential().log_cores()(1, 0, 0), -0.125);
   EXPECT_EQ(pair.bridge().potential().log_cores()(1, 2, 1), -1.0);
@@ -198,6 +196,19 @@ TEST(PairFolder, ReadsThePeersLayout) {
   EXPECT_EQ(test.x1, States(4, 2, {2, 2, 0, 0, 1, 2, 0, 1}));
   EXPECT_EQ(load_pair((temp.path() / "their-pair" / "").string()).identity().name, "their-pair")
       << "a slash at the end";
+}
+
+// The published package quantises p0 on [-7, 7] and writes the range only where it is another.
+TEST(PairFolder, SourceLiesOnSevenWhereNoRangeIsSaid) {
+  for (const char* source : {"gaussian", "uniform"}) {
+    const TempDir temp;
+    PeerFolder peer;
+    peer.config["input_distribution"] = source;
+    peer.write(temp.path());
+    const BenchmarkPair pair = read_pair_folder(temp.path());
+    EXPECT_EQ(pair.source().low(), -7.0) << source;
+    EXPECT_EQ(pair.source().high(), 7.0) << source;
+  }
 }
 
 TEST(PairFolder, DatasetsOfFurtherAxesAreFlattened) {
