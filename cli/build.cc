@@ -132,7 +132,7 @@ void add_build(CLI::App& app, Action& action) {
       ->group(group)
       ->capture_default_str();
   command
-      ->add_option("--gamma", spec.gamma, "Stochasticity of the reference, in (0, 1)")
+      ->add_option("--gamma", spec.gamma, "Stochasticity of the reference: > 0; uniform: below 1")
       ->group(group)
       ->capture_default_str();
   command->add_option("--steps", spec.total_steps, "Elementary steps between x0 and x1")

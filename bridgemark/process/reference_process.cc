@@ -22,12 +22,6 @@ void check_parameters(int num_categories, int total_steps) {
     throw_invalid("reference", "total_steps must be positive, got {}", total_steps);
 }
 
-void check_gamma(double gamma) {
-  if (!(gamma > 0.0 && gamma < 1.0)) {
-    throw_invalid("reference", "gamma must lie in (0, 1), got {}", gamma);
-  }
-}
-
 // The n-th power of a uniform process is a^n I + (1 - a^n)/S 11^T, a = 1 - gamma S/(S-1). log1p and
 // expm1 keep 1 - a^n exact for tiny gamma, and the diagonal for gamma near 1, where a is negative.
 struct UniformPower {
@@ -106,14 +100,19 @@ ReferenceProcess::ReferenceProcess(ReferenceKind kind, int num_categories, doubl
 
 ReferenceProcess ReferenceProcess::uniform(int num_categories, double gamma, int total_steps) {
   check_parameters(num_categories, total_steps);
-  check_gamma(gamma);
+  if (!(gamma > 0.0 && gamma < 1.0)) {
+    throw_invalid("reference", "gamma of a uniform reference must lie in (0, 1), got {}", gamma);
+  }
   return {ReferenceKind::kUniform, num_categories, gamma, total_steps,
           log_uniform_power(num_categories, gamma, 1)};
 }
 
 ReferenceProcess ReferenceProcess::gaussian(int num_categories, double gamma, int total_steps) {
   check_parameters(num_categories, total_steps);
-  check_gamma(gamma);
+  if (!(gamma > 0.0 && std::isfinite(gamma))) {
+    throw_invalid("reference", "gamma of a gaussian reference must be positive and finite, got {}",
+                  gamma);
+  }
   return {ReferenceKind::kGaussian, num_categories, gamma, total_steps,
           log_gaussian_step(num_categories, gamma)};
 }

@@ -36,7 +36,7 @@ class ReferenceProcess {
                                   int total_steps = kDefaultTotalSteps);
 
   // Moves by delta with weight exp(-4 delta^2 / (gamma (S-1))^2) over the sum of that weight for
-  // delta = -(S-1)..S-1; the diagonal takes the rest of the row. gamma in (0, 1), S >= 2.
+  // delta = -(S-1)..S-1; the diagonal takes the rest of the row. gamma > 0, S >= 2.
   static ReferenceProcess gaussian(int num_categories, double gamma,
                                    int total_steps = kDefaultTotalSteps);
 

@@ -231,8 +231,13 @@ TEST(PairFolder, RefusesBadFolders) {
        "prior_type must be uniform, gaussian or matrix, got 'tokenizer'"},
       {"source", [](PeerFolder& f) { f.config["input_distribution"] = "swiss"; }, "'swiss'"},
       {"gamma 0", [](PeerFolder& f) { f.config["alpha"] = 0.0; },
-       "gamma must lie in (0, 1), got 0"},
-      {"gamma 1.5", [](PeerFolder& f) { f.config["alpha"] = 1.5; }, "got 1.5"},
+       "gamma of a gaussian reference must be positive and finite, got 0"},
+      {"gamma 1.5",
+       [](PeerFolder& f) {
+         f.config["alpha"] = 1.5;
+         f.config["prior_type"] = "uniform";
+       },
+       "gamma of a uniform reference must lie in (0, 1), got 1.5"},
       {"family", [](PeerFolder& f) { f.config["family"] = "cube"; },
        "family must be sphere or spread, got 'cube'"},
       {"gamma text", [](PeerFolder& f) { f.config["alpha"] = "x"; }, "alpha"},

@@ -269,8 +269,8 @@ TEST(PairSpec, RefusesBadInput) {
               s.num_categories = 10;
             }),
             "[pair] num_categories must be at least 11 for family spread, got 10");
-  EXPECT_EQ(with([](PairSpec& s) { s.gamma = 1.5; }),
-            "[reference] gamma must lie in (0, 1), got 1.5");
+  EXPECT_EQ(with([](PairSpec& s) { s.gamma = -1.5; }),
+            "[reference] gamma of a gaussian reference must be positive and finite, got -1.5");
   testing::contains(with([](PairSpec& s) { s.reference = ReferenceKind::kMatrix; }),
                     "needs reference_matrix");
   testing::contains(with([](PairSpec& s) {

@@ -207,13 +207,30 @@ TEST(ReferenceProcess, CopiesAndThreadsShareThePowers) {
   for (const auto* matrix : found) EXPECT_EQ(matrix, found[0]);
 }
 
+// The larger gamma, the more alike all moves; the diagonal keeps its half.
+TEST(ReferenceProcess, GaussianTakesAnyPositiveGamma) {
+  for (const double gamma : {1.0, 1.5, 100.0, 1e200}) {
+    expect_powers(ReferenceProcess::gaussian(5, gamma), testing::gaussian_step(5, gamma),
+                  fmt::format("gamma {}", gamma));
+  }
+  const Matrix<double>& flat = ReferenceProcess::gaussian(5, 1e200).log_power(kContext, 1);
+  EXPECT_TRUE(is_near(flat(0, 4), std::log(1.0 / 9.0), kLog));
+  EXPECT_TRUE(is_near(flat(2, 2), std::log(5.0 / 9.0), kLog));
+}
+
 TEST(ReferenceProcess, RefusesBadInput) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto message = [](auto&& body) { return error_of<InvalidArgument>(body); };
   for (const double gamma : {0.0, 1.0, -0.1, 1.5, nan}) {
-    const std::string expected = fmt::format("[reference] gamma must lie in (0, 1), got {}", gamma);
-    EXPECT_EQ(message([&] { ReferenceProcess::uniform(5, gamma); }), expected);
-    EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, gamma); }), expected);
+    EXPECT_EQ(
+        message([&] { ReferenceProcess::uniform(5, gamma); }),
+        fmt::format("[reference] gamma of a uniform reference must lie in (0, 1), got {}", gamma));
+  }
+  for (const double gamma : {0.0, -0.1, nan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, gamma); }),
+              fmt::format("[reference] gamma of a gaussian reference must be positive and finite, "
+                          "got {}",
+                          gamma));
   }
   for (const int S : {-3, 0, 1, kMaxCategories + 1}) {
     EXPECT_EQ(message([&] { ReferenceProcess::uniform(S, 0.1); }),
