@@ -93,6 +93,7 @@ BenchmarkPair make_pair(const Options& options) {
 int run(const Options& options) {
   const Context context = options.common.context();
   const BenchmarkPair pair = make_pair(options);
+  warn_if_still(pair.bridge().process());
   write_pair_folder(context, pair, options.output);
   fmt::print("{}: {} (D = {}, S = {}, K = {}, seed {})\n", options.output, pair.identity().name,
              pair.dim(), pair.num_categories(), pair.bridge().potential().num_components(),

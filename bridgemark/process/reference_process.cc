@@ -174,6 +174,30 @@ ReferenceProcess ReferenceProcess::time_reversed() const {
   return {kind_, num_categories_, gamma_, total_steps_, std::move(reversed)};
 }
 
+double ReferenceProcess::expected_movement() const {
+  const auto S = static_cast<std::size_t>(num_categories_);
+  const Matrix<double>& log = log_power(Context{}, 1);
+  double sum = 0.0;
+  for (std::size_t x = 0; x < S; ++x) {
+    for (std::size_t y = 0; y < S; ++y) {
+      sum += std::exp(log(x, y)) * static_cast<double>(x > y ? x - y : y - x);
+    }
+  }
+  return total_steps_ * sum / num_categories_;
+}
+
+std::optional<std::string> movement_warning(const ReferenceProcess& process) {
+  const double movement = process.expected_movement();
+  if (movement >= kLeastMovement) return std::nullopt;
+  const std::string which = process.kind() == ReferenceKind::kMatrix
+                                ? "a matrix"
+                                : fmt::format("gamma {}", process.gamma());
+  return fmt::format(
+      "[reference] {} at S = {} hardly moves: {:.2g} categories in {} steps (at least {} are "
+      "needed), so x1 is x0 and every score is perfect",
+      which, process.num_categories(), movement, process.total_steps(), kLeastMovement);
+}
+
 std::optional<RankOneMatrix> ReferenceProcess::rank_one_power(int n) const {
   if (kind_ != ReferenceKind::kUniform || n < 1) return std::nullopt;
   const UniformPower power = uniform_power(num_categories_, gamma_, n);

@@ -102,7 +102,9 @@ BenchmarkPair build(const std::string& name, const WholeNumber& dim,
   } else {
     spec.source = source_named(source, spec);
   }
-  return interruptible([&](const Context&) { return build_pair(spec); });
+  BenchmarkPair pair = interruptible([&](const Context&) { return build_pair(spec); });
+  warn_if_still(pair.bridge().process());
+  return pair;
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ def build_pair(
     `log_beta` [K] and `log_cores` [D,S,K].
     `dim` and `num_categories` follow from the arrays where one of them says them; states need
     num_categories. Without arrays they are 2 and 50.
+    A reference that moves less than 0.1 categories over all steps is warned of.
     """
     dims: list[int] = []
     sizes: list[int] = []

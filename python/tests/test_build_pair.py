@@ -1,5 +1,7 @@
 """Pairs of one's own: their parts, their folders, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,18 @@ def test_spread_is_a_family():
         for distance in (0, 10)
     )
     assert not np.array_equal(near.log_cores, far.log_cores)
+
+
+def test_reference_that_hardly_moves_is_warned_of():
+    with pytest.warns(UserWarning, match="gamma 0.02 at S = 17 hardly moves: 2.6e-15") as caught:
+        pair = bm.build_pair(num_categories=17)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="hardly moves") as caught:
+        bm.Reference().fit(pair)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bm.Reference().fit(bm.build_pair(num_categories=17, gamma=1.5))
 
 
 def test_states_are_p0(states):

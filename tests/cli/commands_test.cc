@@ -152,6 +152,16 @@ TEST_F(CommandLine, BuildWritesAPairThatLoads) {
   EXPECT_TRUE(load_pair(path("reverse")).reverse());
 }
 
+TEST_F(CommandLine, WarnsOfAReferenceThatHardlyMoves) {
+  const std::string warning = "warning: [reference] gamma 0.02 at S = 17 hardly moves: 2.6e-15 ";
+  const auto build = run_program({"build", "custom", "--categories", "17", "-o", path("still")});
+  EXPECT_EQ(build.status, 0) << build.err;
+  contains(build.err, warning);
+  const auto train = run_program({"train", "reference", "--pair", path("still"), "-o", path("r")});
+  EXPECT_EQ(train.status, 0) << train.err;
+  contains(train.err, warning);
+}
+
 TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   expect_success({"build",        "custom", "--dim",       "3",       "--categories", "8",
                   "--components", "2",      "--reference", "uniform", "--gamma",      "0.2",
