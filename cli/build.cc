@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
@@ -21,6 +22,7 @@ struct Options {
   std::string output;
   std::string reference = "gaussian";
   std::string source = "gaussian";
+  std::string family = "sphere";
   PairSpec spec;
   bool reverse = false;
   bool seed_given = false;
@@ -38,6 +40,7 @@ Matrix<double> load_matrix(const std::string& path) {
 PairSpec custom_spec(const Options& options) {
   PairSpec spec = options.spec;
   spec.seed = options.common.seed;
+  spec.family = parse_pair_family(options.family);
   if (options.reference == "uniform") {
     spec.reference = ReferenceKind::kUniform;
   } else if (options.reference == "gaussian") {
@@ -90,6 +93,7 @@ BenchmarkPair make_pair(const Options& options) {
 int run(const Options& options) {
   const Context context = options.common.context();
   const BenchmarkPair pair = make_pair(options);
+  warn_if_still(pair.bridge().process());
   write_pair_folder(context, pair, options.output);
   fmt::print("{}: {} (D = {}, S = {}, K = {}, seed {})\n", options.output, pair.identity().name,
              pair.dim(), pair.num_categories(), pair.bridge().potential().num_components(),
@@ -107,6 +111,7 @@ void add_build(CLI::App& app, Action& action) {
       "Examples:\n"
       "  bridgemark build d16-gaussian-0.02 -o pair\n"
       "  bridgemark build custom --dim 8 --categories 20 --reference uniform --gamma 0.01 -o pair\n"
+      "  bridgemark build custom --dim 8 --family spread --seed 3 -o pair\n"
       "  bridgemark build custom --source data.npy --categories 256 --reference Q.npy -o pair");
   command->add_option("PAIR", options->pair, "A preset, a pair folder, or 'custom'")->required();
   command->add_option("-o,--output", options->output, "Folder to write")->required();
@@ -127,7 +132,8 @@ void add_build(CLI::App& app, Action& action) {
                    "gaussian, uniform, or a .npy matrix [S,S] of step probabilities")
       ->group(group)
       ->capture_default_str();
-  command->add_option("--gamma", spec.gamma, "Stochasticity of the reference, in (0, 1)")
+  command
+      ->add_option("--gamma", spec.gamma, "Stochasticity of the reference: > 0; uniform: below 1")
       ->group(group)
       ->capture_default_str();
   command->add_option("--steps", spec.total_steps, "Elementary steps between x0 and x1")
@@ -136,7 +142,17 @@ void add_build(CLI::App& app, Action& action) {
   command->add_option("--sigma", spec.sigma, "Width of a component, in categories")
       ->group(group)
       ->capture_default_str();
-  command->add_option("--radius", spec.radius, "Radius of the sphere of the means")
+  command
+      ->add_option("--family", options->family,
+                   "How the means are drawn: sphere, or spread over whole numbers 5..S-6")
+      ->group(group)
+      ->capture_default_str();
+  command->add_option("--radius", spec.radius, "Family sphere: its radius")
+      ->group(group)
+      ->capture_default_str();
+  command
+      ->add_option("--min-distance", spec.min_distance,
+                   "Family spread: least distance of two means, in categories")
       ->group(group)
       ->capture_default_str();
   command
@@ -148,10 +164,18 @@ void add_build(CLI::App& app, Action& action) {
   command->add_option("--name", spec.name, "Name of the pair")->group(group)->capture_default_str();
   command->callback([=, &action] {
     options->seed_given = command->count("--seed") > 0;
-    for (const char* option : {"--dim", "--categories", "--components", "--reference", "--gamma",
-                               "--steps", "--sigma", "--radius", "--source", "--name"}) {
+    for (const char* option :
+         {"--dim", "--categories", "--components", "--reference", "--gamma", "--steps", "--sigma",
+          "--family", "--radius", "--min-distance", "--source", "--name"}) {
       if (options->pair != "custom" && command->count(option) > 0) {
         throw_invalid("build", "{} goes with PAIR 'custom', got PAIR '{}'", option, options->pair);
+      }
+    }
+    for (const auto& [option, family] : {std::pair{"--radius", PairFamily::kSphere},
+                                         std::pair{"--min-distance", PairFamily::kSpread}}) {
+      if (command->count(option) > 0 && parse_pair_family(options->family) != family) {
+        throw_invalid("build", "{} goes with --family {}, got --family {}", option,
+                      pair_family_name(family), options->family);
       }
     }
     action = [=] { return run(*options); };

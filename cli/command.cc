@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdio>
 #include <system_error>
 
 #include "bridgemark/backend/ops.h"
@@ -27,6 +28,10 @@ void add_common_options(CLI::App& command, CommonOptions& options, const std::st
   command.add_option("--device", options.device, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+}
+
+void warn_if_still(const ReferenceProcess& process) {
+  if (const auto warning = movement_warning(process)) fmt::print(stderr, "warning: {}\n", *warning);
 }
 
 CLI::Validator whole_number() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bridgemark/core/context.h"
+#include "bridgemark/process/reference_process.h"
 
 // Each subcommand lives in a file of its own and offers one function that adds it to the program.
 // A command reads its options, calls the library and prints; it computes nothing.
@@ -25,6 +26,9 @@ struct CommonOptions {
 // Adds --seed, --threads and --device; `seed_help` says what the seed decides in this command.
 void add_common_options(CLI::App& command, CommonOptions& options, const std::string& seed_help);
 void add_json_option(CLI::App& command, CommonOptions& options);
+
+// One line on standard error where the reference of a pair hardly moves.
+void warn_if_still(const ReferenceProcess& process);
 
 // Refuses -1 and numbers beyond 64 bits, which CLI11 would wrap round or cut off.
 CLI::Validator whole_number();

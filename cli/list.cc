@@ -17,26 +17,33 @@ int run(const CommonOptions& options) {
       pairs.push_back({{"name", spec.name},
                        {"version", spec.version},
                        {"seed", spec.seed},
+                       {"family", pair_family_name(spec.family)},
                        {"dim", spec.dim},
                        {"num_categories", spec.num_categories},
                        {"num_components", spec.num_components},
                        {"reference", reference_kind_name(spec.reference)},
                        {"gamma", spec.gamma},
                        {"total_steps", spec.total_steps},
-                       {"sigma", spec.sigma},
-                       {"radius", spec.radius}});
+                       {"sigma", spec.sigma}});
+      if (spec.family == PairFamily::kSphere) {
+        pairs.back()["radius"] = spec.radius;
+      } else {
+        pairs.back()["min_distance"] = spec.min_distance;
+      }
     }
     fmt::print("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
     return 0;
   }
-  fmt::print("{:<20} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n", "pair", "D", "S", "K",
-             "reference", "gamma", "sigma", "version", "seed");
+  static constexpr char kLine[] = "{:<24} {:<6} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n";
+  fmt::print(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "version",
+             "seed");
   for (const PairSpec& spec : preset_specs()) {
-    fmt::print("{:<20} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n", spec.name, spec.dim,
-               spec.num_categories, spec.num_components, reference_kind_name(spec.reference),
-               spec.gamma, spec.sigma, spec.version, spec.seed);
+    fmt::print(kLine, spec.name, pair_family_name(spec.family), spec.dim, spec.num_categories,
+               spec.num_components, reference_kind_name(spec.reference), spec.gamma, spec.sigma,
+               spec.version, spec.seed);
   }
-  fmt::print("\nNAME-reverse asks for the same pair from p1 to p0.\n");
+  fmt::print("\nsphere: as the paper's text describes them; spread: as its tables suggest.\n");
+  fmt::print("NAME-reverse asks for the same pair from p1 to p0.\n");
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/run.h"
 #include "bridgemark/solver/solver.h"
 #include "cli/command.h"
@@ -29,8 +30,10 @@ int run(const Options& options) {
   for (const std::string& assignment : options.assignments) {
     solver_options.set_assignment(assignment);
   }
+  const BenchmarkPair pair = load_pair(options.pair);
+  warn_if_still(pair.bridge().process());
   train_run(context, {options.solver, options.pair, options.common.seed, solver_options.values()},
-            options.output, options.resume);
+            pair, options.output, options.resume);
   const nlohmann::json result = load_run_result(options.output);
   if (options.common.json) {
     fmt::print("{}\n", result.dump(2));

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Scores of the four baselines: results/baselines/*.jsonl, one line a cell. Cells that are there are
-# skipped, so an interrupted run goes on where it stopped. Then: scripts/baselines_table.py.
+# skipped, so an interrupted run goes on where it stopped.
 #
-#   scripts/baselines.sh [forward|reverse|instances ...]       all three by default
+#   scripts/baselines.sh [forward|reverse ...]       both by default
 #
-#   forward    12 presets x 4 solvers, 3 seeds                        -> runs.jsonl
+#   forward    12 sphere presets x 4 solvers, 3 seeds                 -> runs.jsonl
 #   reverse    12 reversed presets, C2ST; oracle at D = 2 only        -> reverse.jsonl
-#   instances  siblings of the presets, drawn with other seeds        -> instances.jsonl
 #
 # Environment: BRIDGEMARK (the program), OUT (where the results go).
 set -euo pipefail
@@ -68,32 +67,10 @@ reverse() {
   done
 }
 
-# Two widths of the components: the preset's, and the 2 that the published code has for every D.
-instances() {
-  local dim reference solver seed sigma name
-  local -A draws=([2]=10 [16]=5 [64]=3)
-  for dim in 2 16 64; do
-    for reference in "${references[@]}"; do
-      for sigma in "$([ "$dim" = 64 ] && echo 2.5 || echo 1.5)" 2; do
-        for seed in $(seq 1 "${draws[$dim]}"); do
-          name=d$dim-$reference-sigma-$sigma-seed-$seed
-          rm -rf "$work/pair"
-          "$program" build custom --dim "$dim" --reference "${reference%-*}" \
-            --gamma "${reference#*-}" --sigma "$sigma" --seed "$seed" --name "$name" \
-            -o "$work/pair" >/dev/null 2>&1
-          for solver in independent reference feature-wise; do
-            cell "$out/instances.jsonl" "$name" "$work/pair" "$solver" 1 --trajectories 200
-          done
-        done
-      done
-    done
-  done
-}
-
-[ $# -gt 0 ] || set -- forward reverse instances
+[ $# -gt 0 ] || set -- forward reverse
 for part in "$@"; do
   case $part in
-    forward | reverse | instances) "$part" ;;
-    *) echo "baselines.sh: parts are forward, reverse and instances, got '$part'" >&2; exit 2 ;;
+    forward | reverse) "$part" ;;
+    *) echo "baselines.sh: parts are forward and reverse, got '$part'" >&2; exit 2 ;;
   esac
 done

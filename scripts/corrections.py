@@ -10,6 +10,7 @@ docs/corrections.md says what they are. The program is build/bridgemark, or $BRI
 import array
 import ast
 import json
+import math
 import os
 import pathlib
 import random
@@ -17,8 +18,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-
-from baselines_table import elementary_matrix, product
 
 PROGRAM = os.environ.get("BRIDGEMARK", str(pathlib.Path(__file__).parent.parent / "build/bridgemark"))
 TOTAL_STEPS = 128
@@ -87,6 +86,24 @@ def skipped_step(pair, num_steps):
               f"{ceiling[score]:.3f} with it")
 
 
+def elementary_matrix(reference, S=50):
+    """One elementary step of a preset's reference process, as the paper states it."""
+    kind, gamma = reference.split("-")[0], float(reference.split("-")[1])
+    if kind == "uniform":
+        return [[1 - gamma if x == y else gamma / (S - 1) for y in range(S)] for x in range(S)]
+    weight = [math.exp(-4 * delta**2 / (gamma * (S - 1))**2) for delta in range(S)]
+    total = 2 * sum(weight) - 1
+    matrix = [[weight[abs(x - y)] / total if x != y else 0.0 for y in range(S)] for x in range(S)]
+    for x in range(S):
+        matrix[x][x] = 1 - sum(matrix[x])
+    return matrix
+
+
+def product(a, b):
+    columns = list(zip(*b))
+    return [[sum(p * q for p, q in zip(row, column)) for column in columns] for row in a]
+
+
 def total_variation(left, right):
     return 0.5 * sum(abs(a / sum(left) - b / sum(right)) for a, b in zip(left, right))
 
@@ -120,7 +137,8 @@ def epsilon(pair, num_steps, rows=2000):
 
 
 def main():
-    faults = {"skipped-step": (skipped_step, "d2-gaussian-0.05"), "epsilon": (epsilon, "d2-gaussian-0.02")}
+    faults = {"skipped-step": (skipped_step, "d2-gaussian-0.05-spread"),
+              "epsilon": (epsilon, "d2-gaussian-0.02-spread")}
     if len(sys.argv) < 2 or sys.argv[1] not in faults:
         sys.exit(__doc__)
     measure, pair = faults[sys.argv[1]]

@@ -50,7 +50,7 @@ std::vector<PublishedCell> parse() {
                          header[j],
                          0.0};
       std::replace(cell.pair.begin(), cell.pair.end(), '_', '-');
-      if (reverse) cell.pair += "-reverse";
+      cell.pair += reverse ? "-spread-reverse" : "-spread";
       const std::string& number = fields.at(j);
       const auto [end, error] =
           std::from_chars(number.data(), number.data() + number.size(), cell.value);

@@ -116,11 +116,17 @@ class Builder {
     }
     for (const PairSpec& spec : preset_specs()) {
       const std::string name = spec.name + (score_.reversed_pairs ? "-reverse" : "");
-      if (whole_ || measured.contains(name)) add_pair(name);
+      if ((whole_ && in_paper(name)) || measured.contains(name)) add_pair(name);
     }
     for (const RunResult& result : results_) {
       if (belongs(result)) add_pair(result.pair);
     }
+  }
+
+  static bool in_paper(const std::string& pair) {
+    const std::vector<PublishedCell>& cells = published_cells();
+    return std::any_of(cells.begin(), cells.end(),
+                       [&](const PublishedCell& cell) { return cell.pair == pair; });
   }
 
   std::size_t solver_place(const std::string& solver) const {

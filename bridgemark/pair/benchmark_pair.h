@@ -9,6 +9,7 @@
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/pair/pair_family.h"
 #include "bridgemark/pair/source_distribution.h"
 
 namespace bridgemark {
@@ -29,7 +30,9 @@ struct PairIdentity {
   std::string name;
   int version = 1;
   std::uint64_t seed = 0;
-  double radius = 5.0;  // of the sphere its component means were drawn on
+  PairFamily family = PairFamily::kSphere;
+  double radius = 5.0;         // family sphere: of the sphere its component means were drawn on
+  double min_distance = 10.0;  // family spread: between two of its component means
 };
 
 // Two distributions p0, p1 and the bridge between them that solves their Schrödinger problem.

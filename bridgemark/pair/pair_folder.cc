@@ -28,10 +28,12 @@ struct Config {
   std::string reference;
   int total_steps = 0;
   bool reverse = false;
+  PairFamily family = PairFamily::kSphere;
   double radius = 0.0;
+  double min_distance = PairIdentity{}.min_distance;
   std::string source;
-  double low = -3.0;
-  double high = 3.0;
+  double low = -kPaperSourceRange;
+  double high = kPaperSourceRange;
 };
 
 nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
@@ -43,6 +45,7 @@ nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
       {"input_shape", nlohmann::json::array({pair.dim()})},
       {"num_potentials", pair.bridge().potential().num_components()},
       {"num_categories", pair.num_categories()},
+      {"family", pair_family_name(pair.identity().family)},
       {"radius", pair.identity().radius},
       {"alpha", process.gamma()},  // null for a matrix
       {"num_timesteps", process.total_steps() - 1},
@@ -57,6 +60,9 @@ nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
       {"eps", 1e-20},
       {"input_distribution", source_kind_name(pair.source().kind())},
   };
+  if (pair.identity().family == PairFamily::kSpread) {
+    config["min_distance"] = pair.identity().min_distance;
+  }
   if (has_range) config["sample_quantize_range"] = {pair.source().low(), pair.source().high()};
   return config;
 }
@@ -85,7 +91,14 @@ Config read_config(const std::filesystem::path& path) {
   }
   config.total_steps = static_cast<int>(total * skip);
   config.reverse = json_get_or<bool>(json, "reverse", false, file);
+  const auto family = json_get_or<std::string>(json, "family", "sphere", file);
+  try {
+    config.family = parse_pair_family(family);
+  } catch (const InvalidArgument& error) {
+    throw_file(file, "{}", error.what());
+  }
   config.radius = json_get_or<double>(json, "radius", 0.0, file);
+  config.min_distance = json_get_or<double>(json, "min_distance", config.min_distance, file);
   config.source = json_get<std::string>(json, "input_distribution", file);
   if (json.contains("sample_quantize_range")) {
     const nlohmann::json& range = json["sample_quantize_range"];
@@ -154,7 +167,9 @@ SourceDistribution read_source(const Config& config, const SafetensorsFile& tens
 PairIdentity read_identity(const Config& config, const SafetensorsFile& tensors,
                            const std::filesystem::path& folder) {
   PairIdentity identity;
+  identity.family = config.family;
   identity.radius = config.radius;
+  identity.min_distance = config.min_distance;
   identity.name = folder.filename().empty() ? folder.parent_path().filename().string()
                                             : folder.filename().string();
   const auto& metadata = tensors.metadata();

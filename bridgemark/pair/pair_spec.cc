@@ -7,18 +7,12 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/math/log_domain.h"
-#include "bridgemark/math/normal.h"
+#include "bridgemark/pair/component_means.h"
 #include "bridgemark/pair/pair_folder.h"
-#include "bridgemark/pair/quantizer.h"
 
 namespace bridgemark {
 
 namespace {
-
-constexpr double kMeanRange = 5.0;    // means are quantised on [-5, 5]
-constexpr double kSourceRange = 7.0;  // p0 on [-7, 7]
-constexpr int kMeanTries = 100;
-constexpr double kMinSeparation = 2.5;  // in units of sigma
 
 void check_spec(const PairSpec& spec) {
   if (spec.dim < 1 || spec.dim > 1 << 20) {
@@ -32,6 +26,9 @@ void check_spec(const PairSpec& spec) {
   }
   if (!(spec.radius > 0.0 && std::isfinite(spec.radius))) {
     throw_invalid("pair", "radius must be positive and finite, got {}", spec.radius);
+  }
+  if (!(spec.min_distance >= 0.0 && std::isfinite(spec.min_distance))) {
+    throw_invalid("pair", "min_distance must be at least 0 and finite, got {}", spec.min_distance);
   }
   if (spec.reference == ReferenceKind::kMatrix && !spec.reference_matrix) {
     throw_invalid("pair", "a matrix reference needs reference_matrix, got none");
@@ -50,57 +47,20 @@ ReferenceProcess make_reference(const PairSpec& spec) {
   throw_invalid("pair", "unknown reference kind");
 }
 
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0.0;
-  for (std::size_t d = 0; d < a.size(); ++d) sum += (a[d] - b[d]) * (a[d] - b[d]);
-  return std::sqrt(sum);
-}
-
-// A point uniform on the sphere; each (component, try) has draws of its own.
-std::vector<double> draw_mean(const PairSpec& spec, int component, int attempt) {
-  DrawSequence draws({spec.seed, DrawPurpose::kPairMeans, static_cast<std::uint32_t>(attempt)},
-                     static_cast<std::uint64_t>(component));
-  std::vector<double> mean(static_cast<std::size_t>(spec.dim));
-  for (double& value : mean) value = draw_normal(draws);
-  const double norm = distance(mean, std::vector<double>(mean.size(), 0.0));
-  for (double& value : mean) value *= spec.radius / norm;
-  return mean;
-}
-
-// Component means, each redrawn while too close to an earlier one; after the last try it stays.
-std::vector<std::vector<double>> draw_means(const PairSpec& spec) {
-  std::vector<std::vector<double>> means;
-  for (int k = 0; k < spec.num_components; ++k) {
-    std::vector<double> mean;
-    for (int attempt = 0; attempt < kMeanTries; ++attempt) {
-      mean = draw_mean(spec, k, attempt);
-      bool separated = true;
-      for (const auto& earlier : means) {
-        separated = separated && distance(mean, earlier) > kMinSeparation * spec.sigma;
-      }
-      if (separated) break;
-    }
-    means.push_back(std::move(mean));
-  }
-  return means;
-}
-
-// log_cores[d,s,k] = log of the normal density at s around the quantised mean. Only IEEE operations
-// on small integers and sigma, so the stored numbers are the same on every machine.
+// log_cores[d,s,k] = log of the normal density at s around the component's mean. Only IEEE
+// operations on small integers and sigma, so the stored numbers are the same on every machine.
 CpPotential make_potential(const PairSpec& spec) {
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   const auto D = static_cast<std::size_t>(spec.dim);
   const auto S = static_cast<std::size_t>(spec.num_categories);
   const auto K = static_cast<std::size_t>(spec.num_components);
-  const Quantizer quantizer(spec.num_categories, -kMeanRange, kMeanRange);
-  const auto means = draw_means(spec);
+  const Matrix<int> means = draw_component_means(spec);
   const double log_scale = portable_log(spec.sigma) + kHalfLogTwoPi;
   Array3<double> log_cores(D, S, K);
   for (std::size_t k = 0; k < K; ++k) {
     for (std::size_t d = 0; d < D; ++d) {
-      const int mean = quantizer.category(means[k][d]);
       for (std::size_t s = 0; s < S; ++s) {
-        const double z = (static_cast<double>(s) - mean) / spec.sigma;
+        const double z = (static_cast<double>(s) - means(k, d)) / spec.sigma;
         log_cores(d, s, k) = -0.5 * (z * z) - log_scale;
       }
     }
@@ -109,7 +69,19 @@ CpPotential make_potential(const PairSpec& spec) {
   return {std::move(log_beta), std::move(log_cores)};
 }
 
-std::vector<PairSpec> make_presets() {
+// A preset's seed is part of it: changing one makes another pair.
+struct PresetSeeds {
+  std::uint64_t sphere;
+  std::uint64_t spread;  // the closest to the published baselines, results/families/README.md
+};
+
+constexpr PresetSeeds kPresetSeeds[] = {
+    {20260, 0}, {20261, 1}, {20262, 2},  {20263, 3},   // D = 2
+    {20264, 4}, {20265, 5}, {20266, 6},  {20267, 7},   // D = 16
+    {20268, 8}, {20269, 9}, {20270, 10}, {20271, 11},  // D = 64
+};
+
+std::vector<PairSpec> make_family(PairFamily family) {
   struct Reference {
     ReferenceKind kind;
     double gamma;
@@ -119,20 +91,28 @@ std::vector<PairSpec> make_presets() {
                                        {ReferenceKind::kGaussian, 0.05, "gaussian-0.05"},
                                        {ReferenceKind::kUniform, 0.005, "uniform-0.005"},
                                        {ReferenceKind::kUniform, 0.01, "uniform-0.01"}};
-  constexpr std::uint64_t kFirstSeed = 20260;
+  const bool spread = family == PairFamily::kSpread;
   std::vector<PairSpec> presets;
   for (const int dim : {2, 16, 64}) {
     for (const Reference& reference : kReferences) {
+      const PresetSeeds& seeds = kPresetSeeds[presets.size()];
       PairSpec spec;
-      spec.name = fmt::format("d{}-{}", dim, reference.text);
-      spec.seed = kFirstSeed + presets.size();
+      spec.name = fmt::format("d{}-{}{}", dim, reference.text, spread ? "-spread" : "");
+      spec.seed = spread ? seeds.spread : seeds.sphere;
       spec.dim = dim;
       spec.reference = reference.kind;
       spec.gamma = reference.gamma;
+      spec.family = family;
       spec.sigma = dim == 64 ? 2.5 : 1.5;
       presets.push_back(std::move(spec));
     }
   }
+  return presets;
+}
+
+std::vector<PairSpec> make_presets() {
+  std::vector<PairSpec> presets = make_family(PairFamily::kSphere);
+  for (PairSpec& spec : make_family(PairFamily::kSpread)) presets.push_back(std::move(spec));
   return presets;
 }
 
@@ -147,10 +127,11 @@ BenchmarkPair build_pair(const PairSpec& spec) {
                   spec.num_categories, reference.num_categories());
   }
   SourceDistribution source =
-      spec.source ? *spec.source
-                  : SourceDistribution::gaussian(static_cast<std::size_t>(spec.dim),
-                                                 spec.num_categories, -kSourceRange, kSourceRange);
-  return {{spec.name, spec.version, spec.seed, spec.radius},
+      spec.source
+          ? *spec.source
+          : SourceDistribution::gaussian(static_cast<std::size_t>(spec.dim), spec.num_categories,
+                                         -kPaperSourceRange, kPaperSourceRange);
+  return {{spec.name, spec.version, spec.seed, spec.family, spec.radius, spec.min_distance},
           std::move(source),
           CpBridge(std::move(reference), spec.potential ? *spec.potential : make_potential(spec)),
           spec.reverse};

@@ -16,6 +16,9 @@ enum class SourceKind { kGaussian, kUniform, kProduct, kEmpirical };
 
 std::string_view source_kind_name(SourceKind kind);
 
+// The paper quantises p0 on [-7, 7].
+inline constexpr double kPaperSourceRange = 7.0;
+
 // p0: either independent coordinates with a known pmf each, or a set of observed states drawn
 // alike. Immutable; copies share the tables.
 class SourceDistribution {

@@ -22,12 +22,6 @@ void check_parameters(int num_categories, int total_steps) {
     throw_invalid("reference", "total_steps must be positive, got {}", total_steps);
 }
 
-void check_gamma(double gamma) {
-  if (!(gamma > 0.0 && gamma < 1.0)) {
-    throw_invalid("reference", "gamma must lie in (0, 1), got {}", gamma);
-  }
-}
-
 // The n-th power of a uniform process is a^n I + (1 - a^n)/S 11^T, a = 1 - gamma S/(S-1). log1p and
 // expm1 keep 1 - a^n exact for tiny gamma, and the diagonal for gamma near 1, where a is negative.
 struct UniformPower {
@@ -106,14 +100,19 @@ ReferenceProcess::ReferenceProcess(ReferenceKind kind, int num_categories, doubl
 
 ReferenceProcess ReferenceProcess::uniform(int num_categories, double gamma, int total_steps) {
   check_parameters(num_categories, total_steps);
-  check_gamma(gamma);
+  if (!(gamma > 0.0 && gamma < 1.0)) {
+    throw_invalid("reference", "gamma of a uniform reference must lie in (0, 1), got {}", gamma);
+  }
   return {ReferenceKind::kUniform, num_categories, gamma, total_steps,
           log_uniform_power(num_categories, gamma, 1)};
 }
 
 ReferenceProcess ReferenceProcess::gaussian(int num_categories, double gamma, int total_steps) {
   check_parameters(num_categories, total_steps);
-  check_gamma(gamma);
+  if (!(gamma > 0.0 && std::isfinite(gamma))) {
+    throw_invalid("reference", "gamma of a gaussian reference must be positive and finite, got {}",
+                  gamma);
+  }
   return {ReferenceKind::kGaussian, num_categories, gamma, total_steps,
           log_gaussian_step(num_categories, gamma)};
 }
@@ -173,6 +172,30 @@ ReferenceProcess ReferenceProcess::time_reversed() const {
     log_normalize(reversed.row(x), S);
   }
   return {kind_, num_categories_, gamma_, total_steps_, std::move(reversed)};
+}
+
+double ReferenceProcess::expected_movement() const {
+  const auto S = static_cast<std::size_t>(num_categories_);
+  const Matrix<double>& log = log_power(Context{}, 1);
+  double sum = 0.0;
+  for (std::size_t x = 0; x < S; ++x) {
+    for (std::size_t y = 0; y < S; ++y) {
+      sum += std::exp(log(x, y)) * static_cast<double>(x > y ? x - y : y - x);
+    }
+  }
+  return total_steps_ * sum / num_categories_;
+}
+
+std::optional<std::string> movement_warning(const ReferenceProcess& process) {
+  const double movement = process.expected_movement();
+  if (movement >= kLeastMovement) return std::nullopt;
+  const std::string which = process.kind() == ReferenceKind::kMatrix
+                                ? "a matrix"
+                                : fmt::format("gamma {}", process.gamma());
+  return fmt::format(
+      "[reference] {} at S = {} hardly moves: {:.2g} categories in {} steps (at least {} are "
+      "needed), so x1 is x0 and every score is perfect",
+      which, process.num_categories(), movement, process.total_steps(), kLeastMovement);
 }
 
 std::optional<RankOneMatrix> ReferenceProcess::rank_one_power(int n) const {

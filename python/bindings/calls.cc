@@ -65,6 +65,14 @@ SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_
   };
 }
 
+void warn_if_still(const ReferenceProcess& process) {
+  constexpr int kCallerOfThePackage = 2;  // 1 is the package's own Python code
+  const auto warning = movement_warning(process);
+  if (warning && PyErr_WarnEx(PyExc_UserWarning, warning->c_str(), kCallerOfThePackage) != 0) {
+    throw nb::python_error();
+  }
+}
+
 void SignalWatch::rethrow() const {
   if (state_->found) std::rethrow_exception(state_->found);
 }

@@ -8,6 +8,7 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/process/reference_process.h"
 
 namespace bridgemark::python {
 
@@ -30,6 +31,9 @@ class SignalWatch {
   std::shared_ptr<State> state_;
   Context context_;
 };
+
+// A UserWarning where the reference of a pair hardly moves.
+void warn_if_still(const ReferenceProcess& process);
 
 // Runs `work(context)` while other Python threads go on. It must not touch Python objects.
 template <typename Work>

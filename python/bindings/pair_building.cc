@@ -67,11 +67,11 @@ std::optional<SourceDistribution> source_named(const std::string& name, const Pa
 BenchmarkPair build(const std::string& name, const WholeNumber& dim,
                     const WholeNumber& num_categories, const WholeNumber& num_components,
                     const std::string& reference, const std::optional<Doubles>& reference_matrix,
-                    double gamma, const WholeNumber& total_steps, double sigma, double radius,
-                    const std::string& source, const std::optional<Doubles>& source_pmf,
-                    nb::handle source_states, const std::optional<Doubles>& log_beta,
-                    const std::optional<Doubles>& log_cores, const WholeNumber& seed,
-                    bool reverse) {
+                    double gamma, const WholeNumber& total_steps, const std::string& family,
+                    double sigma, double radius, double min_distance, const std::string& source,
+                    const std::optional<Doubles>& source_pmf, nb::handle source_states,
+                    const std::optional<Doubles>& log_beta, const std::optional<Doubles>& log_cores,
+                    const WholeNumber& seed, bool reverse) {
   PairSpec spec;
   spec.name = name;
   spec.seed = seed.seed();
@@ -81,8 +81,10 @@ BenchmarkPair build(const std::string& name, const WholeNumber& dim,
   spec.num_components = num_components.positive_int("num_components");
   spec.gamma = gamma;
   spec.total_steps = total_steps.positive_int("total_steps");
+  spec.family = parse_pair_family(family);
   spec.sigma = sigma;
   spec.radius = radius;
+  spec.min_distance = min_distance;
   spec.reverse = reverse;
   if (reference_matrix) {
     spec.reference = ReferenceKind::kMatrix;
@@ -100,7 +102,9 @@ BenchmarkPair build(const std::string& name, const WholeNumber& dim,
   } else {
     spec.source = source_named(source, spec);
   }
-  return interruptible([&](const Context&) { return build_pair(spec); });
+  BenchmarkPair pair = interruptible([&](const Context&) { return build_pair(spec); });
+  warn_if_still(pair.bridge().process());
+  return pair;
 }
 
 }  // namespace
@@ -108,13 +112,14 @@ BenchmarkPair build(const std::string& name, const WholeNumber& dim,
 void init_pair_building(nb::module_& module) {
   module.def("build_pair", build, nb::kw_only(), "name"_a, "dim"_a, "num_categories"_a,
              "num_components"_a, "reference"_a, "reference_matrix"_a.none(), "gamma"_a,
-             "total_steps"_a, "sigma"_a, "radius"_a, "source"_a, "source_pmf"_a.none(),
-             "source_states"_a.none(), "log_beta"_a.none(), "log_cores"_a.none(), "seed"_a,
-             "reverse"_a,
+             "total_steps"_a, "family"_a, "sigma"_a, "radius"_a, "min_distance"_a, "source"_a,
+             "source_pmf"_a.none(), "source_states"_a.none(), "log_beta"_a.none(),
+             "log_cores"_a.none(), "seed"_a, "reverse"_a,
              nb::sig("def build_pair(*, name: str, dim: int, num_categories: int, num_components: "
                      "int, reference: str, reference_matrix: numpy.typing.NDArray[numpy.float64] | "
-                     "None, gamma: float, total_steps: int, sigma: float, radius: float, source: "
-                     "str, source_pmf: numpy.typing.NDArray[numpy.float64] | None, source_states: "
+                     "None, gamma: float, total_steps: int, family: str, sigma: float, radius: "
+                     "float, min_distance: float, source: str, source_pmf: "
+                     "numpy.typing.NDArray[numpy.float64] | None, source_states: "
                      "typing.Any, log_beta: numpy.typing.NDArray[numpy.float64] | None, log_cores: "
                      "numpy.typing.NDArray[numpy.float64] | None, seed: int, reverse: bool) -> "
                      "Pair"),

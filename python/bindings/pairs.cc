@@ -174,6 +174,12 @@ void init_pairs(nb::module_& module) {
           "seed", [](const BenchmarkPair& pair) { return pair.identity().seed; },
           "Seed of the pair's own parameters and test set.")
       .def_prop_ro(
+          "family",
+          [](const BenchmarkPair& pair) {
+            return std::string(pair_family_name(pair.identity().family));
+          },
+          "How the component means were drawn: 'sphere' or 'spread'.")
+      .def_prop_ro(
           "version", [](const BenchmarkPair& pair) { return pair.identity().version; },
           "Version of a preset; results of other versions do not compare.")
       .def_prop_ro("reverse", &BenchmarkPair::reverse, "Whether the pair asks for p1 -> p0.")

@@ -39,8 +39,10 @@ def build_pair(
     gamma: float = 0.02,
     total_steps: int = 128,
     num_components: int = 4,
+    family: str = "sphere",
     sigma: float = 1.5,
     radius: float = 5.0,
+    min_distance: float = 10.0,
     log_beta: Any = None,
     log_cores: Any = None,
     name: str = "custom",
@@ -53,11 +55,13 @@ def build_pair(
     observed states [n,D] (integers), which are drawn alike.
     `reference` is 'gaussian' or 'uniform' with stochasticity `gamma`, or a matrix [S,S] of the
     probabilities of one of `total_steps` elementary steps, strictly positive.
-    The potential decides p1: `num_components` discretised Gaussians of width `sigma` categories,
-    with means on a sphere of `radius`, drawn with `seed`; or your own `log_beta` [K] and
-    `log_cores` [D,S,K].
+    The potential decides p1: `num_components` discretised Gaussians of width `sigma` categories
+    around means drawn with `seed`, by `family`: 'sphere' puts them on a sphere of `radius`,
+    'spread' on whole numbers 5..S-6 at least `min_distance` categories apart; or your own
+    `log_beta` [K] and `log_cores` [D,S,K].
     `dim` and `num_categories` follow from the arrays where one of them says them; states need
     num_categories. Without arrays they are 2 and 50.
+    A reference that moves less than 0.1 categories over all steps is warned of.
     """
     dims: list[int] = []
     sizes: list[int] = []
@@ -98,8 +102,10 @@ def build_pair(
         reference_matrix=reference_matrix,
         gamma=gamma,
         total_steps=total_steps,
+        family=family,
         sigma=sigma,
         radius=radius,
+        min_distance=min_distance,
         source=source if isinstance(source, str) else "",
         source_pmf=source_pmf,
         source_states=source_states,

@@ -25,7 +25,7 @@ pair = bm.build_pair(
     source=survey,
     num_categories=7,
     reference="gaussian",
-    gamma=0.1,
+    gamma=0.15,
     num_components=3,
     sigma=0.8,
     name="survey",
@@ -33,6 +33,7 @@ pair = bm.build_pair(
 )
 x0, x1 = pair.sample_joint(5000, seed=2)
 print(pair, "mean answer before and after:", x0.mean(0).round(2), x1.mean(0).round(2))
+assert (x0 != x1).mean() > 0.2, "the reference must move answers"
 
 # %% [markdown]
 # The long way: a potential of your own, v(x) = sum_k beta_k prod_d r_k^d[x^d]. Two groups of

@@ -1,5 +1,7 @@
 """Pairs of one's own: their parts, their folders, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,33 @@ def test_every_number_reaches_the_pair():
     step = np.exp(pair.log_reference(1))
     np.testing.assert_allclose(step, np.where(np.eye(9), 0.7, 0.3 / 8), rtol=1e-12)
     assert np.array_equal(np.exp(pair.log_reference(0)), np.eye(9))
+
+
+def test_spread_is_a_family():
+    preset = bm.load("d16-uniform-0.01-spread")
+    pair = bm.build_pair(
+        family="spread", dim=16, reference="uniform", gamma=0.01, seed=preset.seed
+    )
+    assert np.array_equal(pair.log_cores, preset.log_cores)
+    assert (pair.family, bm.load("d16-uniform-0.01").family) == ("spread", "sphere")
+    # In one dimension means 10 categories apart are rare, so another distance is another pair.
+    near, far = (
+        bm.build_pair(family="spread", dim=1, min_distance=distance, seed=1)
+        for distance in (0, 10)
+    )
+    assert not np.array_equal(near.log_cores, far.log_cores)
+
+
+def test_reference_that_hardly_moves_is_warned_of():
+    with pytest.warns(UserWarning, match="gamma 0.02 at S = 17 hardly moves: 2.6e-15") as caught:
+        pair = bm.build_pair(num_categories=17)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="hardly moves") as caught:
+        bm.Reference().fit(pair)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bm.Reference().fit(bm.build_pair(num_categories=17, gamma=1.5))
 
 
 def test_states_are_p0(states):
@@ -150,8 +179,12 @@ def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
         ({"dim": 0}, "dim must lie in 1"),
         ({"num_categories": 1}, r"num_categories must lie in 2..\d+, got 1"),
         ({"num_components": -1}, "num_components must lie in 1"),
-        ({"gamma": 1.5}, r"gamma must lie in \(0, 1\), got 1.5"),
-        ({"gamma": float("nan")}, r"gamma must lie in \(0, 1\), got nan"),
+        ({"gamma": -1.5}, "gamma of a gaussian reference must be positive and finite, got -1.5"),
+        ({"gamma": float("nan")}, "must be positive and finite, got nan"),
+        ({"gamma": 1, "reference": "uniform"}, r"uniform reference must lie in \(0, 1\), got 1"),
+        ({"family": "cube"}, "family must be sphere or spread, got 'cube'"),
+        ({"family": "spread", "num_categories": 10}, "at least 11 for family spread, got 10"),
+        ({"min_distance": -1}, "min_distance must be at least 0"),
         ({"sigma": 0}, "sigma must be positive"),
         ({"radius": -1}, "radius must be positive"),
         ({"total_steps": 0}, "total_steps must lie in 1"),

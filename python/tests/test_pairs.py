@@ -36,12 +36,13 @@ def same(left, right):
 
 def test_presets_load_with_their_properties():
     names = bm.presets()
-    assert len(names) == 12 and "d16-uniform-0.005" in names
+    assert len(names) == 24 and "d16-uniform-0.005" in names
     for name in names:
         pair = bm.load(name)
         assert pair.name == name
         assert pair.dim == int(name[1 : name.index("-")])
         assert pair.num_categories == 50
+        assert pair.family == ("spread" if name.endswith("-spread") else "sphere")
         assert pair.version == 1 and pair.seed >= 0 and not pair.reverse
         assert name in repr(pair)
 

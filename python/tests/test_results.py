@@ -123,7 +123,8 @@ def test_missing_pandas_is_said(monkeypatch, result):
 def test_paper_results_are_whole():
     table = bm.paper_results()
     assert len(table) == 12 * 99 and table.columns[-1] == "value"
-    assert {row["pair"] for row in table} == set(bm.presets())
+    spread = {name for name in bm.presets() if name.endswith("-spread")}
+    assert {row["pair"] for row in table} == spread and len(spread) == 12
     scores = {row["table"] for row in table} - {"reverse_c2st"}
     assert len(scores) == 6 and all(0 <= row["value"] for row in table)
 
@@ -131,9 +132,9 @@ def test_paper_results_are_whole():
 def test_paper_results_select():
     row = {"table": "conditional_shape_score", "method": "DLightSB", "loss": None, "steps": None}
     for method in ("DLightSB", "dlightsb"):
-        table = bm.paper_results("conditional_shape_score", method, "d2-gaussian-0.02")
-        assert table.to_dicts() == [{**row, "pair": "d2-gaussian-0.02", "value": 0.948}]
-    table = bm.paper_results(pair=bm.load("d64-uniform-0.01"), loss="KL", steps=64)
+        table = bm.paper_results("conditional_shape_score", method, "d2-gaussian-0.02-spread")
+        assert table.to_dicts() == [{**row, "pair": "d2-gaussian-0.02-spread", "value": 0.948}]
+    table = bm.paper_results(pair=bm.load("d64-uniform-0.01-spread"), loss="KL", steps=64)
     assert {row["method"] for row in table} == {"CSBM", "alpha-CSBM", "DLightSB-M"}
     assert (
         bm.paper_results("reverse_trajectory_kl", "alpha-csbm", steps=64, loss="mse")[0]["value"]
@@ -153,7 +154,8 @@ def test_paper_results_select():
     [
         ({"table": "shape"}, "table must be one of conditional_shape_score, .* got 'shape'"),
         ({"method": "dsbm"}, "method must be one of Independent, .* got 'dsbm'"),
-        ({"pair": "d3"}, "pair must be one of d2-gaussian-0.02, .* got 'd3'"),
+        ({"pair": "d3"}, "pair must be one of d2-gaussian-0.02-spread, .* got 'd3'"),
+        ({"pair": "d2-gaussian-0.02"}, "pair must be one of .* got 'd2-gaussian-0.02'"),
         ({"steps": 32}, "steps must be one of 16, 64, got '32'"),
     ],
 )

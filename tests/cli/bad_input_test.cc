@@ -156,9 +156,11 @@ TEST_F(BadInput, GivenStates) {
 
 TEST_F(BadInput, CustomPairs) {
   for (const char* gamma : {"0", "1", "-0.1", "1.5", "nan"}) {
-    for (const char* reference : {"uniform", "gaussian"}) {
-      build_refused({"--reference", reference, "--gamma", gamma}, "gamma must lie in (0, 1), got ");
-    }
+    build_refused({"--reference", "uniform", "--gamma", gamma},
+                  "gamma of a uniform reference must lie in (0, 1), got ");
+  }
+  for (const char* gamma : {"0", "-0.1", "nan"}) {
+    build_refused({"--gamma", gamma}, "gamma of a gaussian reference must be positive and finite");
   }
   build_refused({"--dim", "0"}, "dim must lie in");
   build_refused({"--dim", "-3", "--source", "uniform"}, "dim must");
@@ -167,6 +169,13 @@ TEST_F(BadInput, CustomPairs) {
   build_refused({"--steps", "0"}, "total_steps");
   build_refused({"--sigma", "0"}, "sigma");
   build_refused({"--radius", "-1"}, "radius");
+  build_refused({"--family", "cube"}, "family must be sphere or spread, got 'cube'");
+  build_refused({"--family", "spread", "--categories", "10"},
+                "num_categories must be at least 11 for family spread, got 10");
+  build_refused({"--family", "spread", "--radius", "3"},
+                "--radius goes with --family sphere, got --family spread");
+  build_refused({"--min-distance", "3"},
+                "--min-distance goes with --family spread, got --family sphere");
   build_refused({"--reference", "absorbing"}, "'absorbing'");
   build_refused({"--reference", path("not_stochastic.npy")}, "must sum to 1, got 1.1 for row 0");
   build_refused({"--reference", path("not_positive.npy")}, "strictly positive");

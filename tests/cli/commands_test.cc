@@ -57,7 +57,7 @@ TEST_F(CommandLine, HelpShowsAnExample) {
 TEST_F(CommandLine, ListNamesThePresets) {
   const std::string table = expect_success({"list"});
   const json pairs = json::parse(expect_success({"list", "--json"}))["pairs"];
-  ASSERT_EQ(pairs.size(), preset_specs().size());
+  ASSERT_EQ(pairs.size(), 24u);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const PairSpec& spec = preset_specs()[i];
     contains(table, spec.name);
@@ -65,6 +65,7 @@ TEST_F(CommandLine, ListNamesThePresets) {
     EXPECT_EQ(pairs[i]["dim"], spec.dim);
     EXPECT_EQ(pairs[i]["gamma"], spec.gamma);
     EXPECT_EQ(pairs[i]["seed"], spec.seed);
+    EXPECT_EQ(pairs[i]["family"], i < 12 ? "sphere" : "spread");
   }
 }
 
@@ -151,6 +152,16 @@ TEST_F(CommandLine, BuildWritesAPairThatLoads) {
   EXPECT_TRUE(load_pair(path("reverse")).reverse());
 }
 
+TEST_F(CommandLine, WarnsOfAReferenceThatHardlyMoves) {
+  const std::string warning = "warning: [reference] gamma 0.02 at S = 17 hardly moves: 2.6e-15 ";
+  const auto build = run_program({"build", "custom", "--categories", "17", "-o", path("still")});
+  EXPECT_EQ(build.status, 0) << build.err;
+  contains(build.err, warning);
+  const auto train = run_program({"train", "reference", "--pair", path("still"), "-o", path("r")});
+  EXPECT_EQ(train.status, 0) << train.err;
+  contains(train.err, warning);
+}
+
 TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   expect_success({"build",        "custom", "--dim",       "3",       "--categories", "8",
                   "--components", "2",      "--reference", "uniform", "--gamma",      "0.2",
@@ -164,6 +175,19 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   EXPECT_EQ(numbers.bridge().potential().num_components(), 2u);
   EXPECT_EQ(numbers.bridge().process().total_steps(), 12);
   EXPECT_EQ(numbers.bridge().process().gamma(), 0.2);
+
+  expect_success({"build", "custom", "--dim", "3", "--family", "spread", "--min-distance", "5",
+                  "--seed", "4", "-o", path("spread")});
+  PairSpec spec;
+  spec.dim = 3;
+  spec.family = PairFamily::kSpread;
+  spec.min_distance = 5.0;
+  spec.seed = 4;
+  const BenchmarkPair spread = load_pair(path("spread"));
+  EXPECT_EQ(spread.identity().family, PairFamily::kSpread);
+  EXPECT_EQ(spread.identity().min_distance, 5.0);
+  EXPECT_EQ(spread.bridge().potential().log_cores(),
+            build_pair(spec).bridge().potential().log_cores());
 
   // A matrix decides S, a source of states decides D.
   const std::vector<double> matrix{0.9, 0.05, 0.05, 0.2, 0.7, 0.1, 0.3, 0.3, 0.4};

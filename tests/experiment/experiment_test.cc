@@ -55,7 +55,7 @@ description = "two grids"
 seeds = 3
 trajectories = 50
 [[grid]]
-pairs = ["d2-gaussian-*"]
+pairs = ["d2-gaussian-*-spread"]
 solvers = ["oracle", "reference"]
 [[grid]]
 pairs = ["d2-uniform-0.01"]
@@ -69,13 +69,13 @@ learning_rate = 0.005
 )");
   EXPECT_EQ(experiment.name, "small");
   EXPECT_EQ(experiment.description, "two grids");
-  EXPECT_THAT(ids(experiment.runs),
-              ElementsAre("d2-gaussian-0.02.oracle.seed0", "d2-gaussian-0.02.reference.seed0",
-                          "d2-gaussian-0.05.oracle.seed0", "d2-gaussian-0.05.reference.seed0",
-                          "d2-uniform-0.01.dlightsb-m.mse.32.seed0",
-                          "d2-uniform-0.01.dlightsb-m.mse.32.seed4",
-                          "d2-uniform-0.01.dlightsb-m.kl.32.seed0",
-                          "d2-uniform-0.01.dlightsb-m.kl.32.seed4"));
+  EXPECT_THAT(
+      ids(experiment.runs),
+      ElementsAre(
+          "d2-gaussian-0.02-spread.oracle.seed0", "d2-gaussian-0.02-spread.reference.seed0",
+          "d2-gaussian-0.05-spread.oracle.seed0", "d2-gaussian-0.05-spread.reference.seed0",
+          "d2-uniform-0.01.dlightsb-m.mse.32.seed0", "d2-uniform-0.01.dlightsb-m.mse.32.seed4",
+          "d2-uniform-0.01.dlightsb-m.kl.32.seed0", "d2-uniform-0.01.dlightsb-m.kl.32.seed4"));
   const ExperimentRun& run = experiment.runs[5];
   EXPECT_EQ(run.method, "DLightSB-M");
   EXPECT_EQ(run.config.options.at("loss"), "mse");
@@ -183,10 +183,11 @@ TEST_F(ExperimentFile, FiltersSelectById) {
   const Experiment experiment = load(
       "name = 'x'\n[[grid]]\npairs = ['d2-*']\nsolvers = ['oracle', 'reference']\nseeds = [0, "
       "1]\n");
-  EXPECT_EQ(select_runs(experiment.runs, {}).size(), 16u);
-  EXPECT_EQ(select_runs(experiment.runs, {"uniform"}).size(), 8u);
-  EXPECT_EQ(select_runs(experiment.runs, {"d2-gaussian-*.oracle.*"}).size(), 4u);
-  EXPECT_EQ(select_runs(experiment.runs, {"uniform", "*.seed1"}).size(), 12u);
+  EXPECT_EQ(select_runs(experiment.runs, {}).size(), 32u);  // both families
+  EXPECT_EQ(select_runs(experiment.runs, {"spread"}).size(), 16u);
+  EXPECT_EQ(select_runs(experiment.runs, {"uniform"}).size(), 16u);
+  EXPECT_EQ(select_runs(experiment.runs, {"d2-gaussian-*-spread.oracle.*"}).size(), 4u);
+  EXPECT_EQ(select_runs(experiment.runs, {"uniform", "*.seed1"}).size(), 24u);
   EXPECT_THAT(ids(select_runs(experiment.runs, {"gaussian-0.02.reference.seed1"})),
               ElementsAre("d2-gaussian-0.02.reference.seed1"));
   try {

@@ -50,7 +50,9 @@ BenchmarkPair round_trip(const BenchmarkPair& pair) {
   EXPECT_EQ(read.identity().name, pair.identity().name);
   EXPECT_EQ(read.identity().version, pair.identity().version);
   EXPECT_EQ(read.identity().seed, pair.identity().seed);
+  EXPECT_EQ(read.identity().family, pair.identity().family);
   EXPECT_EQ(read.identity().radius, pair.identity().radius);
+  EXPECT_EQ(read.identity().min_distance, pair.identity().min_distance);
   EXPECT_EQ(read.reverse(), pair.reverse());
   EXPECT_EQ(read.bridge().potential().log_beta(), pair.bridge().potential().log_beta());
   EXPECT_EQ(read.bridge().potential().log_cores(), pair.bridge().potential().log_cores());
@@ -81,6 +83,9 @@ TEST(PairFolder, RoundTripOfAPreset) {
   EXPECT_EQ(read.bridge().process().gamma(), 0.01);
   EXPECT_EQ(read.sample_joint(kContext, 500, 4).x1, pair.sample_joint(kContext, 500, 4).x1);
   round_trip(build_pair(*find_preset("d2-gaussian-0.02-reverse")));
+  PairSpec spread = *find_preset("d2-gaussian-0.02-spread");
+  spread.min_distance = 5.0;
+  round_trip(build_pair(spread));
 }
 
 TEST(PairFolder, RoundTripOfEveryKind) {
@@ -182,8 +187,7 @@ TEST(PairFolder, ReadsThePeersLayout) {
   EXPECT_EQ(pair.bridge().process().kind(), ReferenceKind::kGaussian);
   EXPECT_EQ(pair.bridge().process().gamma(), 0.05);
   EXPECT_EQ(pair.bridge().process().total_steps(), 128);
-  EXPECT_EQ(pair.source().low(), -3.0) << "the range where the key is missing";
-  EXPECT_EQ(pair.source().high(), 3.0);
+  EXPECT_EQ(pair.identity().family, PairFamily::kSphere) << "where the key is missing";
   EXPECT_EQ(pair.bridge().potential().log_beta(), (std::vector<double>{-0.5, -1.25}));
   EXPECT_EQ(pair.bridge().potential().log_cores()(1, 0, 0), -0.125);
   EXPECT_EQ(pair.bridge().potential().log_cores()(1, 2, 1), -1.0);
@@ -192,6 +196,19 @@ TEST(PairFolder, ReadsThePeersLayout) {
   EXPECT_EQ(test.x1, States(4, 2, {2, 2, 0, 0, 1, 2, 0, 1}));
   EXPECT_EQ(load_pair((temp.path() / "their-pair" / "").string()).identity().name, "their-pair")
       << "a slash at the end";
+}
+
+// The published package quantises p0 on [-7, 7] and writes the range only where it is another.
+TEST(PairFolder, SourceLiesOnSevenWhereNoRangeIsSaid) {
+  for (const char* source : {"gaussian", "uniform"}) {
+    const TempDir temp;
+    PeerFolder peer;
+    peer.config["input_distribution"] = source;
+    peer.write(temp.path());
+    const BenchmarkPair pair = read_pair_folder(temp.path());
+    EXPECT_EQ(pair.source().low(), -7.0) << source;
+    EXPECT_EQ(pair.source().high(), 7.0) << source;
+  }
 }
 
 TEST(PairFolder, DatasetsOfFurtherAxesAreFlattened) {
@@ -214,8 +231,15 @@ TEST(PairFolder, RefusesBadFolders) {
        "prior_type must be uniform, gaussian or matrix, got 'tokenizer'"},
       {"source", [](PeerFolder& f) { f.config["input_distribution"] = "swiss"; }, "'swiss'"},
       {"gamma 0", [](PeerFolder& f) { f.config["alpha"] = 0.0; },
-       "gamma must lie in (0, 1), got 0"},
-      {"gamma 1.5", [](PeerFolder& f) { f.config["alpha"] = 1.5; }, "got 1.5"},
+       "gamma of a gaussian reference must be positive and finite, got 0"},
+      {"gamma 1.5",
+       [](PeerFolder& f) {
+         f.config["alpha"] = 1.5;
+         f.config["prior_type"] = "uniform";
+       },
+       "gamma of a uniform reference must lie in (0, 1), got 1.5"},
+      {"family", [](PeerFolder& f) { f.config["family"] = "cube"; },
+       "family must be sphere or spread, got 'cube'"},
       {"gamma text", [](PeerFolder& f) { f.config["alpha"] = "x"; }, "alpha"},
       {"no gamma", [](PeerFolder& f) { f.config.erase("alpha"); }, "alpha"},
       {"dim 0", [](PeerFolder& f) { f.config["dim"] = 0; }, "dim must be at least 1, got 0"},

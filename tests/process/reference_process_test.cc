@@ -207,13 +207,53 @@ TEST(ReferenceProcess, CopiesAndThreadsShareThePowers) {
   for (const auto* matrix : found) EXPECT_EQ(matrix, found[0]);
 }
 
+// The larger gamma, the more alike all moves; the diagonal keeps its half.
+TEST(ReferenceProcess, GaussianTakesAnyPositiveGamma) {
+  for (const double gamma : {1.0, 1.5, 100.0, 1e200}) {
+    expect_powers(ReferenceProcess::gaussian(5, gamma), testing::gaussian_step(5, gamma),
+                  fmt::format("gamma {}", gamma));
+  }
+  const Matrix<double>& flat = ReferenceProcess::gaussian(5, 1e200).log_power(kContext, 1);
+  EXPECT_TRUE(is_near(flat(0, 4), std::log(1.0 / 9.0), kLog));
+  EXPECT_TRUE(is_near(flat(2, 2), std::log(5.0 / 9.0), kLog));
+}
+
+TEST(ReferenceProcess, ExpectedMovementIsInCategories) {
+  // gamma (S + 1) / 3 a step for a uniform reference.
+  EXPECT_NEAR(ReferenceProcess::uniform(50, 0.01).expected_movement(), 21.76, 1e-9);
+  EXPECT_NEAR(ReferenceProcess::gaussian(50, 0.02).expected_movement(), 3.7790, 1e-4);
+  EXPECT_NEAR(ReferenceProcess::gaussian(17, 0.02).expected_movement(), 2.614e-15, 1e-18);
+  const Matrix<double> up(2, 2, {0.25, 0.75, 0.5, 0.5});
+  EXPECT_NEAR(ReferenceProcess::from_matrix(up, 4).expected_movement(), 2.5, 1e-12);
+}
+
+TEST(ReferenceProcess, WarnsWhereItHardlyMoves) {
+  const auto still = movement_warning(ReferenceProcess::gaussian(17, 0.02));
+  ASSERT_TRUE(still.has_value());
+  EXPECT_EQ(*still,
+            "[reference] gamma 0.02 at S = 17 hardly moves: 2.6e-15 categories in 128 steps (at "
+            "least 0.1 are needed), so x1 is x0 and every score is perfect");
+  EXPECT_FALSE(movement_warning(ReferenceProcess::gaussian(50, 0.02)).has_value());
+  EXPECT_FALSE(movement_warning(ReferenceProcess::uniform(50, 0.005)).has_value());
+  EXPECT_TRUE(movement_warning(ReferenceProcess::uniform(50, 0.00004)).has_value());
+  const Matrix<double> kept(2, 2, {1.0 - 1e-7, 1e-7, 1e-7, 1.0 - 1e-7});
+  testing::contains(movement_warning(ReferenceProcess::from_matrix(kept)).value_or(""),
+                    "[reference] a matrix at S = 2 hardly moves");
+}
+
 TEST(ReferenceProcess, RefusesBadInput) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto message = [](auto&& body) { return error_of<InvalidArgument>(body); };
   for (const double gamma : {0.0, 1.0, -0.1, 1.5, nan}) {
-    const std::string expected = fmt::format("[reference] gamma must lie in (0, 1), got {}", gamma);
-    EXPECT_EQ(message([&] { ReferenceProcess::uniform(5, gamma); }), expected);
-    EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, gamma); }), expected);
+    EXPECT_EQ(
+        message([&] { ReferenceProcess::uniform(5, gamma); }),
+        fmt::format("[reference] gamma of a uniform reference must lie in (0, 1), got {}", gamma));
+  }
+  for (const double gamma : {0.0, -0.1, nan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, gamma); }),
+              fmt::format("[reference] gamma of a gaussian reference must be positive and finite, "
+                          "got {}",
+                          gamma));
   }
   for (const int S : {-3, 0, 1, kMaxCategories + 1}) {
     EXPECT_EQ(message([&] { ReferenceProcess::uniform(S, 0.1); }),

@@ -1,0 +1,24 @@
+#include "bridgemark/pair/pair_family.h"
+
+#include "bridgemark/core/error.h"
+
+namespace bridgemark {
+
+std::string_view pair_family_name(PairFamily family) {
+  switch (family) {
+    case PairFamily::kSphere:
+      return "sphere";
+    case PairFamily::kSpread:
+      return "spread";
+  }
+  return "";
+}
+
+PairFamily parse_pair_family(std::string_view name) {
+  for (const PairFamily family : {PairFamily::kSphere, PairFamily::kSpread}) {
+    if (pair_family_name(family) == name) return family;
+  }
+  throw_invalid("pair", "family must be sphere or spread, got '{}'", name);
+}
+
+}  // namespace bridgemark
