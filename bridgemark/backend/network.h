@@ -15,6 +15,11 @@ struct NetworkShape {
   int num_steps = 0;
   std::vector<std::size_t> hidden;
   std::size_t category_width = 0;  // of the category embedding; 0: a category is its number
+  // The last step, too, weighs the reference's; else it is the softmax of the logits alone, as
+  // published, and the network must learn to copy every coordinate.
+  bool reference_last_step = false;
+
+  bool is_softmax_step(int steps_left) const { return steps_left == 1 && !reference_last_step; }
 
   // The step embedding has as many entries as the state, and rows 0..num_steps; row 0 is not used.
   std::size_t step_width() const { return dim; }

@@ -17,9 +17,9 @@
 //
 // A network sees x with r = 1..num_steps steps left to its clean end and gives logits z. Its
 // transition, in each dimension, to category s:
-//   r = 1:  softmax(z)[s]
-//   r > 1:  sum_c w[c] q(s | x, c),  w = softmax(z + log Q_r[x,:])
-//           which is Q_1[x,s] sum_c exp(z[c]) Q_{r-1}[s,c], normalised over s
+//   sum_c w[c] q(s | x, c),  w = softmax(z + log Q_r[x,:])
+//   which is Q_1[x,s] sum_c exp(z[c]) Q_{r-1}[s,c], normalised over s;
+//   for r = 1 softmax(z)[s] alone, unless the shape says reference_last_step,
 // with q(s | x, c) = Q_1[x,s] Q_{r-1}[s,c] / Q_r[x,c] the reference's step pinned to the end c, and
 // Q_n the powers of the chain that leads from x to the clean end.
 namespace bridgemark::backend {

@@ -33,6 +33,7 @@ backend::NetworkTrainingState initial_networks(const CsbmTask& task) {
   shape.num_steps = task.recipe.num_steps;
   shape.hidden = task.recipe.hidden;
   shape.category_width = task.recipe.category_width;
+  shape.reference_last_step = task.recipe.reference_last_step;
   backend::NetworkTrainingState state;
   for (const Direction direction : kDirections) {
     state[direction_index(direction)] =

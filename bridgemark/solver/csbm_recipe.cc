@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kLosses[] = {"kl", "mse"};
 constexpr std::string_view kInputs[] = {"numbers", "embedding"};
+constexpr std::string_view kLastSteps[] = {"softmax", "reference"};
 constexpr std::string_view kRecipes[] = {"tuned", "paper"};
 constexpr std::string_view kSchedules[] = {"constant", "cosine", "restarts"};
 // In the order of FirstCoupling.
@@ -88,6 +89,10 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
        "how a category enters the network: numbers or embedding (tuned embedding, paper "
        "numbers)"},
       {"embedding_size", "8", "width of the category embedding, with input=embedding"},
+      {"last_step", "",
+       "what the last step of a chain is: softmax of the network alone, or reference, weighed by "
+       "the "
+       "network as in all others (tuned reference, paper softmax)"},
       {"initial", "",
        "coupling of the first pairs: independent, reference, feature-wise, or minibatch-ot (tuned "
        "feature-wise, paper independent)"},
@@ -118,6 +123,7 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
 void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant) {
   const bool tuned = options.choice("recipe", kRecipes) == 0;
   options.set_default("input", tuned ? "embedding" : "numbers");
+  options.set_default("last_step", tuned ? "reference" : "softmax");
   options.set_default("initial", tuned ? "feature-wise" : "independent");
   options.set_default("updates_first", tuned ? "12000" : "60000");
   options.set_default("updates_later", tuned ? "4000" : "20000");
@@ -135,6 +141,7 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   recipe.hidden = parse_widths(options.text("hidden"));
   const auto width = static_cast<std::size_t>(options.integer("embedding_size", 1, 1 << 10));
   recipe.category_width = options.choice("input", kInputs) == 0 ? 0 : width;
+  recipe.reference_last_step = options.choice("last_step", kLastSteps) == 1;
   recipe.first_pairs.coupling = static_cast<FirstCoupling>(options.choice("initial", kStarts));
   recipe.first_pairs.pairs = static_cast<std::size_t>(options.integer("initial_pairs", 1, 1 << 24));
   recipe.first_pairs.batch = static_cast<std::size_t>(options.integer("initial_batch", 1, 1 << 14));

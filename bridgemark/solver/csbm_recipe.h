@@ -27,6 +27,7 @@ struct CsbmRecipe {
   backend::MatchingLoss loss;
   std::vector<std::size_t> hidden;
   std::size_t category_width;  // 0: categories enter as numbers
+  bool reference_last_step;    // as in backend::NetworkShape
   FirstPairsPlan first_pairs;
   int imf_iterations;
   std::int64_t updates_first;  // of each network, in the first iteration

@@ -10,6 +10,13 @@ namespace bridgemark {
 
 using backend::NetworkTensors;
 
+namespace {
+
+// What a model's file says of its last step.
+constexpr char kLastStep[] = "last_step", kReference[] = "reference", kSoftmax[] = "softmax";
+
+}  // namespace
+
 NetworkBridge::NetworkBridge(TwoWaySteps steps,
                              std::shared_ptr<const NetworkTensors<float>> forward,
                              std::shared_ptr<const NetworkTensors<float>> backward)
@@ -70,6 +77,8 @@ void NetworkBridge::sample_transition(const Context& context, int num_steps, int
 void save_network_bridge(const NetworkBridge& bridge, const std::filesystem::path& path) {
   SafetensorsWriter writer;
   writer.set_metadata("kind", "network-bridge");
+  writer.set_metadata(kLastStep,
+                      bridge.forward().shape.reference_last_step ? kReference : kSoftmax);
   add_network(writer, "forward.", bridge.forward());
   add_network(writer, "backward.", bridge.backward());
   writer.write(path);
@@ -82,9 +91,14 @@ std::shared_ptr<const NetworkBridge> load_network_bridge(const Context& context,
   const SafetensorsFile file = SafetensorsFile::load(path);
   const std::string name = path.string();
   const auto S = static_cast<std::size_t>(process.num_categories());
+  // A file that does not say is of the published kind.
+  const auto last_step = file.metadata().find(kLastStep);
+  const bool by_reference = last_step != file.metadata().end() && last_step->second == kReference;
   const auto network = [&](const std::string& prefix) {
+    backend::NetworkShape shape = read_network_shape(file, name, prefix, dim, S);
+    shape.reference_last_step = by_reference;
     return std::make_shared<const NetworkTensors<float>>(
-        read_network<float>(file, name, prefix, read_network_shape(file, name, prefix, dim, S)));
+        read_network<float>(file, name, prefix, shape));
   };
   const auto forward = network("forward."), backward = network("backward.");
   try {

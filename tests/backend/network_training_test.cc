@@ -77,12 +77,12 @@ std::vector<double> oracle_logits(const NetworkTensors<double>& parameters, cons
 }
 
 // log of the transition as a mixture of pinned steps, which are tested against enumeration.
-std::vector<double> oracle_transition(const ReferenceChain& chain, const double* logits, int x,
-                                      int steps_left) {
+std::vector<double> oracle_transition(const NetworkShape& shape, const ReferenceChain& chain,
+                                      const double* logits, int x, int steps_left) {
   const auto S = static_cast<std::size_t>(chain.num_categories());
   const Matrix<double>& log_whole = chain.log_cumulative({}, steps_left);
   std::vector<double> weights(logits, logits + S);
-  if (steps_left > 1) {
+  if (steps_left > 1 || shape.reference_last_step) {
     for (std::size_t c = 0; c < S; ++c) weights[c] += log_whole(static_cast<std::size_t>(x), c);
   }
   log_normalize(weights.data(), S);
@@ -108,7 +108,7 @@ double oracle_loss(MatchingLoss loss, const Problem& problem,
         PinnedReference::step({}, problem.chain, problem.chain.num_steps() - left);
     for (std::size_t d = 0; d < shape.dim; ++d) {
       const std::vector<double> log_model =
-          oracle_transition(problem.chain, logits.data() + d * S, problem.x(b, d), left);
+          oracle_transition(shape, problem.chain, logits.data() + d * S, problem.x(b, d), left);
       std::vector<double> log_target(S);
       pinned.log_probabilities(problem.x(b, d), problem.clean(b, d), log_target.data());
       for (std::size_t s = 0; s < S; ++s) {
@@ -228,7 +228,7 @@ TEST(NetworkTransition, MatchesTheDefinition) {
         const std::vector<double> logits = oracle_logits(rounded, problem.x.row(b), left);
         for (std::size_t d = 0; d < network.shape.dim; ++d) {
           const std::vector<double> expected =
-              oracle_transition(problem.chain, logits.data() + d * S, problem.x(b, d), left);
+              oracle_transition(shape, problem.chain, logits.data() + d * S, problem.x(b, d), left);
           // The logits are float32.
           EXPECT_TRUE(all_near(std::span(log_p.row(b, d), S), expected, {1e-5, 1e-5}));
           EXPECT_NEAR(log_sum(log_p.row(b, d), S), 0.0, 1e-12);

@@ -59,6 +59,11 @@ inline std::vector<NetworkProblem> network_problems() {
                            {6, 7, 8}, 2, 33, 0.6, 3));
   list.push_back(
       make_network_problem({ReferenceProcess::uniform(2, 0.9, 1), 1}, 1, {1}, 0, 1, 1.0, 4));
+  // Each of them again with a last step of the other kind.
+  for (std::size_t i = 0, count = list.size(); i < count; ++i) {
+    list.push_back(list[i]);
+    list.back().parameters.shape.reference_last_step = true;
+  }
   return list;
 }
 

@@ -90,7 +90,8 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
         for (std::size_t d = 0; d < D; ++d, logits += S) {
           const double for_clean = draws.uniform(), for_step = draws.uniform();
           const auto from = static_cast<std::size_t>(states(b, d));
-          const float* tilt = left > 1 ? log_whole + from * S : nullptr;
+          const bool plain = parameters.shape.is_softmax_step(left);
+          const float* tilt = plain ? nullptr : log_whole + from * S;
           std::size_t to = draw_softmax(logits, tilt, S, for_clean, softmax.data());
           if (left > 1) {
             to = draw_weighted(pinned_row(pinned, left, from, to, scratch), S, for_step);
@@ -116,8 +117,8 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
     for (std::size_t b = first; b < last; ++b) {
       for (std::size_t d = 0; d < D; ++d, logits += S) {
         z.assign(logits, logits + S);
-        log_transition_row(chain, steps_left, static_cast<std::size_t>(x(b, d)), z.data(),
-                           out.row(b, d));
+        log_transition_row(parameters.shape, chain, steps_left, static_cast<std::size_t>(x(b, d)),
+                           z.data(), out.row(b, d));
       }
     }
   });

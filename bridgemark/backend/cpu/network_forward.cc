@@ -45,10 +45,10 @@ void network_inputs(const NetworkTensors<T>& parameters, StatesView x,
 }
 
 template <typename T>
-void log_transition_row(const ChainTables<T>& chain, int steps_left, std::size_t x,
-                        const double* logits, double* out) {
+void log_transition_row(const NetworkShape& shape, const ChainTables<T>& chain, int steps_left,
+                        std::size_t x, const double* logits, double* out) {
   const std::size_t S = chain.num_categories;
-  if (steps_left == 1) {
+  if (shape.is_softmax_step(steps_left)) {
     std::copy_n(logits, S, out);
   } else {
     const double* log_one = chain.log_power(1) + x * S;
@@ -64,8 +64,8 @@ void log_transition_row(const ChainTables<T>& chain, int steps_left, std::size_t
   template void pack_network<T>(const Context&, const NetworkTensors<T>&,                         \
                                 std::vector<std::vector<T>>&);                                    \
   template void network_inputs<T>(const NetworkTensors<T>&, StatesView, const std::int32_t*, T*); \
-  template void log_transition_row<T>(const ChainTables<T>&, int, std::size_t, const double*,     \
-                                      double*);
+  template void log_transition_row<T>(const NetworkShape&, const ChainTables<T>&, int,            \
+                                      std::size_t, const double*, double*);
 BM_INSTANTIATE(float)
 BM_INSTANTIATE(double)
 #undef BM_INSTANTIATE

@@ -24,7 +24,7 @@ void network_inputs(const NetworkTensors<T>& parameters, StatesView x,
 
 // out[s] = log of the transition from x, exact in the log domain.
 template <typename T>
-void log_transition_row(const ChainTables<T>& chain, int steps_left, std::size_t x,
-                        const double* logits, double* out);
+void log_transition_row(const NetworkShape& shape, const ChainTables<T>& chain, int steps_left,
+                        std::size_t x, const double* logits, double* out);
 
 }  // namespace bridgemark::backend::cpu

@@ -181,7 +181,7 @@ class LossPass {
   double linear_loss(const Place& place, T total, T* logits, Buffers& buffers) const {
     const std::size_t S = shape_.num_categories;
     auto& [p, y, m, t, a, logarithm] = buffers;
-    const bool last = place.steps_left == 1;
+    const bool last = shape_.is_softmax_step(place.steps_left);
     const T* after = chain_.linear_power(place.steps_left - 1);
     const T* whole = chain_.linear_power(place.steps_left) + place.x * S;
     T Z = total;
@@ -241,13 +241,13 @@ class LossPass {
   // The same in the log domain.
   double exact_loss(const Place& place, T* logits) const {
     const std::size_t S = shape_.num_categories;
-    const bool last = place.steps_left == 1;
+    const bool last = shape_.is_softmax_step(place.steps_left);
     const double* log_one = chain_.log_power(1) + place.x * S;
     const double* log_after = chain_.log_power(place.steps_left - 1);
     const double* log_whole = chain_.log_power(place.steps_left) + place.x * S;
     const std::vector<double> z(logits, logits + S);
     std::vector<double> log_m(S), log_w(S), pulled(S, 0.0);
-    cpu::log_transition_row(chain_, place.steps_left, place.x, z.data(), log_m.data());
+    cpu::log_transition_row(shape_, chain_, place.steps_left, place.x, z.data(), log_m.data());
     for (std::size_t c = 0; c < S; ++c) log_w[c] = last ? z[c] : z[c] + log_whole[c];
     const double log_z = log_sum(log_w.data(), S);
     double loss = 0.0, sum = 0.0;
@@ -283,7 +283,7 @@ class LossPass {
     const std::vector<double> z(logits, logits + S);
     if (!outputs_.logits.empty()) std::copy_n(z.data(), S, outputs_.logits.data() + offset);
     if (!outputs_.log_model.empty()) {
-      cpu::log_transition_row(chain_, place.steps_left, place.x, z.data(),
+      cpu::log_transition_row(shape_, chain_, place.steps_left, place.x, z.data(),
                               outputs_.log_model.data() + offset);
     }
     if (!outputs_.target.empty()) {

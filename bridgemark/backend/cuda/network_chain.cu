@@ -38,7 +38,8 @@ __device__ void write_pinned(const StepTables& tables, int left, int S, int x, i
 
 // One step of every row and dimension, kDrawLanes lanes each; the logits are overwritten.
 __global__ void __launch_bounds__(kBlock)
-    draw_step(ChainJob job, int D, int S, int step, int left, std::size_t rows, float* logits) {
+    draw_step(ChainJob job, int D, int S, int step, int left, bool softmax_step, std::size_t rows,
+              float* logits) {
   const std::size_t thread = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
   const bool valid = thread / kDrawLanes < rows * D;
   const std::size_t i = valid ? thread / kDrawLanes : 0, b = i / D, d = i % D;
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(kBlock)
   const int x = job.to[i];
   float* values = logits + i * S;
   const float* tilt =
-      left > 1 ? job.tables.log_powers + (static_cast<std::size_t>(left) * S + x) * S : nullptr;
+      softmax_step ? nullptr : job.tables.log_powers + (static_cast<std::size_t>(left) * S + x) * S;
   int to = draw_softmax(values, tilt, count, for_clean);
   if (left > 1) {
     const float* weights = values;
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(kBlock)
 
 // A warp for each row and dimension.
 __global__ void __launch_bounds__(kBlock)
-    log_transition(int D, int S, bool last_step, const double* log_one, const double* log_after,
+    log_transition(int D, int S, bool softmax_step, const double* log_one, const double* log_after,
                    const std::int32_t* x, const float* logits, std::size_t pairs, double* out) {
   const std::size_t i = blockIdx.x * std::size_t{kBlock / 32} + threadIdx.x / 32;
   if (i >= pairs) return;
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kBlock)
   double high = -INFINITY;
   for (int s = lane; s < S; s += 32) {
     double value = z[s];
-    if (!last_step) {
+    if (!softmax_step) {
       const double* after = log_after + static_cast<std::size_t>(s) * S;
       double top = -INFINITY, sum = 0.0;
       for (int c = 0; c < S; ++c) top = fmax(top, z[c] + after[c]);
@@ -125,18 +126,18 @@ void launch_chain(const NetworkShape& shape, const ChainJob& job, const ChainSte
     launch_inputs(shape, job.parameters, job.to, nullptr, left, steps.rows, values[0], stream);
     launch_forward(shape, job.parameters, steps.rows, values, stream);
     draw_step<<<blocks_of(steps.rows * D, kDrawLanes), kBlock, 0, stream>>>(
-        job, static_cast<int>(D), static_cast<int>(shape.num_categories), step, left, steps.rows,
-        values.back());
+        job, static_cast<int>(D), static_cast<int>(shape.num_categories), step, left,
+        shape.is_softmax_step(left), steps.rows, values.back());
     BM_CUDA_CHECK(cudaGetLastError());
   }
 }
 
-void launch_log_transition(int D, int S, bool last_step, const double* log_one,
+void launch_log_transition(int D, int S, bool softmax_step, const double* log_one,
                            const double* log_after, const std::int32_t* x, const float* logits,
                            std::size_t rows, double* out, cudaStream_t stream) {
   if (rows == 0) return;
   log_transition<<<blocks_of(rows * D, 32), kBlock, 0, stream>>>(
-      D, S, last_step, log_one, log_after, x, logits, rows * D, out);
+      D, S, softmax_step, log_one, log_after, x, logits, rows * D, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

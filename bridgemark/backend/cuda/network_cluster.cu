@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(kClusterThreads)
     HeldWeights<Held> tilt;
     const auto fetch_tilt = [&](int pass) {
       const int p = pass * kGroups + group;
-      const bool used = left > 1 && p < pairs;
+      const bool used = (left > 1 || steps.reference_last_step) && p < pairs;
       const std::size_t row = used ? static_cast<std::size_t>(left) * S + states[p] : 0;
       hold<Held>(job.tables.log_powers + row * S, used ? all : none, 0.0f, tilt);
     };

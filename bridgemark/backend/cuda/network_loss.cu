@@ -20,6 +20,7 @@ enum Fate : int { kDone, kExact, kSkipped };
 struct LossView {
   int D, S;
   MatchingLoss kind;
+  bool reference_last_step;
   StepTables tables;
   PointsView points;
   double scale;
@@ -28,6 +29,10 @@ struct LossView {
   bool shares_power;  // the power lies in shared memory
   float* scratch;     // [blocks][2][S,kStride] where shared memory does not take them, else null
 };
+
+__device__ inline bool is_softmax_step(const LossView& view, int steps_left) {
+  return steps_left == 1 && !view.reference_last_step;
+}
 
 __device__ inline float reduce_max(float value) {
   for (int offset = kLanes / 2; offset > 0; offset /= 2) {
@@ -65,7 +70,7 @@ struct Place {
 __device__ bool match(const LossView& view, const Place& place, const float* power, int stride,
                       float total, float* y, double& loss, float& ratio) {
   const int S = view.S, lane = static_cast<int>(threadIdx.x) % kLanes;
-  const bool last = place.steps_left == 1;
+  const bool last = is_softmax_step(view, place.steps_left);
   const float* one = view.tables.q + (static_cast<std::size_t>(S) + place.x) * S;
   const float whole =
       view.tables.q[(static_cast<std::size_t>(place.steps_left) * S + place.x) * S + place.clean];
@@ -122,7 +127,7 @@ __device__ double log_sum_of(const float* z, const double* tilt, int S) {
 __device__ void match_exactly(const LossView& view, const Place& place, float* logits, double* work,
                               double* row_loss) {
   const int S = view.S;
-  const bool last = place.steps_left == 1;
+  const bool last = is_softmax_step(view, place.steps_left);
   double *log_y = work, *pull = work + S, *part = work + 2 * S;
   const std::size_t square = static_cast<std::size_t>(S) * S;
   const double* log_one = view.tables.log_q + square + static_cast<std::size_t>(place.x) * S;
@@ -170,7 +175,7 @@ __global__ void __launch_bounds__(kLossThreads) network_loss_rows(LossView view)
   __shared__ int fate[kDims], states[kDims];
   __shared__ float ratios[kDims];
   const int S = view.S, left = view.points.steps_left[blockIdx.x];
-  const bool last = left == 1;
+  const bool last = is_softmax_step(view, left);
   double* work = shared;  // [3][S]
   auto* free = reinterpret_cast<float*>(shared + 3 * S + S % 2);
   const std::size_t block = blockIdx.y * static_cast<std::size_t>(gridDim.x) + blockIdx.x;
@@ -300,6 +305,7 @@ void launch_network_loss(const NetworkShape& shape, const StepTables& tables, Ma
   const LossView view{static_cast<int>(shape.dim),
                       static_cast<int>(shape.num_categories),
                       kind,
+                      shape.reference_last_step,
                       tables,
                       points,
                       scale,

@@ -65,7 +65,7 @@ void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedS
     const std::size_t rows = std::min(chunk, x.rows - first), bytes = rows * D * sizeof(*from);
     BM_CUDA_CHECK(cudaMemcpy(from, x.row(first), bytes, cudaMemcpyHostToDevice));
     job.first_index = first_index + first;
-    const ChainSteps steps{steps_left, num_steps, rows};
+    const ChainSteps steps{steps_left, num_steps, rows, shape.reference_last_step};
     if (fits) {
       launch_cluster_chain(shape, cluster, {&job, 1}, steps, nullptr);
     } else {
@@ -99,8 +99,9 @@ void network_log_transition(const NetworkTensors<float>& parameters,
         cudaMemcpy(states, x.row(first), rows * D * sizeof(*states), cudaMemcpyHostToDevice));
     launch_inputs(shape, network, states, nullptr, steps_left, rows, values[0], nullptr);
     launch_forward(shape, network, rows, values, nullptr);
-    launch_log_transition(static_cast<int>(D), static_cast<int>(S), steps_left == 1, log_one,
-                          log_after, states, values.back(), rows, result, nullptr);
+    launch_log_transition(static_cast<int>(D), static_cast<int>(S),
+                          shape.is_softmax_step(steps_left), log_one, log_after, states,
+                          values.back(), rows, result, nullptr);
     BM_CUDA_CHECK(cudaMemcpy(out.row(first, 0), result, rows * D * S * sizeof(double),
                              cudaMemcpyDeviceToHost));
   }

@@ -192,7 +192,8 @@ class CudaNetworkTrainer : public NetworkTrainer {
                       plan_.chain_keys[static_cast<std::size_t>(sampler)], row, progress_,
                       ends_.rows});
     }
-    const ChainSteps steps{shape_.num_steps, shape_.num_steps, plan_.batch_size};
+    const ChainSteps steps{shape_.num_steps, shape_.num_steps, plan_.batch_size,
+                           shape_.reference_last_step};
     if (cluster_.blocks > 0) {
       launch_cluster_chain(shape_, cluster_, jobs, steps, stream_);
       return;

@@ -57,6 +57,7 @@ struct ChainJob {
 struct ChainSteps {
   int steps_left, num_steps;
   std::size_t rows;
+  bool reference_last_step;  // as the network's shape says
 };
 
 // Draws both ends of update progress->index + ahead.
@@ -135,7 +136,7 @@ void launch_step_table(const NetworkShape& shape, const float* parameters, float
 
 // out[row,d,s] = log of the transition from logits [rows,D*S] and states x [rows,D]; log_one and
 // log_after are Q_1 and Q_{steps_left-1}, [S,S].
-void launch_log_transition(int D, int S, bool last_step, const double* log_one,
+void launch_log_transition(int D, int S, bool softmax_step, const double* log_one,
                            const double* log_after, const std::int32_t* x, const float* logits,
                            std::size_t rows, double* out, cudaStream_t stream);
 
