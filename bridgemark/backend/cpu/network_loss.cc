@@ -320,6 +320,7 @@ double network_loss(const Context& context, const NetworkTensors<T>& parameters,
                     std::span<const std::int32_t> steps_left, NetworkTensors<T>& gradient,
                     NetworkWorkspace<T>& workspace, const NetworkLossOutputs& outputs) {
   cpu::require_host(context, "network_loss");
+  const cpu::OneBlasThread one_blas_thread;
   return LossPass<T>(parameters, chain, kind, x, clean, steps_left, gradient, workspace, outputs)
       .run(context);
 }

@@ -264,6 +264,7 @@ double static_loss(const Context& context, const CpTensors<T>& parameters,
                    CpTensors<T>& gradient, CpWorkspace<T>& workspace, std::span<double> log_c,
                    std::span<double> log_v) {
   cpu::require_host(context, "static_loss");
+  const cpu::OneBlasThread one_blas_thread;
   return StaticLoss<T>(parameters, chain, x0, x1, gradient, workspace).run(context, log_c, log_v);
 }
 
