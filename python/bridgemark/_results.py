@@ -62,13 +62,13 @@ class Result(Mapping[str, Any]):
     def __str__(self) -> str:
         seeds = self["num_seeds"]
         lines = [f"{self.label} on {self['pair']} ({seeds} seed{'' if seeds == 1 else 's'})"]
-        for name, mean in self.scores.items():
-            error = self["standard_errors"][name]
+        for name in self.scores:
+            error, mean = self["standard_errors"][name], self._shown(name)
             if name in self["missing"]:
                 after = f"  {self['missing'][name]}"
             else:
                 after = "" if error is None else f" ± {_core.error_text(error, mean)}"
-            lines.append(f"  {name:<32} {cell_text(self._shown(name)):>10}{after}")
+            lines.append(f"  {name:<32} {cell_text(mean):>10}{after}")
         return "\n".join(lines)
 
     def _shown(self, name: str) -> float | None:
