@@ -77,7 +77,9 @@ std::string spread_note(const std::vector<Table>& tables) {
   }
   return fmt::format(
       "Mean ± standard error: over the runs of a cell, one a seed (at most {}); for a single run "
-      "over its {} evaluation seed{}, for the joint KL over the test set.",
+      "over its {} evaluation seed{}, for the joint KL over the test set; none where nothing was "
+      "drawn "
+      "anew.",
       most, evaluations, evaluations == 1 ? "" : "s");
 }
 
