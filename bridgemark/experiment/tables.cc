@@ -37,8 +37,8 @@ std::vector<TableScore> make_scores() {
   std::vector<TableScore> scores;
   scores.push_back(
       {"conditional_shape_score", "Conditional shape score",
-       "Overlap of single coordinates of x1 given x0, 1000 draws against 1000, so that "
-       "a perfect solver scores what the Oracle does."});
+       "Overlap of single coordinates of x1 given x0, draws of the solver against as many of the "
+       "truth, so that a perfect solver scores what the Oracle does."});
   scores.push_back({"conditional_trend_score", "Conditional trend score",
                     "Overlap of pairs of coordinates of x1 given x0, the pairs (d, d) included as "
                     "published."});
