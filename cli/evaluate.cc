@@ -13,6 +13,7 @@
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/metric/score_text.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/run.h"
 #include "cli/command.h"
@@ -35,11 +36,12 @@ void print_table(const BenchmarkPair& pair, const std::string& what, const Evalu
              options.num_seeds == 1 ? "" : "s");
   for (const Score& score : evaluation.scores) {
     if (std::isnan(score.mean)) {
-      fmt::print("  {:<30} {:>10}\n", score.name, "-");
+      fmt::print("  {:<32} {:>10}  {}\n", score.name, "-", score.missing);
     } else if (std::isnan(score.standard_error)) {
-      fmt::print("  {:<30} {:>10.5f}\n", score.name, score.mean);
+      fmt::print("  {:<32} {:>10}\n", score.name, score_text(score.mean));
     } else {
-      fmt::print("  {:<30} {:>10.5f} ± {:.5f}\n", score.name, score.mean, score.standard_error);
+      fmt::print("  {:<32} {:>10} ± {}\n", score.name, score_text(score.mean),
+                 error_text(score.standard_error, score.mean));
     }
   }
 }
@@ -53,7 +55,8 @@ int run(const Options& options) {
   const BenchmarkPair pair = load_pair(options.pair);
   const std::string what = options.run.empty() ? options.predictions : options.run;
   const std::shared_ptr<const Coupling> coupling =
-      options.run.empty() ? load_predictions(context, pair, options.predictions)
+      options.run.empty() ? load_predictions(context, pair, options.predictions,
+                                             options.evaluation.conditional_samples)
                           : load_run(context, pair, options.run);
   EvaluationOptions evaluation_options = options.evaluation;
   evaluation_options.seed = options.common.seed;
@@ -72,6 +75,7 @@ int run(const Options& options) {
   json["num_seeds"] = evaluation_options.num_seeds;
   json["num_steps"] = evaluation.num_steps;
   json["num_trajectories"] = evaluation_options.num_trajectories;
+  json["conditional_samples"] = evaluation_options.conditional_samples;
   json["version"] = kVersion;
   json["device"] = device_name(context.device);
   json["machine"] = backend::machine_of(context);
@@ -99,14 +103,19 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("--seeds", evaluation.num_seeds, "Repetitions, with seeds from --seed on")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command
-      ->add_option("--num-steps", evaluation.num_steps,
-                   "Steps of the trajectory KL; csbm and alpha-csbm keep their own")
-      ->capture_default_str();
+  command->add_option("--num-steps", evaluation.num_steps,
+                      "Steps of the trajectory KL, where the solver has transitions for them "
+                      "(default: those it was trained with, else 16)");
   command
       ->add_option("--trajectories", evaluation.num_trajectories,
                    "Trajectories drawn for the trajectory KL")
       ->check(CLI::Range(1, 20000))
+      ->capture_default_str();
+  command
+      ->add_option("--conditional-samples", evaluation.conditional_samples,
+                   "Draws for each conditional input; more raise the ceiling of the conditional "
+                   "scores. Answer files must have as many")
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_flag("--c2st", evaluation.c2st,
                     "Also train a classifier on (x0, x1); always done for a reversed pair");

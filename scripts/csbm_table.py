@@ -21,6 +21,11 @@ def load_lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def sampled_shape(scores):
+    """Draws against the truth's closed form; lines that lack the name have it under the exact one's."""
+    return scores.get("sampled_conditional_shape_score") or scores["exact_conditional_shape_score"]
+
+
 def main():
     runs = load_lines(ROOT / "csbm" / "runs.jsonl")
     runs.sort(key=lambda run: (run["solver"], run["num_steps"], run["pair"]))
@@ -39,7 +44,7 @@ def main():
              "the sum over the run's own steps and D dimensions; the published code leaves out one of",
              "them.", "",
              "| pair | solver | steps | updates (share of the paper's) | "
-             + " | ".join(METRICS.values()) + " | exact shape | device | minutes |",
+             + " | ".join(METRICS.values()) + " | sampled shape | device | minutes |",
              "| --- " * (len(METRICS) + 7) + "|"]
     for run in runs:
         options, scores = run["train"]["options"], run["scores"]
@@ -55,7 +60,7 @@ def main():
         lines.append(
             f"| {run['pair']} | {run['solver']} | {run['num_steps']} "
             f"| {updates:,} ({100 * updates / PAPER_UPDATES:.1f} %) | " + " | ".join(cells)
-            + f" | {scores['exact_conditional_shape_score']:.3f} "
+            + f" | {sampled_shape(scores):.3f} "
             f"| {run['train']['device']} | {run['train']['wall_seconds'] / 60:.0f} |")
     lines += ["", "cpu: one thread of a busy machine with 2 Arm cores (Neoverse V1); cuda: an NVIDIA H200",
               "shared with two other trainings. The minutes are wall time beside other work, not a measure",

@@ -36,8 +36,12 @@ class Coupling {
   // Whether the coupling is a Markov chain with num_steps steps.
   virtual bool has_transitions(int num_steps) const;
 
-  // The one number of steps it has transitions for; 0 where it has none or several.
+  // The number of steps of the chain that it was fitted as, which it has transitions for; 0 where
+  // no number is its own.
   virtual int own_num_steps() const { return 0; }
+
+  // Whether another seed gives other draws. Answers kept in files are the same for every seed.
+  virtual bool draws_anew() const { return true; }
 
   // out[b,d,s] = log q(x_{n+1}^d = s | x_n = x[b]), n = 0..num_steps-1.
   virtual void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,

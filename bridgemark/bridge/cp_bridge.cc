@@ -25,13 +25,18 @@ struct CpBridge::Prepared {
   Slot transition;
 };
 
-CpBridge::CpBridge(ReferenceProcess process, CpPotential potential)
+CpBridge::CpBridge(ReferenceProcess process, CpPotential potential, int own_num_steps)
     : process_(std::move(process)),
       potential_(std::move(potential)),
+      own_num_steps_(own_num_steps),
       prepared_(std::make_shared<Prepared>()) {
   if (process_.num_categories() != potential_.num_categories()) {
     throw_invalid("bridge", "the potential must have {} categories like the reference, got {}",
                   process_.num_categories(), potential_.num_categories());
+  }
+  if (own_num_steps != 0 && !has_transitions(own_num_steps)) {
+    throw_invalid("bridge", "own_num_steps must be 0 or a positive divisor of {}, got {}",
+                  process_.total_steps(), own_num_steps);
   }
 }
 

@@ -16,8 +16,10 @@ namespace bridgemark {
 // share what was prepared.
 class CpBridge : public Coupling {
  public:
-  // Throws InvalidArgument unless the two have the same number of categories.
-  CpBridge(ReferenceProcess process, CpPotential potential);
+  // own_num_steps: of the chain it was fitted as, where there is one. Throws InvalidArgument unless
+  // process and potential have the same number of categories and own_num_steps, if not 0, divides
+  // the steps of the process.
+  CpBridge(ReferenceProcess process, CpPotential potential, int own_num_steps = 0);
 
   const ReferenceProcess& process() const { return process_; }
   const CpPotential& potential() const { return potential_; }
@@ -46,6 +48,7 @@ class CpBridge : public Coupling {
                        std::span<double> out) const override;
 
   bool has_transitions(int num_steps) const override;
+  int own_num_steps() const override { return own_num_steps_; }
   void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                 Array3<double>& out) const override;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,
@@ -78,6 +81,7 @@ class CpBridge : public Coupling {
 
   ReferenceProcess process_;
   CpPotential potential_;
+  int own_num_steps_;
   std::shared_ptr<Prepared> prepared_;
 };
 

@@ -139,7 +139,8 @@ class Reader {
     if (!node) return;
     const toml::table* table = node->as_table();
     if (!table) fail(line_of(*node), "'evaluation' must be a table, got {}", kind_of(*node));
-    expect_keys(*table, "[evaluation]", {"seeds", "num_steps", "trajectories", "c2st"});
+    expect_keys(*table, "[evaluation]",
+                {"seeds", "num_steps", "trajectories", "conditional_samples", "c2st"});
     if (const toml::node* seeds = table->get("seeds")) {
       evaluation_.num_seeds = static_cast<int>(integer_of(*seeds, "seeds", 1, 100000));
     }
@@ -150,6 +151,10 @@ class Reader {
     if (const toml::node* trajectories = table->get("trajectories")) {
       evaluation_.num_trajectories =
           static_cast<std::size_t>(integer_of(*trajectories, "trajectories", 1, 20000));
+    }
+    if (const toml::node* samples = table->get("conditional_samples")) {
+      evaluation_.conditional_samples =
+          static_cast<std::size_t>(integer_of(*samples, "conditional_samples", 1, 1000000));
     }
     if (const toml::node* c2st = table->get("c2st")) {
       const auto value = c2st->value_exact<bool>();
@@ -323,14 +328,15 @@ class Reader {
     // Each seed has draws of its own also where the solver has nothing to train.
     run.evaluation.seed = seed * static_cast<std::uint64_t>(evaluation_.num_seeds);
     run.evaluation.c2st = evaluation_.c2st || pair.reverse();
-    const auto steps = options.values().find("num_steps");
-    if (steps != options.values().end()) {
-      run.evaluation.num_steps = options.integer("num_steps", 1, 1 << 20);
-    } else if (const int total = pair.bridge().process().total_steps();
-               total % evaluation_.num_steps != 0) {
+    // The number that evaluate would take by itself is named, so that a run's record says it.
+    const auto own_steps = options.values().find("num_steps");
+    run.evaluation.num_steps = own_steps != options.values().end()
+                                   ? options.integer("num_steps", 1, 1 << 20)
+                                   : evaluation_.num_steps.value_or(kTrajectorySteps);
+    if (const int total = pair.reference().total_steps(); total % *run.evaluation.num_steps != 0) {
       fail(num_steps_line_ != 0 ? num_steps_line_ : solver_line,
            "num_steps of the evaluation must divide the {} steps of {}, got {}", total, pair_name,
-           evaluation_.num_steps);
+           *run.evaluation.num_steps);
     }
     run.id = run_id(run, options);
     if (!ids_.insert(run.id).second) {

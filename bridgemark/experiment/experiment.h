@@ -29,6 +29,7 @@ struct ExperimentRun {
 //   seeds = 3             # repetitions of the protocol for each run
 //   num_steps = 16        # grid of the trajectory KL; a solver with num_steps uses its own
 //   trajectories = 1000
+//   conditional_samples = 1000  # draws for each conditional input
 //   c2st = false
 //
 //   [[grid]]

@@ -160,11 +160,13 @@ class GridRunner {
   bool is_scored(const ExperimentRun& run) const {
     const std::filesystem::path folder = run_folder(run);
     if (!is_complete_run(folder) || !std::filesystem::exists(folder / kScoresFile)) return false;
+    if (!load_json(folder / kScoresFile).contains("missing")) return false;  // an older protocol
     const RunResult result = read_run_result(experiment_.name, run, folder);
     const EvaluationOptions& wanted = run.evaluation;
     return result.evaluation_seed == wanted.seed && result.evaluation_seeds == wanted.num_seeds &&
            result.evaluation_num_steps == wanted.num_steps &&
            result.trajectories == wanted.num_trajectories &&
+           result.conditional_samples == wanted.conditional_samples &&
            (result.find("c2st_auc") != nullptr) == wanted.c2st;
   }
 
@@ -371,15 +373,18 @@ std::vector<std::string> train_arguments(const ExperimentRun& run,
 
 std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
                                             const std::filesystem::path& run_folder) {
-  std::vector<std::string> arguments = {
-      "evaluate",       run.config.pair,
-      "--run",          run_folder.string(),
-      "--seed",         std::to_string(run.evaluation.seed),
-      "--seeds",        std::to_string(run.evaluation.num_seeds),
-      "--num-steps",    std::to_string(run.evaluation.num_steps),
-      "--trajectories", std::to_string(run.evaluation.num_trajectories),
-      "--json"};
-  if (run.evaluation.c2st) arguments.push_back("--c2st");
+  const EvaluationOptions& options = run.evaluation;
+  std::vector<std::string> arguments = {"evaluate", run.config.pair, "--run", run_folder.string()};
+  const auto add = [&](const char* name, std::uint64_t value) {
+    arguments.insert(arguments.end(), {name, std::to_string(value)});
+  };
+  add("--seed", options.seed);
+  add("--seeds", static_cast<std::uint64_t>(options.num_seeds));
+  if (options.num_steps) add("--num-steps", static_cast<std::uint64_t>(*options.num_steps));
+  add("--trajectories", options.num_trajectories);
+  add("--conditional-samples", options.conditional_samples);
+  arguments.push_back("--json");
+  if (options.c2st) arguments.push_back("--c2st");
   return arguments;
 }
 

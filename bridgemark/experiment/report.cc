@@ -10,6 +10,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
+#include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/report_figures.h"
 #include "bridgemark/experiment/table_writers.h"
 #include "bridgemark/io/atomic_file.h"
@@ -102,7 +103,7 @@ json table_json(const Table& table) {
     json cells = json::array();
     for (const TableCell& cell : row.cells) {
       if (!cell.measured()) {
-        cells.push_back(nullptr);
+        cells.push_back(cell.missing.empty() ? json(nullptr) : json{{"missing", cell.missing}});
         continue;
       }
       json runs = json::array();
@@ -111,6 +112,7 @@ json table_json(const Table& table) {
                        {"text", table.format(cell.mean)},
                        {"error", table.format_error(cell)},
                        {"published", cell.published ? json(*cell.published) : json(nullptr)},
+                       {"published_text", table.format_published(cell)},
                        {"rank", cell.rank},
                        {"band", band_name(cell.band)},
                        {"runs", runs}});
@@ -126,26 +128,34 @@ json table_json(const Table& table) {
           {"note", table.score.note},
           {"lower_is_better", table.score.lower_is_better},
           {"in_paper", table.score.in_paper},
-          {"decimals", table.score.decimals},
           {"bounds", table.score.bounds},
           {"pairs", table.pairs},
           {"rows", rows}};
 }
 
+// Quoted where a shell would read more into it than the word.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=.,/:+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  return fmt::format("'{}'", replace_all(word, "'", "'\\''"));
+}
+
 json run_json(const RunResult& result) {
   json scores = json::object();
   for (const Score& score : result.scores) scores[score.name] = number(score.mean);
-  std::string train = fmt::format("bridgemark train {} --pair {} --seed {}", result.solver,
-                                  result.pair, result.seed);
-  for (const std::string& assignment : result.assignments) train += " --set " + assignment;
-  const std::string evaluate = fmt::format(
-      "bridgemark evaluate {} --run RUN --seed {} --seeds {} --num-steps {} --trajectories {}",
-      result.pair, result.evaluation_seed, result.evaluation_seeds, result.evaluation_num_steps,
-      result.trajectories);
+  const ExperimentRun recorded = recorded_run(result);
+  const auto command = [&](const std::vector<std::string>& arguments) {
+    std::string line = "bridgemark";
+    for (const std::string& argument : arguments) line += fmt::format(" {}", shell_word(argument));
+    return fmt::format("{} --device {}", line, result.device);
+  };
   json run = run_fields(result);
   run.update({{"reverse", result.pair_identity.value("reverse", false)},
               {"scores", scores},
-              {"commands", {train + " -o RUN", evaluate}}});
+              {"commands",
+               {command(train_arguments(recorded, "RUN")),
+                command(evaluate_arguments(recorded, "RUN"))}}});
   return run;
 }
 
@@ -181,6 +191,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
   json data = {{"version", kVersion},
                {"experiment", experiment_names(results)},
                {"spread", spread_note(tables)},
+               {"ties", kTieNote},
                {"corrections", std::string(kCorrectionsText)},
                {"tables", json::array()},
                {"runs", json::array()},

@@ -1,5 +1,6 @@
 #include "bridgemark/experiment/results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -40,9 +41,13 @@ std::vector<Score> scores_of(const json& evaluation) {
                 number_from(evaluation.at(name)),
                 number_from(evaluation.at("standard_errors").at(name)),
                 {}};
-    for (const json& value : values) score.values.push_back(number_from(value));
-    for (const json& named : infinite) {
-      if (named == name) score.mean = kInfinity;
+    const bool is_infinite = std::find(infinite.begin(), infinite.end(), name) != infinite.end();
+    if (is_infinite) score.mean = kInfinity;
+    for (const json& value : values) {
+      score.values.push_back(is_infinite && value.is_null() ? kInfinity : number_from(value));
+    }
+    if (const json& missing = evaluation.at("missing"); missing.contains(name)) {
+      missing.at(name).get_to(score.missing);
     }
     scores.push_back(std::move(score));
   }
@@ -68,8 +73,10 @@ json line_json(const RunResult& result, const Score& score) {
                {"evaluation_seeds", result.evaluation_seeds},
                {"evaluation_num_steps", result.evaluation_num_steps},
                {"trajectories", result.trajectories},
+               {"conditional_samples", result.conditional_samples},
                {"set", result.assignments},
                {"pair_identity", result.pair_identity}});
+  if (std::isnan(score.mean)) line["missing"] = score.missing;
   return line;
 }
 
@@ -88,6 +95,7 @@ RunResult run_of(const json& line) {
   line.at("evaluation_seeds").get_to(result.evaluation_seeds);
   line.at("evaluation_num_steps").get_to(result.evaluation_num_steps);
   line.at("trajectories").get_to(result.trajectories);
+  result.conditional_samples = line.value("conditional_samples", kConditionalSamples);
   line.at("version").get_to(result.version);
   line.at("device").get_to(result.device);
   line.at("machine").get_to(result.machine);
@@ -109,14 +117,15 @@ std::string csv_line(const RunResult& result, const Score& score) {
   for (const auto& [key, value] : result.options) {
     options += fmt::format("{}{}={}", options.empty() ? "" : " ", key, value);
   }
-  return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-      csv_field(result.experiment), csv_field(result.run), csv_field(result.method),
-      csv_field(result.pair), result.dim, result.solver, result.loss, result.num_steps, result.seed,
-      score.name, csv_number(score.mean), csv_number(score.standard_error), result.evaluation_seed,
-      result.evaluation_seeds, result.evaluation_num_steps, result.trajectories, result.version,
-      result.device, csv_field(result.machine), result.threads, result.train_seconds,
-      result.evaluate_seconds, result.peak_memory_bytes, csv_field(options));
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                     csv_field(result.experiment), csv_field(result.run), csv_field(result.method),
+                     csv_field(result.pair), result.dim, result.solver, result.loss,
+                     result.num_steps, result.seed, score.name, csv_number(score.mean),
+                     csv_number(score.standard_error), result.evaluation_seed,
+                     result.evaluation_seeds, result.evaluation_num_steps, result.trajectories,
+                     result.conditional_samples, result.version, result.device,
+                     csv_field(result.machine), result.threads, result.train_seconds,
+                     result.evaluate_seconds, result.peak_memory_bytes, csv_field(options));
 }
 
 }  // namespace
@@ -139,6 +148,24 @@ json run_fields(const RunResult& result) {
           {"evaluate_seconds", result.evaluate_seconds},
           {"peak_memory_bytes", result.peak_memory_bytes},
           {"diagnostics", result.diagnostics}};
+}
+
+ExperimentRun recorded_run(const RunResult& result) {
+  ExperimentRun run;
+  run.id = result.run;
+  run.method = result.method;
+  run.config = {result.solver, result.pair, result.seed, result.options};
+  for (const auto& [key, value] : result.options) {
+    if (!value.empty()) run.assignments.push_back(key + "=" + value);
+  }
+  run.evaluation = {.seed = result.evaluation_seed,
+                    .num_seeds = result.evaluation_seeds,
+                    .num_steps = result.evaluation_num_steps,
+                    .num_trajectories = result.trajectories,
+                    .conditional_samples = result.conditional_samples,
+                    .c2st = result.find("c2st_auc") != nullptr || result.find("c2st_score")};
+  run.dim = result.dim;
+  return run;
 }
 
 const Score* RunResult::find(std::string_view name) const {
@@ -170,6 +197,7 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
     scores.at("num_seeds").get_to(result.evaluation_seeds);
     scores.at("num_steps").get_to(result.evaluation_num_steps);
     scores.at("num_trajectories").get_to(result.trajectories);
+    scores.at("conditional_samples").get_to(result.conditional_samples);
     scores.at("wall_seconds").get_to(result.evaluate_seconds);
     result.scores = scores_of(scores);
     trained.at("version").get_to(result.version);
@@ -192,8 +220,8 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
 void write_results(const std::vector<RunResult>& results, const std::filesystem::path& folder) {
   std::string csv =
       "experiment,run,method,pair,dim,solver,loss,num_steps,seed,score,value,standard_error,"
-      "evaluation_seed,evaluation_seeds,evaluation_num_steps,trajectories,version,device,machine,"
-      "threads,train_seconds,evaluate_seconds,peak_memory_bytes,options\n";
+      "evaluation_seed,evaluation_seeds,evaluation_num_steps,trajectories,conditional_samples,"
+      "version,device,machine,threads,train_seconds,evaluate_seconds,peak_memory_bytes,options\n";
   std::string jsonl;
   for (const RunResult& result : results) {
     for (const Score& score : result.scores) {
@@ -225,7 +253,8 @@ std::vector<RunResult> load_results(const std::filesystem::path& path) {
       Score score{entry.at("score").get<std::string>(),
                   number_from(entry.at("value")),
                   number_from(entry.at("standard_error")),
-                  {}};
+                  {},
+                  entry.value("missing", std::string())};
       for (const json& value : entry.at("values")) score.values.push_back(number_from(value));
       results.back().scores.push_back(std::move(score));
     } catch (const json::exception& error) {

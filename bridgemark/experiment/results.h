@@ -29,6 +29,7 @@ struct RunResult {
   int evaluation_seeds = 1;
   int evaluation_num_steps = 16;
   std::size_t trajectories = 1000;
+  std::size_t conditional_samples = kConditionalSamples;
   std::string version;
   std::string device;
   std::string machine;
@@ -46,6 +47,10 @@ struct RunResult {
 // What results.jsonl and the report both say of a run: all but its scores and their evaluation.
 nlohmann::json run_fields(const RunResult& result);
 
+// The run that a result is of, with every option set by name: its train_arguments and
+// evaluate_arguments repeat the result, also where defaults have changed since.
+ExperimentRun recorded_run(const RunResult& result);
+
 inline constexpr char kScoresFile[] = "scores.json";
 inline constexpr char kResultsCsv[] = "results.csv";
 inline constexpr char kResultsJsonl[] = "results.jsonl";
@@ -55,7 +60,7 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
                           const std::filesystem::path& run_folder);
 
 // results.csv and results.jsonl: one line for each run and score. A score that cannot be given has
-// an empty value (null), an infinite one the value inf ("inf").
+// an empty value (null, with the reason in "missing"), an infinite one the value inf ("inf").
 void write_results(const std::vector<RunResult>& results, const std::filesystem::path& folder);
 
 // Reads results.jsonl back. Throws FileError with the line.

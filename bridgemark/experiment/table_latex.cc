@@ -45,14 +45,14 @@ std::string colour_of(Band band) {
 }
 
 std::string cell_latex(const Table& table, const TableCell& cell) {
-  if (!cell.measured()) return "";
+  if (!cell.measured()) return cell.missing.empty() ? "" : "--";
   std::string number = table.format(cell.mean);
   if (number == "inf") number = "$\\infty$";
   if (cell.rank == 1) number = fmt::format("\\textbf{{{}}}", number);
   if (cell.rank == 2) number = fmt::format("\\underline{{{}}}", number);
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += fmt::format("{{\\tiny$\\pm${}}}", error);
-  if (cell.published) number += fmt::format(" {{\\tiny[{}]}}", table.format(*cell.published));
+  if (cell.published) number += fmt::format(" {{\\tiny[{}]}}", table.format_published(cell));
   return colour_of(cell.band) + number;
 }
 
@@ -73,8 +73,9 @@ std::string caption(const Table& table) {
                             "bluish-green";
   return fmt::format(
       "{} (${}$). {} Bold is best, underlined second, in brackets the published "
-      "value; the Oracle is the ceiling. Colours: {}.",
+      "value; the Oracle is the ceiling. {} Colours: {}.",
       escape(score.title), score.lower_is_better ? "\\downarrow" : "\\uparrow", escape(score.note),
+      kTieNote,
       fmt::format(fmt::runtime(bands), score.bounds[0], score.bounds[1], score.bounds[2]));
 }
 

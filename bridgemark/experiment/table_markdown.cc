@@ -7,7 +7,7 @@ namespace bridgemark {
 namespace {
 
 std::string cell_markdown(const Table& table, const TableCell& cell) {
-  if (!cell.measured()) return "";
+  if (!cell.measured()) return cell.missing.empty() ? "" : "–";
   const char* square = "";
   switch (cell.band) {
     case Band::kBad:
@@ -30,7 +30,7 @@ std::string cell_markdown(const Table& table, const TableCell& cell) {
   if (cell.rank == 2) number = fmt::format("<ins>{}</ins>", number);
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += " ± " + error;
-  if (cell.published) number += fmt::format(" _[{}]_", table.format(*cell.published));
+  if (cell.published) number += fmt::format(" _[{}]_", table.format_published(cell));
   return square + number;
 }
 
@@ -46,9 +46,9 @@ std::string bounds_text(const TableScore& score) {
 std::string markdown_tables(const std::vector<Table>& tables, std::string_view title) {
   std::string out = fmt::format(
       "# {}\n\nMade by `bridgemark report`; do not edit. **Best** and <ins>second best</ins> of a "
-      "column, the Oracle apart: it is the truth scored as if it were a solver, the ceiling. In "
-      "brackets the number of the paper. {}\n",
-      title, spread_note(tables));
+      "column, the Oracle apart: it is the truth scored as if it were a solver, the ceiling. {} In "
+      "brackets the number of the paper; – is a score that the method cannot give. {}\n",
+      title, kTieNote, spread_note(tables));
   for (const Table& table : tables) {
     out += fmt::format("\n## {}{}\n\n{} {} is better: {}.\n\n", table.score.title,
                        table.score.in_paper ? "" : " (not in the paper)", table.score.note,

@@ -22,12 +22,12 @@ std::string pad(const std::string& text, std::size_t columns) {
 
 // The mark stands beside the number, so that it survives where there are no colours.
 std::string cell_text(const Table& table, const TableCell& cell) {
-  if (!cell.measured()) return "";
+  if (!cell.measured()) return cell.missing.empty() ? "" : "–";
   std::string text = table.format(cell.mean);
   text += cell.rank == 1 ? "*" : cell.rank == 2 ? "+" : " ";
   const std::string error = table.format_error(cell);
   if (!error.empty()) text += " ±" + error;
-  if (cell.published) text += fmt::format(" [{}]", table.format(*cell.published));
+  if (cell.published) text += fmt::format(" [{}]", table.format_published(cell));
   return text;
 }
 
@@ -77,7 +77,9 @@ std::string spread_note(const std::vector<Table>& tables) {
   }
   return fmt::format(
       "Mean ± standard error: over the runs of a cell, one a seed (at most {}); for a single run "
-      "over its {} evaluation seed{}, for the joint KL over the test set.",
+      "over its {} evaluation seed{}, for the joint KL over the test set; none where nothing was "
+      "drawn "
+      "anew.",
       most, evaluations, evaluations == 1 ? "" : "s");
 }
 

@@ -11,6 +11,7 @@
 
 #include "bridgemark/experiment/published.h"
 #include "bridgemark/metric/estimate.h"
+#include "bridgemark/metric/score_text.h"
 #include "bridgemark/pair/pair_spec.h"
 
 namespace bridgemark {
@@ -20,10 +21,12 @@ namespace {
 constexpr std::array kSolverOrder = {"oracle",   "independent", "reference",  "feature-wise",
                                      "dlightsb", "csbm",        "alpha-csbm", "dlightsb-m"};
 
+constexpr int kDecimals = 3;  // of a score between 0 and 1
+
 TableScore kl(std::string score, std::string title, std::string note) {
   TableScore table{std::move(score), std::move(title), std::move(note)};
   table.lower_is_better = true;
-  table.decimals = 2;
+  table.significant_digits = 3;
   table.bounds[0] = 0.5;
   table.bounds[1] = 2.0;
   table.bounds[2] = 10.0;
@@ -34,8 +37,8 @@ std::vector<TableScore> make_scores() {
   std::vector<TableScore> scores;
   scores.push_back(
       {"conditional_shape_score", "Conditional shape score",
-       "Overlap of single coordinates of x1 given x0, 1000 draws against 1000, so that "
-       "a perfect solver scores what the Oracle does."});
+       "Overlap of single coordinates of x1 given x0, draws of the solver against as many of the "
+       "truth, so that a perfect solver scores what the Oracle does."});
   scores.push_back({"conditional_trend_score", "Conditional trend score",
                     "Overlap of pairs of coordinates of x1 given x0, the pairs (d, d) included as "
                     "published."});
@@ -56,9 +59,15 @@ std::vector<TableScore> make_scores() {
   c2st.reversed_pairs = true;
   scores.push_back(c2st);
   TableScore exact{"exact_conditional_shape_score", "Exact conditional shape score",
-                   "Against the closed-form marginals of the truth; free of its sampling noise."};
+                   "Between closed-form marginals, free of any sampling noise: 1 is perfect. Only "
+                   "for couplings that have them."};
   exact.in_paper = false;
   scores.push_back(exact);
+  TableScore sampled{"sampled_conditional_shape_score", "Sampled conditional shape score",
+                     "Draws of the solver against the closed-form marginals of the truth, so that "
+                     "a perfect solver scores what the Oracle does."};
+  sampled.in_paper = false;
+  scores.push_back(sampled);
   TableScore offdiagonal{"conditional_trend_offdiagonal", "Conditional trend score without (d, d)",
                          "Pairs of different coordinates only."};
   offdiagonal.in_paper = false;
@@ -67,7 +76,6 @@ std::vector<TableScore> make_scores() {
                         "Mean over the test set of log q*(x1|x0) - log q(x1|x0), in nats; it does "
                         "not saturate. Only for couplings with an exact joint.");
   joint.in_paper = false;
-  joint.decimals = 3;
   scores.push_back(joint);
   return scores;
 }
@@ -140,9 +148,7 @@ class Builder {
 
   TableRow& row(const std::string& solver, const std::string& method, const std::string& loss,
                 const std::string& num_steps) {
-    const RowKey key{solver_place(solver), method_place(method), loss,
-                     num_steps.empty() ? 0 : std::stoi(num_steps)};
-    TableRow& row = rows_[key];
+    TableRow& row = rows_[row_key(solver, method, loss, num_steps)];
     if (row.cells.empty()) {
       row = {method, solver, loss, num_steps, solver == "oracle", {}};
       row.cells.resize(pairs_.size());
@@ -169,6 +175,26 @@ class Builder {
           .cells[static_cast<std::size_t>(column)]
           .runs.push_back(&result);
     }
+    for (const RunResult& result : results_) note_missing(result);
+  }
+
+  // A run without the score says why in its cell, where the table has its row and column.
+  void note_missing(const RunResult& result) {
+    const auto score = std::find_if(result.scores.begin(), result.scores.end(),
+                                    [&](const Score& s) { return s.name == score_.score; });
+    const auto column = std::find(pairs_.begin(), pairs_.end(), result.pair);
+    if (score == result.scores.end() || !std::isnan(score->mean) || column == pairs_.end()) return;
+    const auto row =
+        rows_.find(row_key(result.solver, result.method, result.loss, result.num_steps));
+    if (row == rows_.end()) return;
+    row->second.cells[static_cast<std::size_t>(column - pairs_.begin())].missing =
+        score->missing.empty() ? "no reason recorded" : score->missing;
+  }
+
+  RowKey row_key(const std::string& solver, const std::string& method, const std::string& loss,
+                 const std::string& num_steps) {
+    return {solver_place(solver), method_place(method), loss,
+            num_steps.empty() ? 0 : std::stoi(num_steps)};
   }
 
   void finish(TableCell& cell) const {
@@ -193,22 +219,41 @@ class Builder {
     cell.band = kBands[score_.lower_is_better ? 3 - above : above];
   }
 
-  // Values that look alike share a rank.
   void rank(Table& table, std::size_t column) const {
-    const double scale = std::pow(10.0, score_.decimals);
-    const auto shown = [&](double value) {
-      return (score_.lower_is_better ? 1.0 : -1.0) * std::round(value * scale);
-    };
-    std::set<double> values;
-    for (const TableRow& row : table.rows) {
-      if (!row.oracle && row.cells[column].measured()) values.insert(shown(row.cells[column].mean));
-    }
+    const TableCell* oracle = nullptr;
+    std::vector<TableCell*> left;
     for (TableRow& row : table.rows) {
       TableCell& cell = row.cells[column];
-      if (row.oracle || !cell.measured() || std::isinf(cell.mean)) continue;
-      const auto place = std::distance(values.begin(), values.find(shown(cell.mean)));
-      cell.rank = place < 2 ? static_cast<int>(place) + 1 : 0;
+      if (!cell.measured() || !std::isfinite(cell.mean)) continue;
+      if (row.oracle) {
+        oracle = &cell;
+      } else {
+        left.push_back(&cell);
+      }
     }
+    const auto reaches = [&](const TableCell& cell, const TableCell& goal) {
+      return better(cell, goal) || tied(table, cell, goal);
+    };
+    for (int place = 1; place <= 2 && !left.empty(); ++place) {
+      const TableCell* goal =
+          *std::min_element(left.begin(), left.end(),
+                            [&](const TableCell* a, const TableCell* b) { return better(*a, *b); });
+      if (place == 1 && oracle && reaches(*goal, *oracle)) goal = oracle;
+      const auto rest = std::stable_partition(
+          left.begin(), left.end(), [&](const TableCell* cell) { return reaches(*cell, *goal); });
+      for (auto cell = left.begin(); cell != rest; ++cell) (*cell)->rank = place;
+      left.erase(left.begin(), rest);
+    }
+  }
+
+  bool better(const TableCell& a, const TableCell& b) const {
+    return score_.lower_is_better ? a.mean < b.mean : a.mean > b.mean;
+  }
+
+  static bool tied(const Table& table, const TableCell& a, const TableCell& b) {
+    if (table.format(a.mean) == table.format(b.mean)) return true;
+    const double error = std::hypot(a.standard_error, b.standard_error);  // NaN where one is
+    return std::abs(a.mean - b.mean) <= 2.0 * error;
   }
 
   const TableScore& score_;
@@ -244,14 +289,23 @@ std::string band_name(Band band) {
 
 std::string Table::format(double value) const {
   if (std::isnan(value)) return {};
-  if (std::abs(value) < 0.5 * std::pow(10.0, -score.decimals)) value = 0.0;  // never "-0.00"
-  return fmt::format("{:.{}f}", value, score.decimals);
+  if (score.significant_digits > 0) return significant_text(value, score.significant_digits);
+  if (std::abs(value) < 0.5 * std::pow(10.0, -kDecimals)) value = 0.0;  // never "-0.000"
+  return fmt::format("{:.{}f}", value, kDecimals);
 }
 
 std::string Table::format_error(const TableCell& cell) const {
   if (std::isnan(cell.standard_error)) return {};
+  if (score.significant_digits > 0) return significant_text(cell.standard_error, 2);
   // One digit more than the value: errors are small beside it.
-  return fmt::format("{:.{}f}", cell.standard_error, score.decimals + 1);
+  return fmt::format("{:.{}f}", cell.standard_error, kDecimals + 1);
+}
+
+std::string Table::format_published(const TableCell& cell) const {
+  if (!cell.published) return {};
+  // KLs with the digits they were printed with.
+  if (score.significant_digits > 0) return fmt::format("{}", *cell.published);
+  return format(*cell.published);
 }
 
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole) {

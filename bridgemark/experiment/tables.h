@@ -17,7 +17,7 @@ struct TableScore {
   bool lower_is_better = false;
   bool reversed_pairs = false;  // the table of p1 -> p0
   bool in_paper = true;
-  int decimals = 3;
+  int significant_digits = 0;  // 0: three decimals; a KL has three digits, however small it is
   // Ascending. A score above all three is good; a KL below all three is.
   double bounds[3] = {0.5, 0.75, 0.85};
 };
@@ -32,8 +32,9 @@ struct TableCell {
   double mean = std::numeric_limits<double>::quiet_NaN();  // NaN: nothing measured
   double standard_error = std::numeric_limits<double>::quiet_NaN();
   std::vector<const RunResult*> runs;  // one for each seed
+  std::string missing;                 // why there is no number where there are runs
   std::optional<double> published;
-  int rank = 0;  // 1 best, 2 second; equal displayed values share one; the Oracle has none
+  int rank = 0;  // 1 best, 2 second, shared by ties; the Oracle has none
   Band band = Band::kNone;
 
   bool measured() const { return !runs.empty(); }
@@ -53,15 +54,27 @@ struct Table {
   std::vector<std::string> pairs;
   std::vector<TableRow> rows;
 
-  std::string format(double value) const;                 // with the table's decimals; "" for NaN
-  std::string format_error(const TableCell& cell) const;  // "" where it is not known
+  std::string format(double value) const;                     // "" for NaN
+  std::string format_error(const TableCell& cell) const;      // "" where it is not known
+  std::string format_published(const TableCell& cell) const;  // "" where there is none
 };
 
+// How ranks treat noise, in words.
+inline constexpr char kTieNote[] =
+    "Rows within two standard errors of the best share its mark, and so do all that reach the "
+    "Oracle; where no error is known, those that show the same digits.";
+
 // A cell is the mean over the runs of a method on a pair, one run a seed, with the standard error
-// over them; for a single run the error is that over its evaluation seeds. Rows and
-// columns are those that were measured, and a table without any is left out; with `whole` all seven
-// tables of the paper have all their rows and columns, blank where nothing was measured. The
-// results must outlive the tables.
+// over them; for a single run the error is that over its evaluation seeds.
+//
+// Cells tie where they differ by at most two standard errors of the difference (the errors taken as
+// independent) or show the same digits. Best are the best cell and those that tie with it. Nothing
+// beats the truth but by noise, so where cells reach the Oracle's value they are all best. Second
+// are the best of the rest and those that tie with it.
+//
+// Rows and columns are those that were measured, and a table without any is left out; with `whole`
+// all seven tables of the paper have all their rows and columns, blank where nothing was measured.
+// The results must outlive the tables.
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole);
 
 }  // namespace bridgemark

@@ -1,5 +1,7 @@
 #include "bridgemark/metric/evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,11 +20,15 @@ namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-// A value with the error it has within one repetition (NaN where that is not known).
+// What one repetition says of a score.
 struct Value {
   double value = kMissing;
-  double standard_error = kMissing;
+  double standard_error = kMissing;  // within the repetition; NaN where it is not known
+  bool drawn_anew = true;            // another repetition draws something that decides the value
+  std::string missing = {};          // why there is no value
 };
+
+Value missing(std::string reason) { return {.missing = std::move(reason)}; }
 
 using Values = std::vector<std::pair<std::string, Value>>;
 
@@ -43,10 +49,14 @@ class Protocol {
         pair_(pair),
         coupling_(coupling),
         options_(options),
-        num_steps_(coupling.own_num_steps() > 0 ? coupling.own_num_steps() : options.num_steps),
+        num_steps_(trajectory_steps(coupling, options.num_steps)),
         truth_(pair.truth(context)),
         test_(pair.test_set(context)),
-        inputs_(conditional_inputs(test_.x0)) {}
+        inputs_(conditional_inputs(test_.x0)) {
+    if (truth_ && truth_->has_marginals()) {
+      truth_->log_marginals(context, inputs_, log_truth_);
+    }
+  }
 
   int num_steps() const { return num_steps_; }
 
@@ -54,6 +64,7 @@ class Protocol {
     Values values;
     score_answers(seed, values);
     score_conditionals(seed, values);
+    score_marginals(values);
     score_trajectories(seed, values);
     score_joint(values);
     return values;
@@ -61,22 +72,17 @@ class Protocol {
 
  private:
   void score_answers(std::uint64_t seed, Values& values) const {
+    const bool anew = coupling_.draws_anew();
     States answers(test_.x0.rows(), pair_.dim());
     coupling_.sample(context_, test_.x0, {seed, DrawPurpose::kPrediction}, 0, answers);
     const SampleScores scores = score_samples(context_, test_.x1, answers, pair_.num_categories());
-    values.push_back({"shape_score", {scores.shape}});
-    values.push_back({"trend_score", {scores.trend}});
-    values.push_back({"trend_offdiagonal", {scores.trend_offdiagonal}});
+    values.push_back({"shape_score", {scores.shape, kMissing, anew}});
+    values.push_back({"trend_score", {scores.trend, kMissing, anew}});
     values.push_back(
-        {"mean_marginal_entropy", {mean_marginal_entropy(answers, pair_.num_categories())}});
-    Value perplexity;
-    if (truth_) {
-      std::vector<double> log_q(answers.rows());
-      truth_->log_conditional(context_, test_.x0, answers, log_q);
-      const double mean = estimate_mean(log_q).mean;
-      perplexity.value = std::exp(-mean / static_cast<double>(pair_.dim()));
-    }
-    values.push_back({"sb_perplexity", perplexity});
+        {"trend_offdiagonal", offdiagonal({scores.trend_offdiagonal, kMissing, anew})});
+    values.push_back({"mean_marginal_entropy",
+                      {mean_marginal_entropy(answers, pair_.num_categories()), kMissing, anew}});
+    values.push_back({"sb_perplexity", perplexity(answers)});
     if (!options_.c2st) return;
     C2stOptions classifier;
     classifier.seed = seed;
@@ -87,49 +93,80 @@ class Protocol {
     values.push_back({"c2st_score", {result.score}});
   }
 
+  Value perplexity(StatesView answers) const {
+    if (!truth_) return missing(no_truth());
+    if (!truth_->has_joint()) return missing("the truth gives no joint log-probability");
+    std::vector<double> log_q(answers.rows);
+    truth_->log_conditional(context_, test_.x0, answers, log_q);
+    const double mean = estimate_mean(log_q).mean;
+    return {std::exp(-mean / static_cast<double>(pair_.dim())), kMissing, coupling_.draws_anew()};
+  }
+
   void score_conditionals(std::uint64_t seed, Values& values) const {
-    Value shape, trend, offdiagonal, exact;
+    Value shape = missing(no_truth()), trend = shape, trend_offdiagonal = shape,
+          sampled = missing(no_marginals());
     if (truth_) {
-      const std::size_t D = pair_.dim(), S = static_cast<std::size_t>(pair_.num_categories());
-      const bool own_marginals = coupling_.has_marginals();
-      Array3<double> log_truth, log_own;
-      truth_->log_marginals(context_, inputs_, log_truth);
-      if (own_marginals) coupling_.log_marginals(context_, inputs_, log_own);
-      std::vector<double> shapes, trends, offdiagonals, exacts;
-      States x0(kConditionalSamples, D), drawn(kConditionalSamples, D),
-          answers(kConditionalSamples, D);
+      const std::size_t D = pair_.dim(), S = static_cast<std::size_t>(pair_.num_categories()),
+                        N = options_.conditional_samples;
+      std::vector<double> shapes, trends, offdiagonals, against_exact;
+      States x0(N, D), drawn(N, D), answers(N, D);
       for (std::size_t i = 0; i < inputs_.rows(); ++i) {
-        for (std::size_t j = 0; j < kConditionalSamples; ++j) {
-          std::copy_n(inputs_.row(i), D, x0.row(j));
-        }
-        const std::uint64_t first = i * kConditionalSamples;
+        for (std::size_t j = 0; j < N; ++j) std::copy_n(inputs_.row(i), D, x0.row(j));
+        const std::uint64_t first = i * N;
         truth_->sample(context_, x0, {seed, DrawPurpose::kTruthSample}, first, drawn);
         coupling_.sample(context_, x0, {seed, DrawPurpose::kConditionalPrediction}, first, answers);
         const SampleScores scores = score_samples(context_, drawn, answers, pair_.num_categories());
         shapes.push_back(scores.shape);
         trends.push_back(scores.trend);
         offdiagonals.push_back(scores.trend_offdiagonal);
-        const MatrixView<const double> marginals{log_truth.row(i, 0), D, S};
-        exacts.push_back(own_marginals
-                             ? shape_between_marginals(marginals, {log_own.row(i, 0), D, S})
-                             : shape_against_exact(answers, marginals));
+        if (truth_->has_marginals()) {
+          against_exact.push_back(shape_against_exact(answers, {log_truth_.row(i, 0), D, S}));
+        }
         context_.report("conditional scores", i + 1, inputs_.rows());
       }
-      shape.value = estimate_mean(shapes).mean;
-      trend.value = estimate_mean(trends).mean;
-      offdiagonal.value = estimate_mean(offdiagonals).mean;
-      exact.value = estimate_mean(exacts).mean;
+      shape = {estimate_mean(shapes).mean};
+      trend = {estimate_mean(trends).mean};
+      trend_offdiagonal = offdiagonal({estimate_mean(offdiagonals).mean});
+      if (truth_->has_marginals()) {
+        sampled = {estimate_mean(against_exact).mean, kMissing, coupling_.draws_anew()};
+      }
     }
     values.push_back({"conditional_shape_score", shape});
     values.push_back({"conditional_trend_score", trend});
-    values.push_back({"conditional_trend_offdiagonal", offdiagonal});
+    values.push_back({"conditional_trend_offdiagonal", trend_offdiagonal});
+    values.push_back({"sampled_conditional_shape_score", sampled});
+  }
+
+  void score_marginals(Values& values) const {
+    Value exact = missing(no_marginals());
+    if (!coupling_.has_marginals()) {
+      exact = missing("the coupling has no closed-form marginals");
+    } else if (truth_ && truth_->has_marginals()) {
+      const std::size_t D = pair_.dim(), S = static_cast<std::size_t>(pair_.num_categories());
+      Array3<double> log_own;
+      coupling_.log_marginals(context_, inputs_, log_own);
+      std::vector<double> shapes;
+      for (std::size_t i = 0; i < inputs_.rows(); ++i) {
+        shapes.push_back(
+            shape_between_marginals({log_truth_.row(i, 0), D, S}, {log_own.row(i, 0), D, S}));
+      }
+      exact = {estimate_mean(shapes).mean, kMissing, false};
+    }
     values.push_back({"exact_conditional_shape_score", exact});
   }
 
   void score_trajectories(std::uint64_t seed, Values& values) const {
-    Value forward, reverse;
     const int steps = num_steps_;
-    if (truth_ && truth_->has_transitions(steps) && coupling_.has_transitions(steps)) {
+    Value forward, reverse;
+    if (!truth_) {
+      forward = missing(no_truth());
+    } else if (!coupling_.has_transitions(steps)) {
+      forward = missing(fmt::format("the coupling has no transitions with {} steps", steps));
+    } else if (!truth_->has_transitions(steps)) {
+      forward = missing(fmt::format("the truth has no transitions with {} steps", steps));
+    }
+    reverse = forward;
+    if (forward.missing.empty()) {
       const std::size_t rows = std::min(options_.num_trajectories, test_.x0.rows());
       const StatesView x0 = test_.x0.view().slice(0, rows);
       const MeanEstimate from_truth =
@@ -145,15 +182,35 @@ class Protocol {
 
   void score_joint(Values& values) const {
     Value joint;
-    if (truth_ && coupling_.has_joint()) {
+    if (!truth_) {
+      joint = missing(no_truth());
+    } else if (!coupling_.has_joint()) {
+      joint = missing("the coupling gives no joint log-probability");
+    } else if (!truth_->has_joint()) {
+      joint = missing("the truth gives no joint log-probability");
+    } else {
       std::vector<double> log_truth(test_.x0.rows()), log_own(test_.x0.rows());
       truth_->log_conditional(context_, test_.x0, test_.x1, log_truth);
       coupling_.log_conditional(context_, test_.x0, test_.x1, log_own);
       for (std::size_t i = 0; i < log_truth.size(); ++i) log_truth[i] -= log_own[i];
       const MeanEstimate estimate = estimate_mean(log_truth);
-      joint = {estimate.mean, estimate.standard_error};
+      joint = {estimate.mean, estimate.standard_error, false};
     }
     values.push_back({"joint_kl", joint});
+  }
+
+  Value offdiagonal(Value value) const {
+    if (pair_.dim() == 1) return missing("one coordinate has no pairs of different ones");
+    return value;
+  }
+
+  std::string no_truth() const {
+    return fmt::format("no closed-form truth for a reversed pair of {}^{} states",
+                       pair_.num_categories(), pair_.dim());
+  }
+
+  std::string no_marginals() const {
+    return truth_ ? "the truth has no closed-form marginals" : no_truth();
   }
 
   const Context& context_;
@@ -164,6 +221,7 @@ class Protocol {
   std::shared_ptr<const Coupling> truth_;
   PairedStates test_;
   States inputs_;
+  Array3<double> log_truth_;  // [inputs, D, S]; empty where the truth has no marginals
 };
 
 void check_request(const BenchmarkPair& pair, const Coupling& coupling,
@@ -176,13 +234,16 @@ void check_request(const BenchmarkPair& pair, const Coupling& coupling,
   if (options.num_seeds < 1) {
     throw_invalid("evaluate", "num_seeds must be at least 1, got {}", options.num_seeds);
   }
-  const int total = pair.bridge().process().total_steps();
-  if (options.num_steps < 1 || total % options.num_steps != 0) {
-    throw_invalid("evaluate", "num_steps must be a positive divisor of {}, got {}", total,
-                  options.num_steps);
+  const int total = pair.reference().total_steps();
+  const int steps = options.num_steps.value_or(trajectory_steps(coupling, {}));
+  if (steps < 1 || total % steps != 0) {
+    throw_invalid("evaluate", "num_steps must be a positive divisor of {}, got {}", total, steps);
   }
   if (options.num_trajectories < 1) {
     throw_invalid("evaluate", "num_trajectories must be at least 1, got 0");
+  }
+  if (options.conditional_samples < 1) {
+    throw_invalid("evaluate", "conditional_samples must be at least 1, got 0");
   }
 }
 
@@ -193,6 +254,12 @@ const Score* find(const std::vector<Score>& scores, std::string_view name) {
 }
 
 }  // namespace
+
+int trajectory_steps(const Coupling& coupling, std::optional<int> asked) {
+  if (asked && coupling.has_transitions(*asked)) return *asked;
+  if (coupling.own_num_steps() > 0) return coupling.own_num_steps();
+  return asked.value_or(kTrajectorySteps);
+}
 
 double Evaluation::mean(std::string_view name) const {
   const Score* score = find(scores, name);
@@ -210,21 +277,24 @@ Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Cou
   const Protocol protocol(context, pair, coupling, options);
   Evaluation evaluation;
   evaluation.num_steps = protocol.num_steps();
+  std::vector<bool> drawn_anew;
   for (int repetition = 0; repetition < options.num_seeds; ++repetition) {
     const Values values = protocol.run(options.seed + static_cast<std::uint64_t>(repetition));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto& [name, value] = values[i];
-      if (repetition == 0) evaluation.scores.push_back({name, 0.0, value.standard_error, {}});
+      if (repetition == 0) {
+        evaluation.scores.push_back({name, 0.0, value.standard_error, {}, value.missing});
+        drawn_anew.push_back(value.drawn_anew);
+      }
       evaluation.scores[i].values.push_back(value.value);
     }
   }
-  for (Score& score : evaluation.scores) {
+  for (std::size_t i = 0; i < evaluation.scores.size(); ++i) {
+    Score& score = evaluation.scores[i];
     const MeanEstimate over_seeds = estimate_mean(score.values);
     score.mean = over_seeds.mean;
-    // The joint KL is the same in each repetition: its error is that of the test set.
-    if (options.num_seeds > 1 && score.name != "joint_kl") {
-      score.standard_error = over_seeds.standard_error;
-    }
+    if (options.num_seeds > 1 && drawn_anew[i]) score.standard_error = over_seeds.standard_error;
+    if (std::isnan(score.mean) && score.missing.empty()) score.missing = "it is not a number";
   }
   return evaluation;
 }

@@ -7,8 +7,8 @@
 namespace bridgemark {
 
 // {score name: mean, ..., "standard_errors": {name: ...}, "values": {name: [one a seed]},
-// "infinite": [names]}. JSON has no infinity: a KL that is infinite is null and named in
-// "infinite"; any other null could not be given.
+// "infinite": [names], "missing": {name: reason}}. JSON has no infinity: a KL that is infinite is
+// null and named in "infinite"; any other null could not be given, and "missing" says why.
 nlohmann::json evaluation_json(const Evaluation& evaluation);
 
 }  // namespace bridgemark

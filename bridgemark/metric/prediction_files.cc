@@ -15,20 +15,27 @@ namespace {
 
 class Predictions : public Coupling {
  public:
-  Predictions(int num_categories, States answers, States conditional_answers)
+  Predictions(int num_categories, States answers, States conditional_answers,
+              std::size_t conditional_samples)
       : num_categories_(num_categories),
         answers_(std::move(answers)),
-        conditional_answers_(std::move(conditional_answers)) {}
+        conditional_answers_(std::move(conditional_answers)),
+        conditional_samples_(conditional_samples) {}
 
   std::size_t dim() const override { return answers_.cols(); }
   int num_categories() const override { return num_categories_; }
+  bool draws_anew() const override { return false; }
 
   void sample(const Context&, StatesView x0, const DrawKey& key, std::uint64_t first_index,
               MutableStatesView x1) const override {
-    const States* rows = key.purpose == DrawPurpose::kPrediction ? &answers_
-                         : key.purpose == DrawPurpose::kConditionalPrediction
-                             ? &conditional_answers_
-                             : nullptr;
+    const bool conditional = key.purpose == DrawPurpose::kConditionalPrediction;
+    if (conditional && x0.rows != conditional_samples_) {
+      throw_invalid("predictions", "conditional_samples must be {}, as the answers have, got {}",
+                    conditional_samples_, x0.rows);
+    }
+    const States* rows = conditional                               ? &conditional_answers_
+                         : key.purpose == DrawPurpose::kPrediction ? &answers_
+                                                                   : nullptr;
     if (!rows || first_index + x0.rows > rows->rows()) {
       throw_invalid("predictions", "predictions only answer the draws of the protocol");
     }
@@ -38,7 +45,8 @@ class Predictions : public Coupling {
  private:
   int num_categories_;
   States answers_;              // [test rows, D]
-  States conditional_answers_;  // [inputs * 1000, D]
+  States conditional_answers_;  // [inputs * conditional_samples, D]
+  std::size_t conditional_samples_;
 };
 
 // Integer states of exactly this shape, flattened to rows of the last axis.
@@ -68,7 +76,8 @@ std::size_t count_inputs(std::size_t test_rows) {
 }  // namespace
 
 std::unique_ptr<Coupling> make_predictions(const Context& context, const BenchmarkPair& pair,
-                                           States x1, States conditional_x1) {
+                                           States x1, States conditional_x1,
+                                           std::size_t conditional_samples) {
   const std::size_t test_rows = pair.test_set(context).x0.rows();
   const auto check = [&](const char* name, const States& states, std::size_t rows) {
     if (states.rows() != rows) {
@@ -77,13 +86,14 @@ std::unique_ptr<Coupling> make_predictions(const Context& context, const Benchma
     check_states(name, states, pair.dim(), pair.num_categories());
   };
   check("x1", x1, test_rows);
-  check("conditional_x1", conditional_x1, count_inputs(test_rows) * kConditionalSamples);
+  check("conditional_x1", conditional_x1, count_inputs(test_rows) * conditional_samples);
   return std::make_unique<Predictions>(pair.num_categories(), std::move(x1),
-                                       std::move(conditional_x1));
+                                       std::move(conditional_x1), conditional_samples);
 }
 
 std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
-                                           const std::filesystem::path& folder) {
+                                           const std::filesystem::path& folder,
+                                           std::size_t conditional_samples) {
   if (!std::filesystem::is_directory(folder)) {
     throw_file(folder.string(), "expected a folder with pred_x1.npy and pred_conditional_x1.npy");
   }
@@ -92,8 +102,8 @@ std::unique_ptr<Coupling> load_predictions(const Context& context, const Benchma
       pair.num_categories(),
       load_exact(folder / "pred_x1.npy", {test_rows, pair.dim()}, pair.num_categories()),
       load_exact(folder / "pred_conditional_x1.npy",
-                 {count_inputs(test_rows), kConditionalSamples, pair.dim()},
-                 pair.num_categories()));
+                 {count_inputs(test_rows), conditional_samples, pair.dim()}, pair.num_categories()),
+      conditional_samples);
 }
 
 }  // namespace bridgemark

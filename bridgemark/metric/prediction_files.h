@@ -9,14 +9,17 @@
 namespace bridgemark {
 
 // The answers of an outside solver as a coupling: one x1 [test rows, D] for each row of the test
-// set and 1000 [conditional inputs * 1000, D] for each conditional input. It can only answer the
-// draws of the protocol. Throws InvalidArgument that says what was expected and found.
+// set and conditional_samples [conditional inputs * conditional_samples, D] for each conditional
+// input. It can only answer the draws of the protocol with that many conditional samples. Throws
+// InvalidArgument that says what was expected and found.
 std::unique_ptr<Coupling> make_predictions(const Context& context, const BenchmarkPair& pair,
-                                           States x1, States conditional_x1);
+                                           States x1, States conditional_x1,
+                                           std::size_t conditional_samples = kConditionalSamples);
 
-// The same from pred_x1.npy [test rows, D] and pred_conditional_x1.npy [conditional inputs, 1000,
-// D]. Throws FileError that says what was expected and found.
+// The same from pred_x1.npy [test rows, D] and pred_conditional_x1.npy [conditional inputs,
+// conditional_samples, D]. Throws FileError that says what was expected and found.
 std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
-                                           const std::filesystem::path& folder);
+                                           const std::filesystem::path& folder,
+                                           std::size_t conditional_samples = kConditionalSamples);
 
 }  // namespace bridgemark

@@ -8,10 +8,11 @@
 
 namespace bridgemark {
 
-// The parameters of a CP bridge as safetensors: log_beta [K], log_cores [D,S,K].
-void save_cp_model(const CpPotential& potential, const std::filesystem::path& path);
+// The parameters of a CP bridge as safetensors: log_beta [K], log_cores [D,S,K], and num_steps in
+// the metadata where it was fitted as a chain.
+void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path);
 
-// Throws FileError where the tensors do not fit the process and the dimension.
+// Throws FileError where the file does not fit the process and the dimension.
 std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
                                               const std::filesystem::path& path);
 

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <string_view>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/math/normal.h"
 
 namespace bridgemark {
@@ -39,7 +40,7 @@ std::vector<OptionSpec> cp_options() {
       {"init", "", "samples the cores start on: p1, p0; or gaussian, uniform (tuned p1, paper p0)"},
       {"init_peak", "", "starting probability of a sample's category (tuned 0.05, paper 0.9)"},
       {"init_noise", "",
-       "standard deviation of noise on the log-cores, or auto (tuned 0, paper 0)"},
+       "standard deviation of noise on the log-cores, or auto (0; 1 with init=gaussian)"},
       {"x0_data", "", "integer .npy [n,D] to train on instead of draws of p0"},
       {"x1_data", "", "integer .npy [n,D] to train on instead of draws of p1"},
       {"checkpoint_every", "30", "seconds between checkpoints"},
@@ -55,7 +56,8 @@ void resolve_cp_recipe(SolverOptions& options) {
   options.set_default("weight_decay", tuned ? "0" : "0.01");
   options.set_default("init", tuned ? "p1" : "p0");
   options.set_default("init_peak", tuned ? "0.05" : "0.9");
-  options.set_default("init_noise", "0");
+  // A Gaussian start is nothing but its noise.
+  options.set_default("init_noise", options.text("init") == kInits[kGaussian] ? "1" : "0");
 }
 
 CpRecipe read_cp_recipe(const SolverOptions& options) {
@@ -71,6 +73,12 @@ CpRecipe read_cp_recipe(const SolverOptions& options) {
   recipe.init_peak = options.real("init_peak", 1e-6, 1.0 - 1e-6);
   if (options.text("init_noise") != "auto") {
     recipe.init_noise = options.real("init_noise", 0.0, 100.0, " or auto");
+  }
+  if (recipe.init == kGaussian && recipe.init_noise == 0.0) {
+    throw_invalid("options",
+                  "init_noise must be above 0 with init=gaussian, whose components would start "
+                  "equal, got {}",
+                  options.text("init_noise"));
   }
   recipe.checkpoint_seconds = options.real("checkpoint_every", 0.0, 1e9);
   recipe.log_every = options.integer("log_every", 1, 1 << 30);

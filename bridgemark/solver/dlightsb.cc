@@ -153,7 +153,11 @@ class CpSolver : public CpBridgeSolver {
     const TrainingPlan plan{name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every};
     const TrainingSummary summary = run_training(context, plan, files, *model);
     Fitted fitted;
-    fitted.coupling = std::make_shared<CpBridge>(pair.reference(), model->potential());
+    // The static loss sees no chain: its bridge has no number of steps of its own.
+    const int own_num_steps =
+        loss(options) == backend::CpLoss::kStatic ? 0 : chain(pair, options).num_steps();
+    fitted.coupling =
+        std::make_shared<CpBridge>(pair.reference(), model->potential(), own_num_steps);
     fitted.diagnostics = {{"updates", summary.updates},
                           {"resumed_from", summary.resumed_from},
                           {"last_loss", summary.last_loss},

@@ -18,6 +18,7 @@
 #include "bridgemark/core/version.h"
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/metric/score_text.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -62,25 +63,29 @@ class CallableCoupling : public Coupling {
   int num_categories_;
 };
 
-// (x1 [test rows, D], conditional_x1 [inputs, 1000, D]) as a coupling.
-std::shared_ptr<const Coupling> coupling_of_answers(const BenchmarkPair& pair, nb::handle answers) {
+// (x1 [test rows, D], conditional_x1 [inputs, conditional_samples, D]) as a coupling.
+std::shared_ptr<const Coupling> coupling_of_answers(const BenchmarkPair& pair, nb::handle answers,
+                                                    std::size_t conditional_samples) {
   const nb::object conditional = ArrayLike{nb::borrow(answers[1])}.to_numpy("conditional_x1");
   const nb::object shape = conditional.attr("shape");
-  if (nb::len(shape) != 3) {
-    throw_invalid("evaluate", "conditional_x1 must have shape [inputs, {}, {}], got {}",
-                  kConditionalSamples, pair.dim(), nb::str(shape).c_str());
+  if (nb::len(shape) != 3 || nb::cast<std::size_t>(shape[1]) != conditional_samples) {
+    throw_invalid("evaluate",
+                  "conditional_x1 must have shape [inputs, {}, {}], got {}; conditional_samples "
+                  "says how many there are",
+                  conditional_samples, pair.dim(), nb::str(shape).c_str());
   }
   const nb::object flat = conditional.attr("reshape")(-1, shape[2]);
   StatesArgument x1("x1", {nb::borrow(answers[0])}, pair.dim(), pair.num_categories());
   StatesArgument conditional_x1("conditional_x1", {flat}, pair.dim(), pair.num_categories());
   States rows = std::move(x1).take(), conditional_rows = std::move(conditional_x1).take();
   return interruptible([&](const Context& context) -> std::shared_ptr<const Coupling> {
-    return make_predictions(context, pair, std::move(rows), std::move(conditional_rows));
+    return make_predictions(context, pair, std::move(rows), std::move(conditional_rows),
+                            conditional_samples);
   });
 }
 
 std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handle given,
-                                            nb::handle like) {
+                                            nb::handle like, std::size_t conditional_samples) {
   if (nb::isinstance<FittedCoupling>(given)) {
     return nb::cast<const FittedCoupling&>(given).fitted.coupling;
   }
@@ -89,7 +94,7 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
                                               pair.num_categories());
   }
   if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2) {
-    return coupling_of_answers(pair, given);
+    return coupling_of_answers(pair, given, conditional_samples);
   }
   throw nb::type_error(
       fmt::format("[evaluate] coupling must be a solver or coupling of bridgemark, a callable "
@@ -100,16 +105,19 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
 
 nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const WholeNumber& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
-                       const WholeNumber& num_trajectories, bool c2st, nb::handle like,
-                       nb::handle progress, const std::string& device_text) {
+                       const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
+                       bool c2st, nb::handle like, nb::handle progress,
+                       const std::string& device_text) {
   const Device device = parse_device(device_text);
   EvaluationOptions options;
   options.seed = seed.seed();
   options.num_seeds = num_seeds.positive_int("num_seeds");
   if (num_steps) options.num_steps = num_steps->positive_int("num_steps");
   options.num_trajectories = num_trajectories.in_range("num_trajectories", 1, kMaxRows);
+  options.conditional_samples = conditional_samples.in_range("conditional_samples", 1, kMaxRows);
   options.c2st = c2st || pair.reverse();
-  const std::shared_ptr<const Coupling> scored = coupling_of(pair, coupling, like);
+  const std::shared_ptr<const Coupling> scored =
+      coupling_of(pair, coupling, like, options.conditional_samples);
   const auto started = std::chrono::steady_clock::now();
   const Evaluation evaluation = interruptible(
       [&](const Context& context) { return evaluate(context, pair, *scored, options); }, progress,
@@ -122,6 +130,7 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
     result[score.name.c_str()] = to_python(json[score.name]);
   }
   result["infinite"] = to_python(json["infinite"]);
+  result["missing"] = to_python(json["missing"]);
   result["standard_errors"] = to_python(json["standard_errors"]);
   result["values"] = to_python(json["values"]);
   result["pair"] = pair.identity().name;
@@ -129,6 +138,7 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   result["num_seeds"] = options.num_seeds;
   result["num_steps"] = evaluation.num_steps;
   result["num_trajectories"] = options.num_trajectories;
+  result["conditional_samples"] = options.conditional_samples;
   result["version"] = kVersion;
   result["device"] = std::string(device_name(device));
   result["machine"] = backend::machine_of({.device = device});
@@ -143,15 +153,19 @@ void init_evaluation(nb::module_& module) {
   module.def(
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a = 0,
       "num_seeds"_a = 1, "num_steps"_a.none() = nb::none(), "num_trajectories"_a = 1000,
-      "c2st"_a = false, "like"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
-      "device"_a = "cpu",
-      nb::sig("def evaluate(pair: Pair, coupling: typing.Any, *, seed: int = 0, num_seeds: "
-              "int = 1, num_steps: int | None = None, num_trajectories: int = 1000, "
-              "c2st: bool = False, like: typing.Any = None, progress: "
-              "collections.abc.Callable[[str, int, int, str], object] | None = None, device: str = "
-              "'cpu') -> "
-              "dict[str, typing.Any]"),
+      "conditional_samples"_a = kConditionalSamples, "c2st"_a = false, "like"_a.none() = nb::none(),
+      "progress"_a.none() = nb::none(), "device"_a = "cpu",
+      nb::sig(
+          "def evaluate(pair: Pair, coupling: typing.Any, *, seed: int = 0, num_seeds: "
+          "int = 1, num_steps: int | None = None, num_trajectories: int = 1000, "
+          "conditional_samples: int = 1000, c2st: bool = False, like: typing.Any = None, progress: "
+          "collections.abc.Callable[[str, int, int, str], object] | None = None, device: str = "
+          "'cpu') -> "
+          "dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
+  module.def("score_text", score_text, "value"_a, "A score as `bridgemark evaluate` prints it.");
+  module.def("error_text", error_text, "error"_a, "value"_a,
+             "The standard error of a score as `bridgemark evaluate` prints it.");
 }
 
 }  // namespace bridgemark::python

@@ -29,10 +29,7 @@ using namespace nb::literals;
 
 namespace bridgemark::python {
 
-int FittedCoupling::own_num_steps() const {
-  const int own = fitted.coupling->own_num_steps();
-  return own > 0 ? own : EvaluationOptions().num_steps;
-}
+int FittedCoupling::own_num_steps() const { return trajectory_steps(*fitted.coupling, {}); }
 
 namespace {
 
@@ -202,8 +199,8 @@ void init_solvers(nb::module_& module) {
            "seed"_a = 0,
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, "
                    "seed: int = 0) -> ArrayT"),
-           "Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D]. Without num_steps: 16, or\n"
-           "the grid that the solver trained on where it has no other.")
+           "Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D]. Without num_steps: those\n"
+           "that the solver trained with, else 16.")
       .def("log_conditional", log_conditional, "x0"_a, "x1"_a,
            nb::sig("def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT"),
            "log q(x1|x0) for the rows of x0 [B,D] and x1 [B,D]: float64 [B].")

@@ -14,7 +14,7 @@ struct FittedCoupling {
   Fitted fitted;
   double seconds = 0.0;
 
-  // Steps of the one chain that the coupling has, else those of the protocol.
+  // Steps of the chain that the coupling was fitted as, else those of the protocol.
   int own_num_steps() const;
 };
 

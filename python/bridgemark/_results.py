@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,9 @@ class Result(Mapping[str, Any]):
     """Scores of one solver on one pair, and how they came about.
 
     A mapping with the keys of `bridgemark evaluate --json`: each score's mean by its name (None
-    where the solver or the pair cannot give it), `standard_errors`, `values` for each seed, and
-    pair, seed, version, machine and time. `print(result)` shows the scores.
+    where it is infinite, then it is named in `infinite`, or cannot be given, then `missing` says
+    why), `standard_errors` (None where nothing was drawn anew), `values` for each seed, and pair,
+    seed, version, machine and time. `print(result)` shows the scores.
     """
 
     def __init__(self, values: Mapping[str, Any], label: str):
@@ -49,7 +51,10 @@ class Result(Mapping[str, Any]):
         """A frame with one row a score: mean and standard_error. Needs pandas."""
         errors = self["standard_errors"]
         return import_pandas().DataFrame(
-            {"mean": self.scores, "standard_error": {name: errors[name] for name in self.scores}},
+            {
+                "mean": {name: self._shown(name) for name in self.scores},
+                "standard_error": {name: errors[name] for name in self.scores},
+            },
             index=list(self.scores),
             dtype=float,
         )
@@ -57,11 +62,18 @@ class Result(Mapping[str, Any]):
     def __str__(self) -> str:
         seeds = self["num_seeds"]
         lines = [f"{self.label} on {self['pair']} ({seeds} seed{'' if seeds == 1 else 's'})"]
-        for name, mean in self.scores.items():
-            error = self["standard_errors"][name]
-            spread = "" if error is None else f" ± {cell_text(error)}"
-            lines.append(f"  {name:<30} {cell_text(mean):>10}{spread}")
+        for name in self.scores:
+            error, mean = self["standard_errors"][name], self._shown(name)
+            if name in self["missing"]:
+                after = f"  {self['missing'][name]}"
+            else:
+                after = "" if error is None else f" ± {_core.error_text(error, mean)}"
+            lines.append(f"  {name:<32} {cell_text(mean):>10}{after}")
         return "\n".join(lines)
+
+    def _shown(self, name: str) -> float | None:
+        """A score for a table: infinite ones are told from those that cannot be given."""
+        return math.inf if name in self["infinite"] else self[name]
 
     def __repr__(self) -> str:
         return str(self)
@@ -69,8 +81,8 @@ class Result(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         errors = self["standard_errors"]
         rows = (
-            {self.label: name, "mean": mean, "standard error": errors[name]}
-            for name, mean in self.scores.items()
+            {self.label: name, "mean": self._shown(name), "standard error": errors[name]}
+            for name in self.scores
         )
         return Table(rows)._repr_html_()
 
@@ -89,6 +101,7 @@ def evaluate(
     num_seeds: int = 1,
     num_steps: int | None = None,
     num_trajectories: int = 1000,
+    conditional_samples: int = 1000,
     c2st: bool = False,
     like: Any = None,
     label: str | None = None,
@@ -101,16 +114,20 @@ def evaluate(
       - a fitted solver, or a Coupling;
       - a callable that takes x0, int32 [B,D], and returns x1, integers [B,D], in any array library
         and on any device. It is called in this thread, once for the test set [20000,D] and once
-        for each of the 157 conditional inputs, repeated [1000,D]. Its x0 is NumPy, or in the
-        library and on the device of the array `like`;
-      - the answers themselves, (x1 [20000,D], conditional_x1 [157,1000,D]): one x1 for each row of
-        pair.test_set()[0], and 1000 for each row of pair.conditional_inputs().
+        for each of the 157 conditional inputs, repeated [conditional_samples,D]. Its x0 is NumPy,
+        or in the library and on the device of the array `like`;
+      - the answers themselves, (x1 [20000,D], conditional_x1 [157,conditional_samples,D]): one x1
+        for each row of pair.test_set()[0], and conditional_samples for each row of
+        pair.conditional_inputs().
 
     `seed` decides the draws of the protocol and of a Coupling (a callable has its own), for
-    `num_seeds` repetitions with seeds seed, seed + 1, ... `num_steps` is the grid of the trajectory
-    KL: 16, or the one that the solver trained on where it has no other. `c2st` also trains a
-    classifier to tell (x0, x1) apart; a reversed pair always has it. `label` names the result.
-    `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
+    `num_seeds` repetitions with seeds seed, seed + 1, ... Answers given as arrays are the same in
+    each repetition: their scores against the test set have no standard error, and that of their
+    conditional scores is the truth's share of the noise. `num_steps` is the grid of the trajectory
+    KL, where the solver has transitions for it; without it, the one that the solver was trained
+    with, else 16. More `conditional_samples` raise the ceiling of the conditional scores. `c2st`
+    also trains a classifier to tell (x0, x1) apart; a reversed pair always has it. `label` names
+    the result. `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
     scored = coupling.coupling if isinstance(coupling, Solver) else coupling
     values = _core.evaluate(
@@ -120,6 +137,7 @@ def evaluate(
         num_seeds=num_seeds,
         num_steps=num_steps,
         num_trajectories=num_trajectories,
+        conditional_samples=conditional_samples,
         c2st=c2st,
         like=like,
         progress=reporter(progress),
@@ -147,7 +165,7 @@ def compare(results: Sequence[Result] | Mapping[str, Result], *scores: str) -> T
                 )
     return Table(
         (
-            {"solver": label, "pair": r["pair"], **{c: r.scores.get(c) for c in columns}}
+            {"solver": label, "pair": r["pair"], **{c: r._shown(c) if c in r.scores else None for c in columns}}
             for label, r in named.items()
         ),
         ["solver", "pair", *columns],

@@ -98,7 +98,7 @@ class Solver:
     def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, seed: int = 0) -> ArrayT:
         """Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D].
 
-        Without num_steps: 16, or the grid that the solver trained on where it has no other.
+        Without num_steps: those that the solver trained with, else 16.
         """
         return self.coupling.sample_trajectory(x0, num_steps, seed)
 

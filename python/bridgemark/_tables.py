@@ -6,6 +6,8 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from . import _core
+
 if TYPE_CHECKING:
     import pandas
 
@@ -25,7 +27,7 @@ def cell_text(value: Any) -> str:
     """A value as a table shows it: '-' for None."""
     if value is None:
         return "-"
-    return f"{value:.5f}" if isinstance(value, float) else str(value)
+    return _core.score_text(value) if isinstance(value, float) else str(value)
 
 
 class Table(Sequence[Mapping[str, Any]]):

@@ -1,5 +1,6 @@
 """Evaluation of couplings and callables, and the fits that make couplings."""
 
+import itertools
 import signal
 import threading
 import time
@@ -192,12 +193,87 @@ def test_ctrl_c_in_a_callable_and_beside_it(pair, oracle):
         ({"num_steps": 3}, "num_steps must be a positive divisor of 128, got 3"),
         ({"num_steps": -1}, "num_steps must lie in"),
         ({"num_trajectories": 0}, "num_trajectories must lie in"),
+        ({"conditional_samples": 0}, "conditional_samples must lie in"),
         ({"seed": -1}, "seed must lie in"),
     ],
 )
 def test_bad_requests_are_refused(pair, oracle, options, message):
     with pytest.raises(ValueError, match=message):
         bm.evaluate(pair, oracle, **options)
+
+
+def truth_as_arrays(pair, seed, conditional_samples=1000):
+    x0, inputs = pair.test_set()[0], pair.conditional_inputs()
+    repeated = np.repeat(inputs, conditional_samples, axis=0)
+    drawn = pair.sample_conditional(repeated, seed=seed + 1)
+    return (
+        pair.sample_conditional(x0, seed=seed),
+        drawn.reshape(len(inputs), conditional_samples, pair.dim),
+    )
+
+
+def test_truth_scores_alike_however_it_is_given(pair, oracle):
+    repetitions = 6
+    draws = itertools.count(1000)
+    given = {
+        "oracle": bm.evaluate(pair, oracle, num_seeds=repetitions)["values"],
+        "callable": bm.evaluate(
+            pair,
+            lambda x0: pair.sample_conditional(x0, seed=next(draws)),
+            seed=100,
+            num_seeds=repetitions,
+        )["values"],
+    }
+    files = [
+        bm.evaluate(pair, truth_as_arrays(pair, 10_000_000 + 2 * i), seed=200 + i)
+        for i in range(repetitions)
+    ]
+    given["files"] = {name: [f[name] for f in files] for name in files[0].scores}
+    common = [name for name, values in given["files"].items() if values[0] is not None]
+    assert "sampled_conditional_shape_score" in common and len(common) == 9
+    for name in common:
+        means = {way: np.mean(values[name]) for way, values in given.items()}
+        errors = {
+            way: np.std(values[name], ddof=1) / repetitions**0.5 for way, values in given.items()
+        }
+        for way in ("callable", "files"):
+            apart = abs(means[way] - means["oracle"]) / np.hypot(errors[way], errors["oracle"])
+            assert apart < 5.5, (name, way)  # for 10 degrees of freedom about 3 in 10,000
+
+
+def test_exact_score_takes_closed_forms_on_both_sides(pair, oracle_result):
+    result = bm.evaluate(pair, truth_as_arrays(pair, 3))
+    assert oracle_result["exact_conditional_shape_score"] == pytest.approx(1.0)
+    assert result["exact_conditional_shape_score"] is None
+    assert result["missing"]["exact_conditional_shape_score"].startswith("the coupling has no")
+    assert set(result["missing"]) == {name for name, mean in result.scores.items() if mean is None}
+    assert 0.9 < result["sampled_conditional_shape_score"] < 1
+
+
+def test_arrays_have_no_error_where_nothing_was_drawn_anew(pair):
+    errors = bm.evaluate(pair, truth_as_arrays(pair, 5), num_seeds=2)["standard_errors"]
+    for name in ("shape_score", "trend_score", "sampled_conditional_shape_score"):
+        assert errors[name] is None
+    assert errors["conditional_shape_score"] > 0  # of the truth's draws
+
+
+def test_more_conditional_samples_raise_the_ceiling(pair, oracle, oracle_result):
+    many = bm.evaluate(pair, oracle, conditional_samples=5000, num_trajectories=10)
+    assert many["conditional_samples"] == 5000
+    for name in ("conditional_shape_score", "sampled_conditional_shape_score"):
+        assert many[name] > oracle_result[name] + 0.01
+    answers = truth_as_arrays(pair, 7, conditional_samples=50)
+    assert bm.evaluate(pair, answers, conditional_samples=50)["conditional_samples"] == 50
+    with pytest.raises(ValueError, match=r"shape \[inputs, 1000, 2\], got \(157, 50, 2\)"):
+        bm.evaluate(pair, answers)
+
+
+def test_trajectories_are_on_the_grid_of_the_training(pair):
+    coupling = bm.fit("dlightsb-m", pair, updates=2, components=3, batch_size=4, num_steps=64)
+    result = bm.evaluate(pair, coupling, num_trajectories=10)
+    assert result["num_steps"] == 64 and result["forward_trajectory_kl"] is not None
+    assert bm.evaluate(pair, coupling, num_trajectories=10, num_steps=8)["num_steps"] == 8
+    assert coupling.sample_trajectory(pair.sample_x0(3, seed=1)).shape == (3, 65, 2)
 
 
 def test_coupling_of_another_space_is_refused(oracle):

@@ -33,7 +33,8 @@ def test_result_prints_like_the_command_line(command_line, tmp_path, result):
 def test_result_prints_what_is_missing(pair):
     lines = str(bm.evaluate(pair, lambda x0: x0, label="identity")).splitlines()
     assert lines[0] == "identity on d2-gaussian-0.02 (1 seed)"
-    assert any(line.split() == ["joint_kl", "-"] for line in lines)
+    reason = "the coupling gives no joint log-probability"
+    assert f"  {'joint_kl':<32} {'-':>10}  {reason}" in lines
 
 
 def test_result_turns_into_plain_values(result):
@@ -50,6 +51,19 @@ def test_result_turns_into_a_frame(result):
     assert list(frame.columns) == ["mean", "standard_error"]
     assert frame.loc["joint_kl", "mean"] == result["joint_kl"]
     assert (frame.dtypes == float).all()
+
+
+def test_infinite_is_told_from_missing(result):
+    values = result.to_dict()
+    values |= {"joint_kl": None, "infinite": ["joint_kl"], "shape_score": None}
+    values["missing"] = {"shape_score": "a reason"}
+    shown = bm.Result(values, "x")
+    lines = [line.split() for line in str(shown).splitlines()]
+    assert ["shape_score", "-", "a", "reason"] in lines
+    assert any(line[:2] == ["joint_kl", "inf"] for line in lines)
+    assert "<td>inf</td>" in shown._repr_html_()
+    row = bm.compare([shown], "joint_kl", "shape_score")[0]
+    assert row["joint_kl"] == float("inf") and row["shape_score"] is None
 
 
 def test_labels(pair):
@@ -83,6 +97,11 @@ def test_table_prints_aligned_columns():
     table = bm.Table([{"name": "a", "value": 0.5}, {"name": "long", "value": None}])
     assert str(table) == "name    value\na     0.50000\nlong        -"
     assert repr(table) == str(table)
+
+
+def test_table_keeps_the_digits_of_small_numbers():
+    assert str(bm.Table([{"kl": 0.00041234}])).split() == ["kl", "0.000412"]
+    assert str(bm.Table([{"kl": 1.5e-9}])).split() == ["kl", "1.50e-09"]
 
 
 def test_table_is_a_sequence_of_copies():

@@ -8,7 +8,7 @@
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/verify_kinds.h"
+#include "bridgemark/experiment/verification.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/solver/solver.h"
@@ -106,38 +106,15 @@ TEST_F(CudaTraining, GradientsMatchTheCpuAtSize) {
 }
 
 TEST_F(CudaTraining, LossesAndGradientsOfReferenceFiles) {
-  for (const std::string name :
-       {"dlightsb_0", "dlightsb_1", "dlightsb_2", "dlightsbm_0", "dlightsbm_1"}) {
+  for (const std::string name : {"dlightsb_0", "dlightsb_1", "dlightsb_2", "dlightsbm_0",
+                                 "dlightsbm_1", "csbm_0", "csbm_1"}) {
     SCOPED_TRACE(name);
-    const std::string path = std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors";
-    const GoldenFile file{path, SafetensorsFile::load(path)};
-    const bool matching = name.starts_with("dlightsbm");
-    const ReferenceChain chain = file.chain();
-    const auto D = static_cast<std::size_t>(file.integer("dim")),
-               S = static_cast<std::size_t>(chain.num_categories()),
-               K = static_cast<std::size_t>(file.integer("num_components"));
-    CpTensors<double> parameters(D, S, K);
-    parameters.log_beta = file.tensors.read_doubles("log_beta");
-    std::ranges::copy(file.tensors.read_doubles("log_cores"), parameters.log_cores.begin());
-    const std::size_t B = file.tensors.shape("x1")[0];
-    const auto states = [&](const char* of) {
-      return file.states(of, B, D, chain.num_categories());
-    };
-    const Rows rows{states(matching ? "x_n" : "x0"), states("x1"),
-                    matching ? file.tensors.read_int32("n") : std::vector<std::int32_t>()};
-    for (const CpLoss loss : kLosses) {
-      if (matching == (loss == CpLoss::kStatic)) continue;
-      const std::string prefix = !matching ? "" : loss == CpLoss::kMatchingKl ? "kl_" : "mse_";
-      CpTensors<float> gradient;
-      const double value =
-          device_loss(loss, chain, testing::convert<float>(parameters), rows, gradient);
-      Verification result;
-      add_training_check<float>(file, prefix + "loss", std::vector{value}, result);
-      add_training_check<float>(file, prefix + "grad_log_beta", gradient.log_beta, result);
-      add_training_check<float>(file, prefix + "grad_log_cores", gradient.log_cores, result);
-      for (const TensorCheck& check : result.checks) {
-        EXPECT_TRUE(check.passed()) << check.tensor << " " << check.max_error;
-      }
+    const Verification result = verify_file(
+        {.device = Device::kCuda}, std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors");
+    EXPECT_GE(result.checks.size(), 3u);
+    for (const TensorCheck& check : result.checks) {
+      EXPECT_TRUE(check.tensor.ends_with("(float32)")) << check.tensor;
+      EXPECT_TRUE(check.passed()) << check.tensor << " " << check.max_error;
     }
   }
 }

@@ -5,8 +5,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "bridgemark/core/error.h"
@@ -128,6 +131,34 @@ TEST_F(GridRunnerTest, RunsSkipsAndScoresAgain) {
   write(experiment_path(), grid("401"));
   EXPECT_THAT(refusal("out", options),
               AllOf(HasSubstr("pair.dlightsb.seed0"), HasSubstr("another configuration")));
+}
+
+// What a line of results.jsonl says is enough to make its number again.
+TEST_F(GridRunnerTest, CommandsOfALineRepeatItsNumber) {
+  run("out");
+  const std::vector<RunResult> results = load_results(dir_ / "out" / kResultsJsonl);
+  ASSERT_EQ(results.size(), 5u);
+  for (const RunResult& result : {results[2], results[4]}) {
+    SCOPED_TRACE(result.run);
+    EXPECT_EQ(result.pair_identity.at("version"), 1);
+    EXPECT_TRUE(result.pair_identity.contains("seed"));
+    EXPECT_TRUE(result.pair_identity.contains("fingerprint"));
+    const ExperimentRun recorded = recorded_run(result);
+    const std::filesystem::path again = dir_ / ("again-" + result.run), out = dir_ / "again.json";
+    const auto succeed = [&](const std::vector<std::string>& arguments) {
+      ChildProcess program(BRIDGEMARK_PROGRAM, arguments, out, dir_ / "log.txt");
+      std::optional<int> status;
+      while (!(status = program.poll())) usleep(1000);
+      EXPECT_EQ(*status, 0) << testing::slurp(dir_ / "log.txt");
+    };
+    succeed(train_arguments(recorded, again));
+    succeed(evaluate_arguments(recorded, again));
+    const nlohmann::json scores = nlohmann::json::parse(testing::slurp(out));
+    for (const Score& score : result.scores) {
+      if (std::isnan(score.mean)) continue;
+      EXPECT_EQ(scores.at("values").at(score.name), score.values) << score.name;
+    }
+  }
 }
 
 TEST_F(GridRunnerTest, OnlySelectedRunsAreMade) {

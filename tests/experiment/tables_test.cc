@@ -145,13 +145,90 @@ TEST(Tables, RanksAndBands) {
                                         kl("feature-wise", 2.0), kl("dlightsb", -1e-17)};
   const Table kls = make_tables(lower, false).at(0);
   EXPECT_EQ(find_row(kls, "DLightSB").cells[0].rank, 1);
-  EXPECT_EQ(kls.format(-1e-17), "0.00");
+  EXPECT_EQ(kls.format(-1e-17), "0");
   EXPECT_EQ(find_row(kls, "DLightSB").cells[0].band, Band::kGood);
   EXPECT_EQ(find_row(kls, "Feature-wise SB").cells[0].band, Band::kMidBad);
   EXPECT_EQ(find_row(kls, "Feature-wise SB").cells[0].rank, 2);
   EXPECT_EQ(find_row(kls, "Reference").cells[0].band, Band::kBad);
   EXPECT_EQ(find_row(kls, "Reference").cells[0].rank, 0);
   EXPECT_THAT(text_table(kls, false), HasSubstr("inf"));
+}
+
+// A difference within two standard errors is a tie, and nothing is better than the truth.
+TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
+  const auto ranks = [](const std::vector<RunResult>& results) {
+    std::string text;
+    for (const TableRow& row : make_tables(results, false).at(0).rows) {
+      text += std::to_string(row.cells[0].rank);
+    }
+    return text;
+  };
+  // 0.901 and 0.910 differ by less than 2 errors of the difference, 0.890 by 4; the Oracle is out
+  // of reach.
+  EXPECT_EQ(
+      ranks({shape(kPair, "oracle", 0, 0.99, 0.001), shape(kPair, "independent", 0, 0.901, 0.003),
+             shape(kPair, "reference", 0, 0.91, 0.004),
+             shape(kPair, "feature-wise", 0, 0.89, 0.003),
+             shape(kPair, "dlightsb", 0, 0.80, 0.003)}),
+      "01120");
+  // Above the Oracle by noise, at it and below it by noise: all at the ceiling, though the first
+  // and the last are more than two errors apart.
+  EXPECT_EQ(
+      ranks({shape(kPair, "oracle", 0, 0.950, 0.001), shape(kPair, "independent", 0, 0.952, 0.001),
+             shape(kPair, "reference", 0, 0.950, 0.001),
+             shape(kPair, "feature-wise", 0, 0.948, 0.001),
+             shape(kPair, "dlightsb", 0, 0.940, 0.001)}),
+      "01112");
+  // Without an error the digits decide.
+  EXPECT_EQ(ranks({shape(kPair, "independent", 0, 0.9001), shape(kPair, "reference", 0, 0.9003),
+                   shape(kPair, "feature-wise", 0, 0.9011)}),
+            "221");
+  const auto kl = [](const char* solver, double value, double error) {
+    return result(kPair, solver, 0, {{"joint_kl", value, error, {value}}});
+  };
+  EXPECT_EQ(ranks({kl("oracle", 0.0, 0.0), kl("reference", 0.0004, 0.0001),
+                   kl("feature-wise", 0.0001, 0.0001), kl("dlightsb", 0.0007, 0.0001)}),
+            "0210");
+}
+
+TEST(Tables, KlsKeepSignificantDigits) {
+  const auto kl = [](const char* solver, double value, double error) {
+    return result(kPair, solver, 0, {{"forward_trajectory_kl", value, error, {value}}});
+  };
+  const std::vector<RunResult> results = {kl("reference", 104.12, 1.26),
+                                          kl("dlightsb", 0.00041234, 0.0000123)};
+  const std::vector<Table> tables = make_tables(results, false);
+  EXPECT_EQ(tables[0].format(0.0099996), "0.0100");
+  EXPECT_EQ(tables[0].format(1234.5), "1234");
+  EXPECT_EQ(tables[0].format(1.5e-7), "1.50e-07");
+  const std::string markdown = markdown_tables(tables, "x");
+  EXPECT_THAT(markdown, AllOf(HasSubstr("**0.000412** ± 0.000012"), HasSubstr("104</ins> ± 1.3")));
+  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.000412* ±0.000012"));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("\\textbf{0.000412}{\\tiny$\\pm$0.000012}"));
+  EXPECT_THAT(csv_tables(tables), HasSubstr(",0.00041234,1.23e-05,"));
+}
+
+// A score that a run cannot give is told from one that was not measured and from an infinite one.
+TEST(Tables, MissingIsNotBlankAndNotInfinite) {
+  const auto kl = [](const char* pair, const char* solver, double value) {
+    Score score{"joint_kl", value, kNaN, {value}};
+    if (std::isnan(value)) score.missing = "the coupling gives no joint log-probability";
+    return result(pair, solver, 0, {score});
+  };
+  const std::vector<RunResult> results = {kl(kPair.c_str(), "reference", kInfinity),
+                                          kl(kPair.c_str(), "csbm", kNaN),
+                                          kl("d2-gaussian-0.05", "csbm", 1.0)};
+  const std::vector<Table> tables = make_tables(results, false);
+  const TableRow &reference = find_row(tables.at(0), "Reference"),
+                 &csbm = find_row(tables.at(0), "CSBM");
+  EXPECT_EQ(csbm.cells[0].missing, "the coupling gives no joint log-probability");
+  EXPECT_FALSE(csbm.cells[0].measured());
+  EXPECT_EQ(reference.cells[1].missing, "");
+  const std::string markdown = markdown_tables(tables, "x");
+  EXPECT_THAT(markdown, AllOf(HasSubstr("| Reference |  | 🟥 inf |  |"),
+                              HasSubstr("| CSBM |  | – | 🟨 **1.00** |")));
+  EXPECT_THAT(text_table(tables[0], false), AllOf(HasSubstr("inf"), HasSubstr("–")));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("CSBM & -- & -- & -- & "));
 }
 
 TEST(Tables, WholeTablesHaveBlanksAndNoCopies) {
@@ -211,11 +288,12 @@ TEST(Results, SurviveTheWayThroughFiles) {
       result(kPair, "dlightsb", 18446744073709551615u,
              {{"joint_kl", kInfinity, kNaN, {kInfinity, 1.0}},
               {"shape_score", 0.1 + 0.2, 1e-300, {0.25}},
-              {"c2st_auc", kNaN, kNaN, {kNaN}}}),
+              {"c2st_auc", kNaN, kNaN, {kNaN}, "a reason"}}),
       result("a \"b\",\nc", "oracle", 0, {{"shape_score", 1.0, 0.0, {1.0}}})};
   results[0].options = {{"components", "7"}};
   results[0].assignments = {"components=7"};
   results[0].diagnostics = {{"updates", 3}};
+  results[0].conditional_samples = 50;
   write_results(results, dir.path());
   const std::vector<RunResult> loaded = load_results(dir.path() / kResultsJsonl);
   ASSERT_EQ(loaded.size(), 2u);
@@ -230,6 +308,9 @@ TEST(Results, SurviveTheWayThroughFiles) {
   EXPECT_EQ(loaded[0].find("shape_score")->mean, 0.1 + 0.2);
   EXPECT_EQ(loaded[0].find("shape_score")->standard_error, 1e-300);
   EXPECT_EQ(loaded[0].find("c2st_auc"), nullptr);
+  EXPECT_EQ(loaded[0].scores[2].missing, "a reason");
+  EXPECT_EQ(loaded[0].conditional_samples, 50u);
+  EXPECT_EQ(loaded[1].conditional_samples, kConditionalSamples);
 }
 
 }  // namespace

@@ -181,6 +181,16 @@ TEST(Verification, RefusesFilesThatDoNotFollowTheSchema) {
   contains(message("metrics_2", metadata("num_categories", "2")), "categories 0..1");
 }
 
+#ifndef BRIDGEMARK_TEST_CUDA
+// The losses run where the context says, or not at all.
+TEST(Verification, ADeviceThatIsNotThereIsRefused) {
+  for (const char* name : {"dlightsb_0", "dlightsbm_0", "csbm_0"}) {
+    const std::string file = std::string(name) + ".safetensors";
+    EXPECT_THROW(verify_file({.device = Device::kCuda}, kGolden / file), DeviceError) << name;
+  }
+}
+#endif
+
 TEST(Verification, MissingFileIsRefused) {
   contains(error_of<FileError>([] { verify_file(kContext, "/nonexistent/x.safetensors"); }),
            "/nonexistent/x.safetensors");

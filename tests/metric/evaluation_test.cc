@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <set>
@@ -13,6 +14,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/small_pair.h"
@@ -84,12 +86,29 @@ TEST(Evaluation, OracleIsTheCeiling) {
   EXPECT_EQ(scores.mean("joint_kl"), 0.0);
   EXPECT_EQ(scores.standard_error("joint_kl"), 0.0);
   // The sampled scores stay below 1 by the noise of 600 and of 1000 draws alone.
-  for (const char* name :
-       {"shape_score", "trend_score", "trend_offdiagonal", "conditional_shape_score",
-        "conditional_trend_score", "conditional_trend_offdiagonal"}) {
+  for (const char* name : {"shape_score", "trend_score", "trend_offdiagonal",
+                           "conditional_shape_score", "conditional_trend_score",
+                           "conditional_trend_offdiagonal", "sampled_conditional_shape_score"}) {
     EXPECT_GT(scores.mean(name), 0.8) << name;
     EXPECT_LT(scores.mean(name), 1.0) << name;
   }
+  // One side of it is exact, so it has half of the other's noise.
+  EXPECT_GT(scores.mean("sampled_conditional_shape_score"), scores.mean("conditional_shape_score"));
+}
+
+TEST(Evaluation, MoreConditionalSamplesRaiseTheCeiling) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const std::shared_ptr<const Coupling> oracle = fit("oracle", pair);
+  EvaluationOptions few = quick_options(), many = quick_options();
+  few.conditional_samples = 100;
+  many.conditional_samples = 20000;
+  const Evaluation low = evaluate({}, pair, *oracle, few), high = evaluate({}, pair, *oracle, many);
+  for (const char* name :
+       {"conditional_shape_score", "conditional_trend_score", "sampled_conditional_shape_score"}) {
+    EXPECT_LT(low.mean(name), 0.97) << name;
+    EXPECT_GT(high.mean(name), 0.98) << name;
+  }
+  EXPECT_EQ(low.mean("exact_conditional_shape_score"), high.mean("exact_conditional_shape_score"));
 }
 
 TEST(Evaluation, ReferenceMatchesEnumeration) {
@@ -199,6 +218,10 @@ TEST(Evaluation, SeveralSeedsGiveMeanAndStandardError) {
     EXPECT_EQ(score.values, (std::vector<double>{a, b, c}));
     EXPECT_NEAR(score.mean, mean, 1e-14 * std::abs(mean));
     if (score.name == "joint_kl") continue;
+    if (score.name == "exact_conditional_shape_score") {  // no draws, so no error of theirs
+      EXPECT_TRUE(std::isnan(score.standard_error));
+      continue;
+    }
     const double squares =
         (a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean);
     EXPECT_NEAR(score.standard_error, std::sqrt(squares / 2.0 / 3.0), 1e-12);
@@ -226,7 +249,8 @@ TEST(Evaluation, CouplingThatOnlySamples) {
                            "conditional_trend_score", "sb_perplexity"}) {
     EXPECT_EQ(scores.mean(name), full_scores.mean(name)) << name;
   }
-  // Without marginals the exact score is that of the coupling's own draws.
+  // The exact score takes closed forms on both sides; draws have a score of their own, which every
+  // coupling gets.
   const States inputs = conditional_inputs(pair.test_set({}).x0);
   const std::shared_ptr<const Coupling> truth = pair.truth({});
   Array3<double> log_truth;
@@ -239,9 +263,108 @@ TEST(Evaluation, CouplingThatOnlySamples) {
     sum += shape_against_exact(
         x1, {log_truth.row(i, 0), 2, static_cast<std::size_t>(pair.num_categories())});
   }
-  EXPECT_NEAR(scores.mean("exact_conditional_shape_score"), sum / 5.0, 1e-14);
-  EXPECT_NE(scores.mean("exact_conditional_shape_score"),
-            full_scores.mean("exact_conditional_shape_score"));
+  EXPECT_NEAR(scores.mean("sampled_conditional_shape_score"), sum / 5.0, 1e-14);
+  EXPECT_EQ(scores.mean("sampled_conditional_shape_score"),
+            full_scores.mean("sampled_conditional_shape_score"));
+  EXPECT_TRUE(std::isnan(scores.mean("exact_conditional_shape_score")));
+  EXPECT_FALSE(std::isnan(full_scores.mean("exact_conditional_shape_score")));
+}
+
+// A chain with a number of steps is scored on it; another number wins where it is asked for and
+// there are transitions for it.
+TEST(Evaluation, TrajectoriesAreOnTheCouplingsOwnGrid) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const CpBridge any(pair.reference(), pair.bridge().potential());
+  const CpBridge eight(pair.reference(), pair.bridge().potential(), 8);
+  const OnlySamples none(fit("reference", pair));
+  EXPECT_EQ(trajectory_steps(any, {}), kTrajectorySteps);
+  EXPECT_EQ(trajectory_steps(any, 4), 4);
+  EXPECT_EQ(trajectory_steps(eight, {}), 8);
+  EXPECT_EQ(trajectory_steps(eight, 4), 4);
+  EXPECT_EQ(trajectory_steps(eight, 5), 8);
+  EXPECT_EQ(trajectory_steps(none, {}), kTrajectorySteps);
+  EXPECT_EQ(trajectory_steps(none, 4), 4);
+  EvaluationOptions options = quick_options();
+  options.num_steps.reset();
+  EXPECT_EQ(evaluate({}, pair, eight, options).num_steps, 8);
+  EXPECT_THROW(CpBridge(pair.reference(), pair.bridge().potential(), 5), InvalidArgument);
+}
+
+// The truth with draws of its own, whatever the protocol's key: a callable.
+class TruthAsCallable : public OnlySamples {
+ public:
+  TruthAsCallable(std::shared_ptr<const Coupling> truth, std::uint64_t seed)
+      : OnlySamples(std::move(truth)), seed_(seed) {}
+  void sample(const Context& context, StatesView x0, const DrawKey&, std::uint64_t,
+              MutableStatesView x1) const override {
+    OnlySamples::sample(context, x0, {seed_++, DrawPurpose::kConditional}, 0, x1);
+  }
+
+ private:
+  mutable std::uint64_t seed_;
+};
+
+// The truth given as files, drawn once with a seed of its own.
+std::unique_ptr<Coupling> truth_as_files(const BenchmarkPair& pair, std::uint64_t seed) {
+  const PairedStates test = pair.test_set({});
+  const States inputs = conditional_inputs(test.x0);
+  States repeated(inputs.rows() * kConditionalSamples, pair.dim());
+  for (std::size_t i = 0; i < repeated.rows(); ++i) {
+    std::copy_n(inputs.row(i / kConditionalSamples), pair.dim(), repeated.row(i));
+  }
+  return make_predictions({}, pair, pair.sample_conditional({}, test.x0, seed),
+                          pair.sample_conditional({}, repeated, seed + 1));
+}
+
+// Two standard errors hold as often as they should: with 12 repetitions a side a difference exceeds
+// them in 6 of 100 cases. Of 8 groups of seeds with 9 scores and 2 comparisons each, about 4 a
+// group are independent, so a share above 0.25, or one beyond 5.5 errors, is less likely than 1e-4.
+TEST(Evaluation, TruthScoresAlikeHoweverItIsGiven) {
+  constexpr std::uint64_t kSeeds = 12, kGroups = 8;
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  const std::shared_ptr<const Coupling> truth = pair.truth({});
+  std::size_t compared = 0, beyond_two = 0;
+  for (std::uint64_t group = 0; group < kGroups; ++group) {
+    EvaluationOptions options = quick_options();
+    options.seed = 10000 * group;
+    options.num_seeds = kSeeds;
+    const Evaluation oracle = evaluate({}, pair, *truth, options);
+    options.seed += 500;
+    const Evaluation callable =
+        evaluate({}, pair, TruthAsCallable(truth, 1000000 + 10000 * group), options);
+    std::vector<Evaluation> files;
+    options.num_seeds = 1;
+    for (std::uint64_t i = 0; i < kSeeds; ++i) {
+      options.seed = 10000 * group + 700 + i;
+      files.push_back(
+          evaluate({}, pair, *truth_as_files(pair, 2000000 + 10000 * group + 2 * i), options));
+    }
+    for (const Score& score : oracle.scores) {
+      if (std::isnan(callable.mean(score.name))) continue;
+      std::vector<double> of_files;
+      for (const Evaluation& evaluation : files) of_files.push_back(evaluation.mean(score.name));
+      const MeanEstimate over_files = estimate_mean(of_files);
+      const auto errors_apart = [&](double mean, double standard_error) {
+        return std::abs(mean - score.mean) / std::hypot(score.standard_error, standard_error);
+      };
+      for (const double apart :
+           {errors_apart(callable.mean(score.name), callable.standard_error(score.name)),
+            errors_apart(over_files.mean, over_files.standard_error)}) {
+        ++compared;
+        beyond_two += apart > 2.0;
+        EXPECT_LT(apart, 5.5) << score.name << " in group " << group;
+      }
+    }
+    for (const char* name :
+         {"exact_conditional_shape_score", "forward_trajectory_kl", "joint_kl"}) {
+      EXPECT_FALSE(std::isnan(oracle.mean(name))) << name;
+      EXPECT_TRUE(std::isnan(callable.mean(name))) << name;
+      EXPECT_TRUE(std::isnan(files[0].mean(name))) << name;
+    }
+  }
+  EXPECT_EQ(compared, kGroups * 9 * 2);
+  std::printf("%zu of %zu differences beyond two standard errors\n", beyond_two, compared);
+  EXPECT_LT(static_cast<double>(beyond_two), 0.25 * static_cast<double>(compared));
 }
 
 TEST(Evaluation, ReversedPairs) {
@@ -265,6 +388,10 @@ TEST(Evaluation, ReversedPairs) {
         "joint_kl", "sb_perplexity", "forward_trajectory_kl", "reverse_trajectory_kl"}) {
     EXPECT_TRUE(std::isnan(blind.mean(name))) << name;
   }
+  const nlohmann::json reasons = evaluation_json(blind).at("missing");
+  EXPECT_EQ(reasons.at("joint_kl"), "no closed-form truth for a reversed pair of 6^5 states");
+  EXPECT_EQ(reasons.at("conditional_shape_score"), reasons.at("joint_kl"));
+  EXPECT_EQ(reasons.at("sampled_conditional_shape_score"), reasons.at("joint_kl"));
 }
 
 TEST(Evaluation, JsonHasNullForWhatIsMissing) {
@@ -275,16 +402,23 @@ TEST(Evaluation, JsonHasNullForWhatIsMissing) {
   const nlohmann::json json = evaluation_json(evaluate({}, pair, coupling, options));
   for (const char* name :
        {"shape_score", "trend_score", "trend_offdiagonal", "conditional_shape_score",
-        "conditional_trend_score", "exact_conditional_shape_score"}) {
+        "conditional_trend_score", "sampled_conditional_shape_score"}) {
     EXPECT_TRUE(json.at(name).is_number()) << name;
     EXPECT_TRUE(json.at("standard_errors").at(name).is_number()) << name;
     EXPECT_EQ(json.at("values").at(name).size(), 2u) << name;
   }
-  for (const char* name : {"forward_trajectory_kl", "reverse_trajectory_kl", "joint_kl"}) {
+  for (const char* name : {"forward_trajectory_kl", "reverse_trajectory_kl", "joint_kl",
+                           "exact_conditional_shape_score"}) {
     EXPECT_TRUE(json.at(name).is_null()) << name;
     EXPECT_TRUE(json.at("standard_errors").at(name).is_null()) << name;
   }
   EXPECT_EQ(json.at("infinite"), nlohmann::json::array());
+  const nlohmann::json reasons = {
+      {"exact_conditional_shape_score", "the coupling has no closed-form marginals"},
+      {"forward_trajectory_kl", "the coupling has no transitions with 4 steps"},
+      {"reverse_trajectory_kl", "the coupling has no transitions with 4 steps"},
+      {"joint_kl", "the coupling gives no joint log-probability"}};
+  EXPECT_EQ(json.at("missing"), reasons);
 }
 
 // A reader can tell a KL that is infinite from one that cannot be given.
@@ -294,11 +428,12 @@ TEST(Evaluation, JsonNamesWhatIsInfinite) {
   Evaluation evaluation;
   evaluation.scores = {{"shape_score", 0.5, 0.1, {0.5}},
                        {"joint_kl", kInfinity, kNaN, {kInfinity}},
-                       {"sb_perplexity", kNaN, kNaN, {kNaN}}};
+                       {"sb_perplexity", kNaN, kNaN, {kNaN}, "a reason"}};
   const nlohmann::json json = evaluation_json(evaluation);
   EXPECT_TRUE(json.at("joint_kl").is_null());
   EXPECT_TRUE(json.at("sb_perplexity").is_null());
   EXPECT_EQ(json.at("infinite"), nlohmann::json::array({"joint_kl"}));
+  EXPECT_EQ(json.at("missing"), nlohmann::json({{"sb_perplexity", "a reason"}}));
   EXPECT_EQ(nlohmann::json::parse(json.dump()), json);
 }
 
@@ -314,6 +449,7 @@ TEST(Evaluation, RefusesBadRequests) {
   refuses([](EvaluationOptions& options) { options.num_steps = 3; });
   refuses([](EvaluationOptions& options) { options.num_steps = 0; });
   refuses([](EvaluationOptions& options) { options.num_trajectories = 0; });
+  refuses([](EvaluationOptions& options) { options.conditional_samples = 0; });
   PairSpec other = small_spec();
   other.num_categories = 7;
   EXPECT_THROW(evaluate({}, build_pair(other), *coupling, quick_options()), InvalidArgument);

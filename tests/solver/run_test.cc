@@ -98,6 +98,18 @@ TEST_F(RunTest, LoadGivesTheCouplingThatWasFitted) {
   }
 }
 
+TEST_F(RunTest, DlightsbMKeepsItsNumberOfSteps) {
+  RunConfig run = config("dlightsb-m");
+  run.options = {{"updates", "2"}, {"components", "3"}, {"batch_size", "4"}, {"num_steps", "8"}};
+  EXPECT_EQ(train_run({}, run, pair(), run_path(), false).coupling->own_num_steps(), 8);
+  EXPECT_EQ(load_run({}, pair(), run_path())->own_num_steps(), 8);
+  std::filesystem::remove_all(run_path());
+  run.solver = "dlightsb";
+  run.options.erase("num_steps");
+  train(run);
+  EXPECT_EQ(load_run({}, pair(), run_path())->own_num_steps(), 0);
+}
+
 TEST_F(RunTest, FolderHoldsTheRecord) {
   train(config("feature-wise"));
   for (const char* file : {"config.toml", "model.safetensors", "log.jsonl", "result.json"}) {

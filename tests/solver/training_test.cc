@@ -97,6 +97,27 @@ TEST(Training, StartNoiseGoesByTheDimensions) {
   }
 }
 
+// A Gaussian start is nothing but its noise: without any, all components would stay equal.
+TEST(Training, GaussianStartHasNoise) {
+  const BenchmarkPair pair = load_pair("d2-uniform-0.01");
+  const TrainingData data(pair, "", "", 0);
+  const auto start = [&](const char* recipe, const char* noise) {
+    SolverOptions options(cp_options());
+    options.set("recipe", recipe);
+    options.set("init", "gaussian");
+    if (noise) options.set("init_noise", noise);
+    options.set("components", "3");
+    resolve_cp_recipe(options);
+    return initial_cp_parameters({}, read_cp_recipe(options), data, 2, 50, 1).log_cores;
+  };
+  for (const char* recipe : {"tuned", "paper"}) {
+    const auto cores = start(recipe, nullptr);
+    EXPECT_NE(cores[0], cores[1]) << recipe;
+    EXPECT_EQ(cores, start(recipe, "1")) << recipe;
+    EXPECT_THROW(start(recipe, "0"), InvalidArgument) << recipe;
+  }
+}
+
 TEST(Training, LearnsASmallPair) {
   const BenchmarkPair pair = load_pair("d2-uniform-0.01");
   SolverOptions options(find_solver("dlightsb").options());
@@ -157,6 +178,7 @@ TEST(Training, FixedDataSetsAndBadOptions) {
   EXPECT_EQ(message("init", "gaussian"), "accepted");
   EXPECT_EQ(message("init", "uniform"), "accepted");
   EXPECT_EQ(message("entropy", "0.1"), "accepted");
+  EXPECT_NE(message("init_noise", "-1").find("init_noise"), std::string::npos);
   EXPECT_NE(message("init", "p2").find("p1, p0, gaussian, uniform"), std::string::npos);
   EXPECT_NE(message("updates", "0").find("updates"), std::string::npos);
   EXPECT_NE(message("schedule", "linear").find("cosine"), std::string::npos);

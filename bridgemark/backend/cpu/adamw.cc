@@ -1,4 +1,5 @@
 #include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/training_math.h"
 #include "bridgemark/core/parallel.h"
 
@@ -7,6 +8,7 @@ namespace bridgemark::backend {
 void adamw_update(const Context& context, const AdamWSettings& settings, std::int64_t step,
                   std::span<const float> gradient, std::span<float> parameters,
                   std::span<float> first_moment, std::span<float> second_moment) {
+  cpu::require_host(context, "adamw_update");
   const AdamWFactors factors = adamw_factors(settings, step);
   parallel_blocks(
       context, parameters.size(), std::size_t{1} << 15, [&](std::size_t first, std::size_t last) {

@@ -2,6 +2,8 @@
 
 #ifdef BRIDGEMARK_HAVE_OPENBLAS
 #include <cblas.h>
+
+#include <mutex>
 #else
 #include <Eigen/Dense>
 #endif
@@ -12,14 +14,9 @@ namespace bridgemark::backend::cpu {
 
 namespace {
 
-// OpenBLAS would otherwise start threads of its own inside each of ours.
-void use_one_blas_thread() {
-  static const bool done = [] {
-    openblas_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
+std::mutex blas_mutex;
+int users = 0;           // OneBlasThreads that exist
+int threads_before = 0;  // of BLAS, when the first of them came
 
 CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
   return transpose == Transpose::kYes ? CblasTrans : CblasNoTrans;
@@ -27,12 +24,27 @@ CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
 
 }  // namespace
 
+OneBlasThread::OneBlasThread() {
+  const std::lock_guard lock(blas_mutex);
+  if (users++ > 0) return;
+  threads_before = openblas_get_num_threads();
+  if (threads_before != 1) openblas_set_num_threads(1);
+}
+
+OneBlasThread::~OneBlasThread() {
+  const std::lock_guard lock(blas_mutex);
+  if (--users > 0) return;
+  // Somebody else's change in the meantime stays.
+  if (threads_before != 1 && openblas_get_num_threads() == 1) {
+    openblas_set_num_threads(threads_before);
+  }
+}
+
 template <>
 void gemm<double>(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n,
                   std::size_t k, double alpha, const double* a, std::size_t stride_a,
                   const double* b, std::size_t stride_b, double beta, double* c,
                   std::size_t stride_c) {
-  use_one_blas_thread();
   cblas_dgemm(CblasRowMajor, blas_transpose(transpose_a), blas_transpose(transpose_b),
               static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a,
               static_cast<int>(stride_a), b, static_cast<int>(stride_b), beta, c,
@@ -43,7 +55,6 @@ template <>
 void gemm<float>(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n,
                  std::size_t k, float alpha, const float* a, std::size_t stride_a, const float* b,
                  std::size_t stride_b, float beta, float* c, std::size_t stride_c) {
-  use_one_blas_thread();
   cblas_sgemm(CblasRowMajor, blas_transpose(transpose_a), blas_transpose(transpose_b),
               static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a,
               static_cast<int>(stride_a), b, static_cast<int>(stride_b), beta, c,
@@ -51,6 +62,9 @@ void gemm<float>(Transpose transpose_a, Transpose transpose_b, std::size_t m, st
 }
 
 #else
+
+OneBlasThread::OneBlasThread() = default;
+OneBlasThread::~OneBlasThread() = default;
 
 template <typename T>
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,

@@ -6,8 +6,20 @@ namespace bridgemark::backend::cpu {
 
 enum class Transpose { kNo, kYes };
 
+// While one exists, BLAS starts no threads of its own inside each of ours. The setting belongs to
+// the whole process: the first one notes what it was and the last one puts it back, whichever
+// threads they are on.
+class OneBlasThread {
+ public:
+  OneBlasThread();
+  ~OneBlasThread();
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+};
+
 // c[m,n] = alpha op(a) op(b) + beta c, row-major with row strides, op(a) [m,k] and op(b) [k,n], on
-// the calling thread: the kernels above split their work over threads themselves.
+// the calling thread where a OneBlasThread exists: the kernels above split their work over threads
+// themselves.
 template <typename T>
 void gemm(Transpose transpose_a, Transpose transpose_b, std::size_t m, std::size_t n, std::size_t k,
           T alpha, const T* a, std::size_t stride_a, const T* b, std::size_t stride_b, T beta, T* c,

@@ -67,6 +67,7 @@ void multiply_panel(const LeftFactor& a, const double* scaled, const double* hig
 
 void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,
                 MatrixView<double> out) {
+  const OneBlasThread one_blas_thread;
   const LeftFactor rows = scale_left(a);
   constexpr std::size_t kPanel = 128;
   parallel_blocks(context, b.cols, kPanel, [&](std::size_t first, std::size_t last) {
@@ -92,6 +93,7 @@ void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<c
 void propagate_cores(const Context& context, MatrixView<const double> log_q,
                      const Array3<double>& log_cores, Array3<double>& out) {
   const std::size_t D = log_cores.extent(0), S = log_cores.extent(1), K = log_cores.extent(2);
+  const OneBlasThread one_blas_thread;
   const LeftFactor rows = scale_left(log_q);
   // Few components: several dimensions share a panel, so that the product stays a matrix product.
   const std::size_t dims = std::clamp<std::size_t>(128 / std::max<std::size_t>(K, 1), 1, D);

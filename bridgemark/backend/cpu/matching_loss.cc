@@ -5,6 +5,7 @@
 
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/exact_column.h"
+#include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/matching_bands.h"
 #include "bridgemark/backend/cpu/matching_factor.h"
 #include "bridgemark/backend/cpu/matching_rows.h"
@@ -274,6 +275,7 @@ double matching_loss(const Context& context, const CpTensors<T>& parameters,
                      std::span<const std::int32_t> n, CpTensors<T>& gradient,
                      CpWorkspace<T>& workspace, std::span<double> log_model,
                      std::span<double> target) {
+  cpu::require_host(context, "matching_loss");
   return MatchingStep<T>(parameters, chain, kind, x_n, x1, n, gradient, workspace, log_model,
                          target)
       .run(context);

@@ -6,6 +6,7 @@
 #include "bridgemark/backend/cpu/dense_layer.h"
 #include "bridgemark/backend/cpu/exact_column.h"
 #include "bridgemark/backend/cpu/gemm.h"
+#include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/network_forward.h"
 #include "bridgemark/backend/cpu/network_math.h"
 #include "bridgemark/backend/cpu/training_math.h"
@@ -318,6 +319,8 @@ double network_loss(const Context& context, const NetworkTensors<T>& parameters,
                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x, StatesView clean,
                     std::span<const std::int32_t> steps_left, NetworkTensors<T>& gradient,
                     NetworkWorkspace<T>& workspace, const NetworkLossOutputs& outputs) {
+  cpu::require_host(context, "network_loss");
+  const cpu::OneBlasThread one_blas_thread;
   return LossPass<T>(parameters, chain, kind, x, clean, steps_left, gradient, workspace, outputs)
       .run(context);
 }

@@ -5,6 +5,7 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/exact_column.h"
 #include "bridgemark/backend/cpu/gemm.h"
+#include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/rank_one_powers.h"
 #include "bridgemark/backend/cpu/training_math.h"
 #include "bridgemark/core/parallel.h"
@@ -262,6 +263,8 @@ double static_loss(const Context& context, const CpTensors<T>& parameters,
                    const ChainTables<T>& chain, StatesView x0, StatesView x1,
                    CpTensors<T>& gradient, CpWorkspace<T>& workspace, std::span<double> log_c,
                    std::span<double> log_v) {
+  cpu::require_host(context, "static_loss");
+  const cpu::OneBlasThread one_blas_thread;
   return StaticLoss<T>(parameters, chain, x0, x1, gradient, workspace).run(context, log_c, log_v);
 }
 

@@ -36,6 +36,7 @@ function element(tag, attributes = {}, ...children) {
 }
 
 const unique = (values) => [...new Set(values)];
+const measured = (cell) => cell !== null && cell.missing === undefined;
 const asNumber = (value) => (value === "inf" ? Infinity : value);
 
 function duration(seconds) {
@@ -110,7 +111,7 @@ const methodColour = { type: "ordinal", domain: methods,
 function summary() {
   const runs = data.runs;
   const compared = data.tables.flatMap((table) => table.rows.flatMap((row) =>
-    row.cells.filter((cell) => cell && cell.published !== null)
+    row.cells.filter((cell) => measured(cell) && cell.published !== null)
       .map((cell) => Math.abs(asNumber(cell.mean) - cell.published))));
   const card = (value, label) => element("div", { class: "card" }, element("b", {}, String(value)),
     element("span", {}, label));
@@ -133,15 +134,18 @@ function summary() {
 function bestTable(table) {
   const oracle = table.rows.find((row) => row.oracle);
   const rows = table.pairs.map((pair, column) => {
-    const best = table.rows.filter((row) => row.cells[column] && row.cells[column].rank === 1);
+    const best = table.rows.filter((row) => measured(row.cells[column]) &&
+      row.cells[column].rank === 1);
     if (best.length === 0) return null;
-    const ceiling = oracle && oracle.cells[column] ? oracle.cells[column].text : "";
+    const sign = table.lower_is_better ? 1 : -1;
+    best.sort((a, b) => sign * (a.cells[column].mean - b.cells[column].mean));
+    const ceiling = oracle && measured(oracle.cells[column]) ? oracle.cells[column].text : "";
     const names = best.map((row) => [row.method, row.details].filter(Boolean).join(" "));
     return element("tr", {}, element("th", { scope: "row" }, pair),
       element("td", {}, names.join(", ")), element("td", {}, best[0].cells[column].text),
       element("td", {}, ceiling));
   }).filter(Boolean);
-  const head = element("tr", {}, ...["pair", "best method", "score", "Oracle"].map((name) =>
+  const head = element("tr", {}, ...["pair", "best methods", "score", "Oracle"].map((name) =>
     element("th", { scope: "col" }, name)));
   return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head),
     element("tbody", {}, ...rows)));
@@ -175,10 +179,12 @@ function sortableTable(columns, rows) {
 
 function cellTip(table, row, column) {
   const cell = row.cells[column];
-  const lines = [`${row.method} ${row.details}`.trim() + ` on ${table.pairs[column]}`,
+  const title = `${row.method} ${row.details}`.trim() + ` on ${table.pairs[column]}`;
+  if (!measured(cell)) return `${title}\n${table.title}: cannot be given, ${cell.missing}`;
+  const lines = [title,
     `${table.title}: ${cell.mean === "inf" ? "infinite" : cell.mean.toPrecision(6)}` +
       (cell.error ? ` ± ${cell.error}` : "")];
-  if (cell.published !== null) lines.push(`published: ${cell.published}`);
+  if (cell.published !== null) lines.push(`published: ${cell.published_text}`);
   lines.push(cell.runs.length === 1 ? `run ${cell.runs[0]}`
                                     : `${cell.runs.length} runs: ${cell.runs.join(", ")}`);
   return lines.join("\n");
@@ -187,19 +193,24 @@ function cellTip(table, row, column) {
 function scoreTable(table) {
   const columns = [{ name: "method", key: (row) => `${row.method} ${row.details}` },
     ...table.pairs.map((pair, i) => ({ name: pair,
-      key: (row) => (row.cells[i] ? asNumber(row.cells[i].mean) : null) }))];
+      key: (row) => (measured(row.cells[i]) ? asNumber(row.cells[i].mean) : null) }))];
   const rows = table.rows.map((row) => ({ source: row,
     node: element("tr", row.oracle ? { class: "oracle" } : {},
       element("th", { scope: "row" }, row.method,
         ...(row.details ? [element("span", { class: "details" }, row.details)] : [])),
       ...row.cells.map((cell, column) => {
-        if (!cell) return element("td");
+        if (cell === null) return element("td");
+        if (!measured(cell)) {
+          const dash = element("td", { class: "missing" }, "–");
+          attachTooltip(dash, () => cellTip(table, row, column));
+          return dash;
+        }
         const node = element("td", { class: `cell ${cell.band} rank${cell.rank}` },
           element("span", { class: "value" }, cell.text));
         if (cell.error) node.append(element("span", { class: "error" }, ` ±${cell.error}`));
         if (cell.published !== null) {
           node.append(element("span", { class: "published" },
-            `paper ${cell.published.toFixed(table.decimals)}`));
+            `paper ${cell.published_text}`));
         }
         attachTooltip(node, () => cellTip(table, row, column));
         return node;
@@ -222,7 +233,8 @@ function tables() {
     byId("table-body").replaceChildren(
       element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.` +
         (table.in_paper ? "" : " The paper does not have this one.")),
-      legend(table), scoreTable(table), element("p", { class: "note" }, data.spread));
+      legend(table), scoreTable(table),
+      element("p", { class: "note" }, `${data.ties} ${data.spread}`));
   });
 }
 
@@ -406,7 +418,8 @@ function curves() {
 
 function scoreAndTime() {
   const scores = data.tables.filter((table) => ["exact_conditional_shape_score",
-    "conditional_shape_score", "conditional_trend_score", "joint_kl", "forward_trajectory_kl"]
+    "sampled_conditional_shape_score", "conditional_shape_score", "conditional_trend_score",
+    "joint_kl", "forward_trajectory_kl"]
     .includes(table.score));
   choices(byId("time-choices"), scores, (table) => table.title, (table) => {
     const body = byId("time-body");
@@ -522,10 +535,9 @@ function reproduce() {
     element("td", {}, `${Math.round(run.peak_memory_bytes / 1048576)} MiB`),
     element("td", {}, String(run.threads))) }));
   nodes.push(element("h3", {}, "The runs"), sortableTable(columns, rows));
-  nodes.push(element("details", {}, element("summary", {}, "Commands and options of each run"),
-    element("pre", {}, data.runs.map((run) => `# ${run.run}\n${run.commands.join("\n")}\n# ` +
-      Object.entries(run.options).filter(([, value]) => value !== "")
-        .map(([key, value]) => `${key}=${value}`).join(" ")).join("\n\n"))));
+  nodes.push(element("details", {}, element("summary", {}, "Commands of each run"),
+    element("pre", {}, data.runs.map((run) => `# ${run.run}\n${run.commands.join("\n")}`)
+      .join("\n\n"))));
   byId("reproduce-body").replaceChildren(...nodes);
 }
 
