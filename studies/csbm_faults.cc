@@ -1,11 +1,16 @@
-// What an epsilon in the targets of bridge matching does to CSBM. The published code takes the
-// logarithm of one_hot(x1) + 1e-7 before it goes through the reference, so that its pinned steps are
+// What two faults of the published code do to CSBM, each planted in networks that otherwise train
+// and are scored as always.
+//
+// --epsilon E: the code takes the logarithm of one_hot(x1) + 1e-7 before it goes through the
+// reference, so that its pinned steps are
 //   q(s | x, c) ~ Q_1[x,s] (Q_{r-1}[s,c] + epsilon)
 // where r steps are left to the end c: where c is out of the reference's reach, a plain step of the
-// reference. Here the same networks train with such tables in place of the exact ones, and are
-// scored as always.
+// reference.
 //
-//   pinned_epsilon PAIR --epsilon 1e-7 [--set key=value ...] [--seed N]
+// --skip-last: the code sets the state one step before an end to that end, so that the networks
+// learn the identity as their last step.
+//
+//   csbm_faults PAIR [--epsilon 1e-7] [--skip-last] [--set key=value ...] [--seed N]
 //
 // needs a CUDA device and prints one line of JSON.
 #include <CLI/CLI.hpp>
@@ -18,6 +23,7 @@
 
 #include "bridgemark/backend/network_trainer.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/math/log_domain.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -69,8 +75,21 @@ backend::ScaledRows with_epsilon(const backend::ScaledRows& rows, double epsilon
   return backend::scale_rows(log);
 }
 
-nlohmann::json run(const std::string& name, double epsilon,
+// Rows that pin a state to the category they belong to.
+backend::ScaledRows identity_rows(std::size_t S) {
+  Matrix<double> log(S, S, kLogZero);
+  for (std::size_t s = 0; s < S; ++s) log(s, s) = 0.0;
+  return backend::scale_rows(log);
+}
+
+struct Faults {
+  double epsilon = 0.0;
+  bool skip_last = false;
+};
+
+nlohmann::json run(const std::string& name, const Faults& faults,
                    const std::vector<std::string>& assignments, std::uint64_t seed) {
+  const double epsilon = faults.epsilon;
   const Context host, device{.device = Device::kCuda};
   const BenchmarkPair pair = load_pair(name);
   const Solver& solver = find_solver("csbm");
@@ -81,7 +100,11 @@ nlohmann::json run(const std::string& name, double epsilon,
   solver.resolve(options);
   const CsbmRecipe recipe = read_csbm_recipe(options, variant);
   const TrainingData data(pair, "", "", seed);
-  const CsbmTask task{pair.reference(), pair.dim(), recipe, data, seed,
+  const CsbmTask task{pair.reference(),
+                      pair.dim(),
+                      recipe,
+                      data,
+                      seed,
                       FirstPairs(host, recipe.first_pairs, pair.reference(), data, seed)};
 
   TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
@@ -97,6 +120,11 @@ nlohmann::json run(const std::string& name, double epsilon,
       auto& after = plan.pinned.after[static_cast<std::size_t>(n)];
       after = with_epsilon(after, epsilon);
     }
+  }
+  if (faults.skip_last) {
+    const auto S = static_cast<std::size_t>(pair.num_categories());
+    plan.pinned.before[1] = identity_rows(S);
+    plan.pinned.after[static_cast<std::size_t>(recipe.num_steps) - 1] = identity_rows(S);
   }
   const auto trainer = backend::cuda::make_network_trainer(std::move(plan), initial_networks(task));
   std::vector<backend::NetworkUpdate> updates;
@@ -119,6 +147,7 @@ nlohmann::json run(const std::string& name, double epsilon,
   json.erase("values");
   json["pair"] = name;
   json["epsilon"] = epsilon;
+  json["skip_last"] = faults.skip_last;
   json["options"] = options.values();
   json["seed"] = seed;
   json["last_loss"] = losses.back();
@@ -129,18 +158,19 @@ nlohmann::json run(const std::string& name, double epsilon,
 }  // namespace bridgemark
 
 int main(int argc, char** argv) {
-  CLI::App app("CSBM with an epsilon in its targets");
+  CLI::App app("CSBM with faults of the published code");
   std::string pair;
-  double epsilon = 0.0;
+  bridgemark::Faults faults;
   std::vector<std::string> assignments;
   std::uint64_t seed = 0;
   app.add_option("pair", pair)->required();
-  app.add_option("--epsilon", epsilon);
+  app.add_option("--epsilon", faults.epsilon, "Added to the probabilities of pinned steps");
+  app.add_flag("--skip-last", faults.skip_last, "One step before an end is that end");
   app.add_option("--set", assignments);
   app.add_option("--seed", seed);
   CLI11_PARSE(app, argc, argv);
   try {
-    std::puts(bridgemark::run(pair, epsilon, assignments, seed).dump().c_str());
+    std::puts(bridgemark::run(pair, faults, assignments, seed).dump().c_str());
   } catch (const bridgemark::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;
