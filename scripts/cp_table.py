@@ -10,7 +10,7 @@ METHODS = {"dlightsb": "DLightSB", "dlightsb-m": "DLightSB-M"}
 
 
 def published():
-    """(method, loss, steps, pair) -> the paper's conditional shape score."""
+    """(method, loss, steps, pair) -> the paper's conditional shape score; only spread pairs have one."""
     cells = {}
     with open(ROOT / "bridgemark/experiment/data/published.csv") as file:
         for row in csv.DictReader(file):
@@ -18,7 +18,7 @@ def published():
                 continue
             for column, value in row.items():
                 if column.startswith("d") and column[1].isdigit() and value:
-                    pair = column.replace("_", "-")
+                    pair = column.replace("_", "-") + "-spread"
                     cells[row["method"], row["loss"], row["steps"], pair] = float(value)
     return cells
 

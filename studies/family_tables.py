@@ -93,7 +93,10 @@ def overview(instances, published):
         for width in WIDTHS:
             texts = []
             for dim in (2, 16, 64):
-                cells = [key for key in published if dim_of(key[0]) == dim]
+                cells = [key for key in published if dim_of(key[0]) == dim and instances.has(construction, width, key)]
+                if not cells:
+                    texts.append("not measured")
+                    continue
                 found = sum(inside(published[key], *instances.range(construction, width, *key)) for key in cells)
                 distances = instances.distances(construction, width, dim)
                 texts.append(f"{found} of {len(cells)}; {sum(distances) / len(distances):.3f}, "
@@ -114,6 +117,9 @@ class Instances:
                 for score, value in zip(SCORES, line[baseline]):
                     key = line["construction"], width_of(line), line["pair"], baseline, score
                     self.values.setdefault(key, []).append(value)
+
+    def has(self, construction, width, cell):
+        return (construction, width, *cell) in self.values
 
     def range(self, *key):
         return min(self.values[key]), max(self.values[key])
@@ -136,7 +142,7 @@ def cell_table(instances, published):
                   "| pair | score | published | " + " | ".join(f"{c}, {w}" for c, w in columns) + " |",
                   "| --- | --- | --- |" + " --- |" * len(columns)]
         for (pair, name, score), value in published.items():
-            if name != baseline:
+            if name != baseline or not all(instances.has(*column, (pair, name, score)) for column in columns):
                 continue
             texts = []
             for construction, width in columns:

@@ -15,7 +15,9 @@ import safetensors_file
 
 import bridgemark as bm
 
+# Those of the published package, which passes over others, and `family` of ours.
 CONFIG_KEYS = {
+    "family": str,
     "dim": int,
     "input_shape": list,
     "num_potentials": int,

@@ -204,8 +204,8 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
 
   const std::vector<double> pmf{0.5, 0.25, 0.25, 0.0, 0.5, 0.5};
   save_npy(path("p.npy"), Shape{2, 3}, std::span<const double>(pmf));
-  expect_success(
-      {"build", "custom", "--categories", "3", "--source", path("p.npy"), "-o", path("c")});
+  expect_success({"build", "custom", "--categories", "3", "--gamma", "1", "--source", path("p.npy"),
+                  "-o", path("c")});
   EXPECT_EQ(load_pair(path("c")).source().kind(), SourceKind::kProduct);
 }
 

@@ -149,7 +149,7 @@ TEST(Verification, RefusesFilesThatDoNotFollowTheSchema) {
   const auto metadata = [](const char* key, const char* value) {
     return [=](json& header) { header["__metadata__"][key] = value; };
   };
-  contains(message("reference_5", metadata("gamma", "1.5")), "gamma must lie in (0, 1), got 1.5");
+  contains(message("reference_5", metadata("gamma", "1.5")), "must lie in (0, 1), got 1.5");
   contains(message("reference_5", metadata("gamma", "abc")),
            "metadata 'gamma' must be a number, got 'abc'");
   contains(message("reference_5", metadata("kind", "absorbing")), "got 'absorbing'");

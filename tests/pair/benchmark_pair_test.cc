@@ -52,7 +52,7 @@ struct SmallPair {
   }
 
   BenchmarkPair pair(bool reverse = false) const {
-    return {{"small", 1, 7, 5.0}, source, item.bridge, reverse};
+    return {{"small", 1, 7}, source, item.bridge, reverse};
   }
 };
 
