@@ -228,7 +228,8 @@ TEST(NetworkTransition, MatchesTheDefinition) {
         const std::vector<double> logits = oracle_logits(rounded, problem.x.row(b), left);
         for (std::size_t d = 0; d < network.shape.dim; ++d) {
           const std::vector<double> expected =
-              oracle_transition(shape, problem.chain, logits.data() + d * S, problem.x(b, d), left);
+              oracle_transition(problem.parameters.shape, problem.chain, logits.data() + d * S,
+                                problem.x(b, d), left);
           // The logits are float32.
           EXPECT_TRUE(all_near(std::span(log_p.row(b, d), S), expected, {1e-5, 1e-5}));
           EXPECT_NEAR(log_sum(log_p.row(b, d), S), 0.0, 1e-12);
