@@ -83,12 +83,12 @@ constexpr Preset kPresets[] = {
      0x4511ae9f0fc4e83d},
     {"d64-gaussian-0.02-spread", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0x10fcc21a682962dc,
      0x7e263188e1db0ec9},
-    {"d64-gaussian-0.05-spread", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0xf112a44910a5746e,
-     0x990e7afc98538810},
+    {"d64-gaussian-0.05-spread", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0xe6baabe04b631a73,
+     0x7fbcef2d2cf8cc7a},
     {"d64-uniform-0.005-spread", 64, ReferenceKind::kUniform, 0.005, 2.5, 0xe6baabe04b631a73,
      0x6137513891e4c673},
-    {"d64-uniform-0.01-spread", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x7810e1e67733a45c,
-     0x503e7aa46b95ab48},
+    {"d64-uniform-0.01-spread", 64, ReferenceKind::kUniform, 0.01, 2.5, 0xe6baabe04b631a73,
+     0x5e69344c68a95e72},
 };
 
 void PrintTo(const Preset& preset, std::ostream* out) { *out << preset.name; }
