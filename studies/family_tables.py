@@ -170,7 +170,7 @@ def seed_table(found, published):
     for pair in dict.fromkeys(key[0] for key in published):
         best = [line for line in found if line["pair"] == pair and line["inputs"] == ALL_INPUTS]
         if not best:
-            lines.append(f"| {pair} | not searched yet | | | | | |")
+            lines.append(f"| {pair} | not searched | | | | | |")
             continue
         best = min(best, key=lambda line: line["distance"])
         texts = []
