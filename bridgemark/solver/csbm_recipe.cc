@@ -95,14 +95,14 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
        "network as in all others (tuned reference, paper softmax)"},
       {"initial", "",
        "coupling of the first pairs: independent, reference, feature-wise, or minibatch-ot (tuned "
-       "feature-wise, paper independent)"},
+       "minibatch-ot, paper independent)"},
       {"initial_pairs", "131072", "first pairs that are made, unless they are independent"},
       {"initial_batch", "512", "rows that initial=minibatch-ot matches together"},
       {"imf_iterations", "5", "D-IMF iterations"},
       {"updates_first", "",
-       "updates of each network in the first iteration (tuned 12000, paper "
+       "updates of each network in the first iteration (tuned 3000, paper "
        "60000)"},
-      {"updates_later", "", "updates of each network in each later one (tuned 4000, paper 20000)"},
+      {"updates_later", "", "updates of each network in each later one (tuned 1000, paper 20000)"},
       {"batch_size", variant.batch_size, "pairs for a network in an update"},
       {"points", "",
        "steps and states of the pinned reference drawn for each pair (tuned 4, paper "
@@ -124,9 +124,9 @@ void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant) {
   const bool tuned = options.choice("recipe", kRecipes) == 0;
   options.set_default("input", tuned ? "embedding" : "numbers");
   options.set_default("last_step", tuned ? "reference" : "softmax");
-  options.set_default("initial", tuned ? "feature-wise" : "independent");
-  options.set_default("updates_first", tuned ? "12000" : "60000");
-  options.set_default("updates_later", tuned ? "4000" : "20000");
+  options.set_default("initial", tuned ? "minibatch-ot" : "independent");
+  options.set_default("updates_first", tuned ? "3000" : "60000");
+  options.set_default("updates_later", tuned ? "1000" : "20000");
   options.set_default("points", tuned ? "4" : "1");
   options.set_default("learning_rate", tuned ? "0.001" : variant.paper_rate);
   options.set_default("schedule", tuned ? "restarts" : "constant");
