@@ -92,7 +92,9 @@ TEST(Csbm, ProgressShowsTheIteration) {
     details += std::string(detail) + "\n";
   };
   const TempDir dir;
-  train_run(context, small_run("alpha-csbm"), dir.path() / "run", false);
+  RunConfig config = small_run("alpha-csbm");
+  config.options["updates_first"] = "20";
+  train_run(context, config, dir.path() / "run", false);
   EXPECT_NE(details.find("D-IMF iteration 1 of 3, loss"), std::string::npos) << details;
   EXPECT_NE(details.find("D-IMF iteration 2 of 3, loss"), std::string::npos) << details;
 }
@@ -242,7 +244,8 @@ class TinyPair : public ::testing::Test {
             "hidden=24",          "input=embedding",
             "embedding_size=6",   "ema=0.995",
             "points=1",           "schedule=constant",
-            "initial_pairs=8192", "initial_batch=64"};
+            "initial_pairs=8192", "initial_batch=64",
+            "initial=independent"};
   }
 };
 

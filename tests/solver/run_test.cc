@@ -296,5 +296,35 @@ TEST_F(RunTest, ModelOfAnotherShapeIsRefused) {
   EXPECT_THAT(load_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("log_cores")));
 }
 
+// One training of CSBM answers both directions of its pair; a CP bridge answers one.
+TEST(Run, NetworksAnswerTheReversedPair) {
+  const TempDir dir;
+  const BenchmarkPair pair = load_pair("d2-gaussian-0.05");
+  RunConfig config{"csbm", "d2-gaussian-0.05", 1, {}};
+  config.options = {{"num_steps", "4"},  {"imf_iterations", "1"}, {"updates_first", "2"},
+                    {"batch_size", "4"}, {"hidden", "5"},         {"initial", "independent"}};
+  const Context context{.num_threads = 1};
+  train_run(context, config, dir.path() / "networks", false);
+
+  const auto forward = load_run(context, pair, dir.path() / "networks");
+  const auto backward =
+      load_run(context, load_pair("d2-gaussian-0.05-reverse"), dir.path() / "networks");
+  const States x1 = pair.sample_x1(context, 20, 1);
+  States drawn(20, 2), expected(20, 2);
+  backward->sample(context, x1, {3}, 0, drawn);
+  forward->reversed()->sample(context, x1, {3}, 0, expected);
+  EXPECT_EQ(drawn, expected);
+  EXPECT_THROW(load_run(context, load_pair("d2-gaussian-0.02-reverse"), dir.path() / "networks"),
+               InvalidArgument);
+
+  train_run(context, {"reference", "d2-gaussian-0.05", 1, {}}, dir.path() / "reference", false);
+  try {
+    load_run(context, load_pair("d2-gaussian-0.05-reverse"), dir.path() / "reference");
+    FAIL() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("answers that direction alone"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace bridgemark
