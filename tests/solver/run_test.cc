@@ -298,7 +298,7 @@ TEST_F(RunTest, ModelOfAnotherShapeIsRefused) {
 
 // One training of CSBM answers both directions of its pair; a CP bridge answers one.
 TEST(Run, NetworksAnswerTheReversedPair) {
-  const TempDir dir;
+  const testing::TempDir dir;
   const BenchmarkPair pair = load_pair("d2-gaussian-0.05");
   RunConfig config{"csbm", "d2-gaussian-0.05", 1, {}};
   config.options = {{"num_steps", "4"},  {"imf_iterations", "1"}, {"updates_first", "2"},
