@@ -117,6 +117,7 @@ class CsbmSolver : public Solver {
              std::uint64_t seed, const TrainingFiles& files) const override {
     SolverOptions options = given;
     resolve(options);
+    check(pair, options);  // before the first pairs are made
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
     const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
     // Starts and tables are made on the CPU whatever the device: the same on every machine.

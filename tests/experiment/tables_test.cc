@@ -217,7 +217,7 @@ TEST(Tables, MissingIsNotBlankAndNotInfinite) {
   };
   const std::vector<RunResult> results = {kl(kPair.c_str(), "reference", kInfinity),
                                           kl(kPair.c_str(), "csbm", kNaN),
-                                          kl("d2-gaussian-0.05", "csbm", 1.0)};
+                                          kl("d2-gaussian-0.05-spread", "csbm", 1.0)};
   const std::vector<Table> tables = make_tables(results, false);
   const TableRow &reference = find_row(tables.at(0), "Reference"),
                  &csbm = find_row(tables.at(0), "CSBM");

