@@ -31,8 +31,8 @@ struct CpRecipe {
 
 std::vector<OptionSpec> cp_options();
 
-// recipe=tuned: nearly flat start on samples of p1, cosine schedule, no weight decay, and twice the
-// batch: what is left at the end is the noise of the batches.
+// recipe=tuned: nearly flat start on samples of p1, cosine schedule, no weight decay, and four times
+// the batch: what is left at the end is the noise of the batches.
 // recipe=paper: as published: 0.9 on samples of p0, constant rate, weight decay 0.01.
 void resolve_cp_recipe(SolverOptions& options);
 
