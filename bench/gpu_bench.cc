@@ -9,8 +9,8 @@
 #include "bench/support.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/device_cp_model.h"
-#include "bridgemark/solver/device_csbm_model.h"
+#include "bridgemark/solver/cp/device_cp_model.h"
+#include "bridgemark/solver/csbm/device_csbm_model.h"
 
 namespace bridgemark::bench {
 namespace {

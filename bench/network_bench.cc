@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "bench/support.h"
-#include "bridgemark/backend/cpu/dense_layer.h"
-#include "bridgemark/backend/cpu/network_math.h"
+#include "bridgemark/backend/cpu/network/dense_layer.h"
+#include "bridgemark/backend/cpu/network/network_math.h"
 #include "bridgemark/backend/network_training.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_steps.h"
-#include "bridgemark/solver/csbm_recipe.h"
-#include "bridgemark/solver/pinned_draws.h"
-#include "bridgemark/solver/solver.h"
+#include "bridgemark/solver/core/pinned_draws.h"
+#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/csbm/csbm_recipe.h"
 
 namespace bridgemark::bench {
 namespace {

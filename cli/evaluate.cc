@@ -15,7 +15,7 @@
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_text.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/core/run.h"
 #include "cli/command.h"
 
 namespace bridgemark::cli {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/report.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/experiment/table_writers.h"
-#include "bridgemark/experiment/tables.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/report/report.h"
+#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables.h"
 #include "cli/command.h"
 
 namespace bridgemark::cli {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/run.h"
-#include "bridgemark/solver/solver.h"
+#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/solver.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 

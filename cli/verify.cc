@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/experiment/verification.h"
+#include "bridgemark/verify/verification.h"
 #include "cli/command.h"
 
 namespace bridgemark::cli {

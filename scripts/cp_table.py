@@ -12,7 +12,7 @@ METHODS = {"dlightsb": "DLightSB", "dlightsb-m": "DLightSB-M"}
 def published():
     """(method, loss, steps, pair) -> the paper's conditional shape score; only spread pairs have one."""
     cells = {}
-    with open(ROOT / "bridgemark/experiment/data/published.csv") as file:
+    with open(ROOT / "bridgemark/report/data/published.csv") as file:
         for row in csv.DictReader(file):
             if row["table"] != "conditional_shape_score":
                 continue

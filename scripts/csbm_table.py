@@ -29,7 +29,7 @@ def sampled_shape(scores):
 def main():
     runs = load_lines(ROOT / "csbm" / "runs.jsonl")
     runs.sort(key=lambda run: (run["solver"], run["num_steps"], run["pair"]))
-    with open(ROOT.parent / "bridgemark/experiment/data/published.csv", newline="") as file:
+    with open(ROOT.parent / "bridgemark/report/data/published.csv", newline="") as file:
         paper = {(row["table"], row["method"], row["loss"].lower(), row["steps"]): row
                  for row in csv.DictReader(file)}
     ceiling = {cell["pair"]: cell

@@ -27,10 +27,10 @@
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/csbm_model.h"
-#include "bridgemark/solver/device_csbm_model.h"
-#include "bridgemark/solver/network_bridge.h"
-#include "bridgemark/solver/solver.h"
+#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/csbm/csbm_model.h"
+#include "bridgemark/solver/csbm/device_csbm_model.h"
+#include "bridgemark/solver/csbm/network_bridge.h"
 
 namespace bridgemark {
 namespace {

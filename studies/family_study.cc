@@ -26,11 +26,11 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
-#include "bridgemark/experiment/published.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/baselines.h"
-#include "bridgemark/solver/one_dimensional_bridge.h"
+#include "bridgemark/report/published.h"
+#include "bridgemark/solver/baseline/baselines.h"
+#include "bridgemark/solver/baseline/one_dimensional_bridge.h"
 
 namespace bridgemark {
 namespace {

@@ -14,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "results/families"
-PUBLISHED = ROOT / "bridgemark/experiment/data/published.csv"
+PUBLISHED = ROOT / "bridgemark/report/data/published.csv"
 KEPT = 100
 ALL_INPUTS = 157
 ROUNDING = 0.0005  # published cells have three digits

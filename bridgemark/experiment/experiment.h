@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/core/run.h"
 
 namespace bridgemark {
 

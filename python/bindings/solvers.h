@@ -3,7 +3,7 @@
 #include <string>
 
 #include "bridgemark/pair/benchmark_pair.h"
-#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/core/run.h"
 
 namespace bridgemark::python {
 

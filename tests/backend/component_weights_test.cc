@@ -1,4 +1,4 @@
-#include "bridgemark/backend/cpu/component_weights.h"
+#include "bridgemark/backend/cpu/cp/component_weights.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/cpu/exact_column.h"
+#include "bridgemark/backend/cpu/cp/exact_column.h"
 
 namespace bridgemark::backend::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "bridgemark/backend/cpu/gemm.h"
+#include "bridgemark/backend/cpu/simd/gemm.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "bridgemark/backend/cpu/matching_bands.h"
+#include "bridgemark/backend/cpu/cp/matching_bands.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "bridgemark/backend/cpu/dense_layer.h"
-#include "bridgemark/backend/cpu/network_math.h"
+#include "bridgemark/backend/cpu/network/dense_layer.h"
+#include "bridgemark/backend/cpu/network/network_math.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/backend/cpu/tile_product.h"
+#include "bridgemark/backend/cpu/simd/tile_product.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/cpu/training_math.h"
-#include "bridgemark/backend/cpu/transpose.h"
+#include "bridgemark/backend/cpu/simd/training_math.h"
+#include "bridgemark/backend/cpu/simd/transpose.h"
 
 namespace bridgemark::backend::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/assignment.h"
+#include "bridgemark/solver/csbm/assignment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/csbm.h"
+#include "bridgemark/solver/csbm/csbm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/metric/trajectory_kl.h"
 #include "bridgemark/process/pinned_steps.h"
-#include "bridgemark/solver/csbm_recipe.h"
-#include "bridgemark/solver/network_bridge.h"
-#include "bridgemark/solver/run.h"
-#include "bridgemark/solver/solver.h"
+#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/csbm/csbm_recipe.h"
+#include "bridgemark/solver/csbm/network_bridge.h"
 #include "tests/support/killed_run.h"
 #include "tests/support/model_file.h"
 #include "tests/support/small_pair.h"

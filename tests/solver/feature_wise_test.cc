@@ -4,7 +4,7 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/solver/solver.h"
+#include "bridgemark/solver/core/solver.h"
 #include "tests/support/small_pair.h"
 
 namespace bridgemark {

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/one_dimensional_bridge.h"
+#include "bridgemark/solver/baseline/one_dimensional_bridge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/options.h"
+#include "bridgemark/solver/core/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

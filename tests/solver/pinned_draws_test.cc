@@ -1,4 +1,4 @@
-#include "bridgemark/solver/pinned_draws.h"
+#include "bridgemark/solver/core/pinned_draws.h"
 
 #include <gtest/gtest.h>
 

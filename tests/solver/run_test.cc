@@ -1,4 +1,4 @@
-#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/core/run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

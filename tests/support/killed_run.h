@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "bridgemark/solver/run.h"
+#include "bridgemark/solver/core/run.h"
 
 namespace bridgemark::testing {
 

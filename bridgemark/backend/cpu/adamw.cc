@@ -1,6 +1,6 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/host_only.h"
-#include "bridgemark/backend/cpu/training_math.h"
+#include "bridgemark/backend/cpu/simd/training_math.h"
 #include "bridgemark/core/parallel.h"
 
 namespace bridgemark::backend {

@@ -1,0 +1,280 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/cpu/cp/exact_column.h"
+#include "bridgemark/backend/cpu/cp/rank_one_powers.h"
+#include "bridgemark/backend/cpu/host_only.h"
+#include "bridgemark/backend/cpu/simd/gemm.h"
+#include "bridgemark/backend/cpu/simd/training_math.h"
+#include "bridgemark/core/parallel.h"
+
+// Components are independent but for one sum over them for each row of the batch. So they are cut
+// in blocks that stay in the cache, and a block does everything: propagate its cores, gather and
+// add over dimensions, and, once the sums over all blocks are known, scatter back and pull through
+// the reference. The order of additions does not depend on the number of threads.
+namespace bridgemark::backend {
+
+namespace {
+
+constexpr std::size_t kBlock = 128;
+
+template <typename T>
+class StaticLoss {
+ public:
+  StaticLoss(const CpTensors<T>& parameters, const ChainTables<T>& chain, StatesView x0,
+             StatesView x1, CpTensors<T>& gradient, CpWorkspace<T>& workspace)
+      : parameters_(parameters),
+        chain_(chain),
+        x0_(x0),
+        x1_(x1),
+        gradient_(gradient),
+        work_(workspace),
+        D_(parameters.dim),
+        S_(parameters.num_categories),
+        K_(parameters.num_components),
+        B_(x0.rows),
+        blocks_((K_ + kBlock - 1) / kBlock),
+        exact_(blocks_ * D_) {
+    work_.scaled.resize(D_ * S_ * K_);
+    work_.product.resize(D_ * S_ * K_);
+    work_.log_product.resize(D_ * S_ * K_);
+    work_.high.resize(D_ * K_);
+    work_.weights0.resize(B_ * K_);
+    work_.weights1.resize(B_ * K_);
+    work_.partial.resize(4 * blocks_ * B_);
+  }
+
+  double run(const Context& context, std::span<double> log_c, std::span<double> log_v) {
+    parallel_blocks(context, K_, kBlock, [&](std::size_t first, std::size_t last) {
+      propagate(first, last);
+      gather(work_.log_product.data(), x0_, 0, first, last);
+      gather(parameters_.log_cores.data(), x1_, 1, first, last);
+    });
+    double loss = 0.0;
+    for (std::size_t b = 0; b < B_; ++b) {
+      const double c = combine(0, b), v = combine(1, b);
+      if (!log_c.empty()) log_c[b] = c;
+      if (!log_v.empty()) log_v[b] = v;
+      loss += c - v;
+    }
+    parallel_blocks(context, K_, kBlock, [&](std::size_t first, std::size_t last) {
+      finish_weights(first, last);
+      scatter_source(first, last);
+      for (std::size_t d = 0; d < D_; ++d) pull_back(d, first, last);
+      scatter_target(first, last);
+    });
+    return loss / static_cast<double>(B_);
+  }
+
+ private:
+  std::size_t core(std::size_t d, std::size_t s) const { return (d * S_ + s) * K_; }
+  const T* q() const { return chain_.linear_power(chain_.num_steps); }
+  const double* log_q() const { return chain_.log_power(chain_.num_steps); }
+  std::vector<cpu::ExactEntry>& exact(std::size_t d, std::size_t first) {
+    return exact_[first / kBlock * D_ + d];
+  }
+  T& partial_high(int side, std::size_t b, std::size_t block) {
+    return work_.partial[(2 * static_cast<std::size_t>(side) * B_ + b) * blocks_ + block];
+  }
+  T& partial_sum(int side, std::size_t b, std::size_t block) {
+    return work_.partial[((2 * static_cast<std::size_t>(side) + 1) * B_ + b) * blocks_ + block];
+  }
+  T* weights(int side) { return side == 0 ? work_.weights0.data() : work_.weights1.data(); }
+
+  // scaled = exp(cores - maximum over categories), product = Q scaled, log_product = its logarithm
+  // with the maximum back on.
+  void propagate(std::size_t first, std::size_t last) {
+    const std::size_t width = last - first;
+    for (std::size_t d = 0; d < D_; ++d) {
+      T* high = work_.high.data() + d * K_ + first;
+      const T* cores = parameters_.log_cores.data() + core(d, 0) + first;
+      T* scaled = work_.scaled.data() + core(d, 0) + first;
+      T* product = work_.product.data() + core(d, 0) + first;
+      cpu::exp_columns(cores, K_, S_, width, high, scaled, K_);
+      if (cpu::is_rank_one(chain_)) {
+        multiply_rank_one(scaled, width, product);
+      } else {
+        cpu::gemm(cpu::Transpose::kNo, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, scaled,
+                  K_, T(0), product, K_);
+      }
+      T low = product[0];
+      for (std::size_t s = 0; s < S_; ++s) {
+        low = std::min(low, cpu::log_sum_with(product + s * K_, high, width,
+                                              work_.log_product.data() + core(d, s) + first));
+      }
+      exact(d, first).clear();
+      if (low < cpu::linear_floor<T>()) repair(d, first, last);
+    }
+  }
+
+  // out = (identity I + uniform 11^T) in, over rows of categories.
+  void multiply_rank_one(const T* in, std::size_t width, T* out) const {
+    T sum[kBlock] = {};
+    for (std::size_t s = 0; s < S_; ++s) cpu::add_into(in + s * K_, width, sum);
+    for (std::size_t k = 0; k < width; ++k) sum[k] *= chain_.uniform;
+    for (std::size_t s = 0; s < S_; ++s) {
+      std::copy_n(sum, width, out + s * K_);
+      cpu::add_scaled_into(in + s * K_, chain_.identity, width, out + s * K_);
+    }
+  }
+
+  // Entries whose product left its range: exact logarithms, and a product of 0 that the pull-back
+  // passes over.
+  void repair(std::size_t d, std::size_t first, std::size_t last) {
+    for (std::size_t s = 0; s < S_; ++s) {
+      for (std::size_t k = first; k < last; ++k) {
+        T& product = work_.product[core(d, s) + k];
+        if (product >= cpu::linear_floor<T>()) continue;
+        const double value = cpu::exact_log_dot(
+            log_q() + s * S_, parameters_.log_cores.data() + core(d, 0) + k, K_, S_);
+        product = T(0);
+        work_.log_product[core(d, s) + k] = static_cast<T>(value);
+        exact(d, first).push_back({s, k, value});
+      }
+    }
+  }
+
+  // weights[b,k] = exp(log_beta + sum_d table[d, x[b,d], k] - maximum over the block), with the
+  // maximum and the sum over the block.
+  void gather(const T* table, StatesView x, int side, std::size_t first, std::size_t last) {
+    const std::size_t width = last - first, block = first / kBlock;
+    for (std::size_t b = 0; b < B_; ++b) {
+      T* row = weights(side) + b * K_ + first;
+      std::copy_n(parameters_.log_beta.data() + first, width, row);
+      for (std::size_t d = 0; d < D_; ++d) {
+        cpu::add_into(table + core(d, static_cast<std::size_t>(x(b, d))) + first, width, row);
+      }
+      const T high = cpu::max_of(row, width);
+      partial_high(side, b, block) = high;
+      partial_sum(side, b, block) = cpu::exp_shifted(row, high, width, row);
+    }
+  }
+
+  // The log-sum over all components of row b; leaves in partial_sum the factor that turns a
+  // block's weights into its share of the batch mean.
+  double combine(int side, std::size_t b) {
+    double high = kLogZero;
+    for (std::size_t j = 0; j < blocks_; ++j) {
+      high = std::max(high, static_cast<double>(partial_high(side, b, j)));
+    }
+    double sum = 0.0;
+    for (std::size_t j = 0; j < blocks_; ++j) {
+      sum += std::exp(static_cast<double>(partial_high(side, b, j)) - high) *
+             static_cast<double>(partial_sum(side, b, j));
+    }
+    for (std::size_t j = 0; j < blocks_; ++j) {
+      partial_sum(side, b, j) =
+          static_cast<T>(std::exp(static_cast<double>(partial_high(side, b, j)) - high) /
+                         (sum * static_cast<double>(B_)));
+    }
+    return high + std::log(sum);
+  }
+
+  void finish_weights(std::size_t first, std::size_t last) {
+    const std::size_t width = last - first, block = first / kBlock;
+    T* beta = gradient_.log_beta.data() + first;
+    std::fill_n(beta, width, T(0));
+    for (std::size_t b = 0; b < B_; ++b) {
+      for (int side = 0; side < 2; ++side) {
+        T* row = weights(side) + b * K_ + first;
+        const T factor = partial_sum(side, b, block);
+        for (std::size_t k = 0; k < width; ++k) row[k] *= factor;
+        cpu::add_scaled_into(row, side == 0 ? T(1) : T(-1), width, beta);
+      }
+    }
+  }
+
+  // The gradient holds d loss / d log_product until pull_back.
+  void scatter_source(std::size_t first, std::size_t last) {
+    const std::size_t width = last - first;
+    T* gradient = gradient_.log_cores.data();
+    for (std::size_t row = 0; row < D_ * S_; ++row) {
+      std::fill_n(gradient + row * K_ + first, width, T(0));
+    }
+    for (std::size_t b = 0; b < B_; ++b) {
+      const T* row = weights(0) + b * K_ + first;
+      for (std::size_t d = 0; d < D_; ++d) {
+        cpu::add_into(row, width, gradient + core(d, static_cast<std::size_t>(x0_(b, d))) + first);
+      }
+    }
+  }
+
+  // From d loss / d log_product to d loss / d cores: scaled * (Q^T (gradient / product)).
+  void pull_back(std::size_t d, std::size_t first, std::size_t last) {
+    const std::size_t width = last - first;
+    T* gradient = gradient_.log_cores.data() + core(d, 0) + first;
+    T* ratio = work_.product.data() + core(d, 0) + first;
+    const T* scaled = work_.scaled.data() + core(d, 0) + first;
+    std::vector<double> exact_weights;
+    for (const cpu::ExactEntry& entry : exact(d, first)) {
+      exact_weights.push_back(
+          static_cast<double>(gradient_.log_cores[core(d, entry.row) + entry.component]));
+    }
+    for (std::size_t s = 0; s < S_; ++s) {
+      cpu::divide_into(gradient + s * K_, width, ratio + s * K_);
+    }
+    if (cpu::is_rank_one(chain_)) {
+      multiply_rank_one(ratio, width, gradient);  // Q is symmetric
+    } else {
+      cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, ratio, K_,
+                T(0), gradient, K_);
+    }
+    for (std::size_t t = 0; t < S_; ++t) {
+      cpu::multiply_into(scaled + t * K_, width, gradient + t * K_);
+    }
+    for (std::size_t i = 0; i < exact_weights.size(); ++i) {
+      const cpu::ExactEntry& entry = exact(d, first)[i];
+      if (exact_weights[i] == 0.0) continue;
+      cpu::add_exact_shares(log_q() + entry.row * S_,
+                            parameters_.log_cores.data() + core(d, 0) + entry.component, K_, S_,
+                            entry.log_value, exact_weights[i],
+                            gradient_.log_cores.data() + core(d, 0) + entry.component);
+    }
+  }
+
+  void scatter_target(std::size_t first, std::size_t last) {
+    const std::size_t width = last - first;
+    for (std::size_t b = 0; b < B_; ++b) {
+      const T* row = weights(1) + b * K_ + first;
+      for (std::size_t d = 0; d < D_; ++d) {
+        cpu::add_scaled_into(
+            row, T(-1), width,
+            gradient_.log_cores.data() + core(d, static_cast<std::size_t>(x1_(b, d))) + first);
+      }
+    }
+  }
+
+  const CpTensors<T>& parameters_;
+  const ChainTables<T>& chain_;
+  StatesView x0_;
+  StatesView x1_;
+  CpTensors<T>& gradient_;
+  CpWorkspace<T>& work_;
+  std::size_t D_, S_, K_, B_, blocks_;
+  std::vector<std::vector<cpu::ExactEntry>> exact_;  // by block and dimension
+};
+
+}  // namespace
+
+template <typename T>
+double static_loss(const Context& context, const CpTensors<T>& parameters,
+                   const ChainTables<T>& chain, StatesView x0, StatesView x1,
+                   CpTensors<T>& gradient, CpWorkspace<T>& workspace, std::span<double> log_c,
+                   std::span<double> log_v) {
+  cpu::require_host(context, "static_loss");
+  const cpu::OneBlasThread one_blas_thread;
+  return StaticLoss<T>(parameters, chain, x0, x1, gradient, workspace).run(context, log_c, log_v);
+}
+
+template double static_loss<float>(const Context&, const CpTensors<float>&,
+                                   const ChainTables<float>&, StatesView, StatesView,
+                                   CpTensors<float>&, CpWorkspace<float>&, std::span<double>,
+                                   std::span<double>);
+template double static_loss<double>(const Context&, const CpTensors<double>&,
+                                    const ChainTables<double>&, StatesView, StatesView,
+                                    CpTensors<double>&, CpWorkspace<double>&, std::span<double>,
+                                    std::span<double>);
+
+}  // namespace bridgemark::backend

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "bridgemark/backend/cpu/network/dense_layer.h"
+#include "bridgemark/backend/cpu/network/network_forward.h"
+#include "bridgemark/backend/cpu/network/network_math.h"
+#include "bridgemark/core/parallel.h"
+
+namespace bridgemark::backend::cpu {
+
+namespace {
+
+// Several blocks for each thread, so that one that falls behind leaves work to the others; few
+// enough that the weights are read for many rows, and at most as many rows as fit the cache beside
+// them. A row's result does not depend on its block.
+std::size_t block_rows(const Context& context, std::size_t rows) {
+  constexpr std::size_t kBlocksOfThread = 4, kMinRows = 8, kMaxRows = 64;
+  const auto blocks = kBlocksOfThread * static_cast<std::size_t>(context.threads());
+  return std::clamp((rows + blocks - 1) / blocks, kMinRows, kMaxRows);
+}
+
+// One network evaluation after the other on the same buffers.
+class Evaluator {
+ public:
+  Evaluator(const NetworkTensors<float>& parameters, const std::vector<std::vector<float>>& packed)
+      : parameters_(parameters), packed_(packed) {}
+
+  // Logits [rows, D*S] of states that all have steps_left.
+  const float* logits(StatesView x, int steps_left) {
+    const NetworkShape& shape = parameters_.shape;
+    steps_.assign(x.rows, steps_left);
+    in_.resize(std::max(in_.size(), x.rows * shape.input_width()));
+    network_inputs(parameters_, x, steps_.data(), in_.data());
+    for (std::size_t l = 0; l < shape.num_layers(); ++l) {
+      out_.resize(std::max(out_.size(), x.rows * shape.layer_outputs(l)));
+      apply_layer(packed_[l], in_.data(), x.rows, shape.layer_inputs(l), shape.layer_outputs(l),
+                  l + 1 < shape.num_layers(), out_.data());
+      std::swap(in_, out_);
+    }
+    return in_.data();
+  }
+
+ private:
+  const NetworkTensors<float>& parameters_;
+  const std::vector<std::vector<float>>& packed_;
+  std::vector<std::int32_t> steps_;
+  std::vector<float> in_, out_;
+};
+
+// The row q(. | x, clean): the table's, or made in `scratch`.
+const float* pinned_row(const PinnedSteps& pinned, int steps_left, std::size_t x, std::size_t clean,
+                        std::vector<float>& scratch) {
+  const std::size_t S = pinned.chain.num_categories;
+  if (!pinned.probabilities.empty()) {
+    const auto step = static_cast<std::size_t>(steps_left - 1);
+    return pinned.probabilities.data() + ((step * S + x) * S + clean) * S;
+  }
+  scratch.resize(S);
+  const double* log_one = pinned.chain.log_power(1) + x * S;
+  const double* log_after = pinned.chain.log_power(steps_left - 1);
+  const double log_whole = pinned.chain.log_power(steps_left)[x * S + clean];
+  for (std::size_t s = 0; s < S; ++s) {
+    scratch[s] = static_cast<float>(std::exp(log_one[s] + log_after[s * S + clean] - log_whole));
+  }
+  return scratch.data();
+}
+
+}  // namespace
+
+void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
+                          const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
+                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
+                          NetworkWorkspace<float>& workspace) {
+  const std::size_t D = parameters.shape.dim, S = parameters.shape.num_categories;
+  pack_network(context, parameters, workspace.packed);
+  const std::size_t grain = block_rows(context, x.rows);
+  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
+    Evaluator evaluator(parameters, workspace.packed);
+    std::vector<float> softmax(S), scratch;
+    const MutableStatesView states = out.slice(first, last - first);
+    std::copy_n(x.row(first), states.size(), states.data);
+    for (int step = 0; step < num_steps; ++step) {
+      const int left = steps_left - step;
+      const float* logits = evaluator.logits(states, left);
+      const float* log_whole = pinned.log_powers.data() + static_cast<std::size_t>(left) * S * S;
+      for (std::size_t b = 0; b < states.rows; ++b) {
+        DrawSequence draws(key, first_index + first + b,
+                           static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D));
+        for (std::size_t d = 0; d < D; ++d, logits += S) {
+          const double for_clean = draws.uniform(), for_step = draws.uniform();
+          const auto from = static_cast<std::size_t>(states(b, d));
+          const bool plain = parameters.shape.is_softmax_step(left);
+          const float* tilt = plain ? nullptr : log_whole + from * S;
+          std::size_t to = draw_softmax(logits, tilt, S, for_clean, softmax.data());
+          if (left > 1) {
+            to = draw_weighted(pinned_row(pinned, left, from, to, scratch), S, for_step);
+          }
+          states(b, d) = static_cast<std::int32_t>(to);
+        }
+      }
+    }
+  });
+}
+
+void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
+                            const ChainTables<float>& chain, int steps_left, StatesView x,
+                            Array3<double>& out) {
+  const std::size_t D = parameters.shape.dim, S = parameters.shape.num_categories;
+  std::vector<std::vector<float>> packed;
+  pack_network(context, parameters, packed);
+  const std::size_t grain = block_rows(context, x.rows);
+  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
+    Evaluator evaluator(parameters, packed);
+    std::vector<double> z(S);
+    const float* logits = evaluator.logits(x.slice(first, last - first), steps_left);
+    for (std::size_t b = first; b < last; ++b) {
+      for (std::size_t d = 0; d < D; ++d, logits += S) {
+        z.assign(logits, logits + S);
+        log_transition_row(parameters.shape, chain, steps_left, static_cast<std::size_t>(x(b, d)),
+                           z.data(), out.row(b, d));
+      }
+    }
+  });
+}
+
+}  // namespace bridgemark::backend::cpu

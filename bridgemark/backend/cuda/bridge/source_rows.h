@@ -1,0 +1,61 @@
+#pragma once
+
+#include "bridgemark/backend/cuda/bridge/device_source.h"
+#include "bridgemark/backend/cuda/device/draw.h"
+#include "bridgemark/math/categorical.h"
+#include "bridgemark/math/philox.h"
+
+// Rows of a source drawn by a block, with the draws that the CPU makes for the same index.
+namespace bridgemark::backend::cuda {
+
+__device__ inline void draw_source(const RowSourceView& source, std::uint64_t index, int D, int S,
+                                   std::int32_t* row) {
+  if (source.cumulative != nullptr) {
+    for (int d = threadIdx.x; d < D; d += blockDim.x) {
+      row[d] = static_cast<std::int32_t>(
+          draw_category(source.cumulative + static_cast<std::size_t>(d) * S, S,
+                        draw_uniform(source.key, index, d)));
+    }
+  } else {
+    const double position =
+        draw_uniform(source.key, index, 0) * static_cast<double>(source.num_observed);
+    auto chosen = static_cast<unsigned long long>(position);
+    if (chosen >= source.num_observed) chosen = source.num_observed - 1;
+    for (int d = threadIdx.x; d < D; d += blockDim.x) row[d] = source.observed[chosen * D + d];
+  }
+  __syncthreads();
+}
+
+// row becomes a draw of the source's step from row.
+__device__ inline void draw_step(const RowSourceView& source, std::uint64_t index, int b, int D,
+                                 int S, std::int32_t* row) {
+  __shared__ int component;
+  const int K = source.num_components;
+  double* weights = source.weights + static_cast<std::size_t>(b) * K;
+  for (int k = threadIdx.x; k < K; k += blockDim.x) {
+    double sum = source.log_beta[k];
+    for (int d = 0; d < D; ++d) {
+      sum += source.log_from[(static_cast<std::size_t>(d) * S + row[d]) * K + k];
+    }
+    weights[k] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cumulate_log(weights, K, weights);
+    component =
+        static_cast<int>(draw_category(weights, K, draw_uniform(source.step_key, index, 0)));
+  }
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += blockDim.x) {
+    const std::size_t s = row[d], r = static_cast<std::size_t>(d) * K + component;
+    const double uniform = draw_uniform(source.step_key, index, d + 1);
+    row[d] = static_cast<std::int32_t>(
+        source.step_cumulative != nullptr
+            ? draw_category(source.step_cumulative + (r * S + s) * S, S, uniform)
+            : draw_product(source.q + s * S, source.to + r * S, source.log_q + s * S,
+                           source.log_to + r * S, S, uniform));
+  }
+  __syncthreads();
+}
+
+}  // namespace bridgemark::backend::cuda

@@ -1,0 +1,305 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/cuda/bridge/device_source.h"
+#include "bridgemark/backend/cuda/cp/cp_view.h"
+#include "bridgemark/backend/cuda/cp/matching_steps.h"
+#include "bridgemark/backend/cuda/runtime/buffer.h"
+#include "bridgemark/backend/cuda/runtime/graph.h"
+#include "bridgemark/backend/cuda/update_settings.h"
+#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/core/error.h"
+
+// Owns the device's memory of a training and replays its updates as CUDA graphs of kBatchesAhead
+// updates each. While a graph runs, the batches of the next one are drawn beside it.
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+class CudaCpTrainer : public CpTrainer {
+ public:
+  CudaCpTrainer(CpTrainerPlan plan, const CpTensors<float>& parameters)
+      : plan_(std::move(plan)),
+        source0_(plan_.x0, kBatchesAhead * plan_.batch_size),
+        source1_(plan_.x1, kBatchesAhead * plan_.batch_size),
+        settings_(kMaxUpdatesOfRun),
+        progress_(1),
+        losses_(kMaxUpdatesOfRun) {
+    view_.D = static_cast<int>(parameters.dim);
+    view_.S = static_cast<int>(parameters.num_categories);
+    view_.Sp = (view_.S + 7) / 8 * 8;
+    view_.K = static_cast<int>(parameters.num_components);
+    view_.Kp = (view_.K + kTile - 1) / kTile * kTile;
+    view_.B = static_cast<int>(plan_.batch_size);
+    view_.passes = (view_.B + kPassRows - 1) / kPassRows;
+    view_.num_steps = plan_.chain.num_steps;
+    view_.loss = plan_.loss;
+    view_.entropy = static_cast<float>(plan_.entropy);
+    view_.settings = settings_.get();
+    view_.progress = progress_.get();
+    view_.losses = losses_.get();
+    allocate_state();
+    allocate_tables();
+    if (matching()) {
+      prepare_matching(view_);
+      allocate_matching();
+    } else {
+      prepare_static(view_);
+      allocate_static();
+    }
+    allocate_batches();
+    CpTrainingState start{
+        parameters,
+        CpTensors<float>(parameters.dim, parameters.num_categories, parameters.num_components),
+        {}};
+    start.second_moment = start.first_moment;
+    set_state(start);
+    for (std::size_t half = 0; half < graphs_.size(); ++half) {
+      graphs_[half].capture(stream_, [&] { record_updates(half); });
+    }
+  }
+
+  void run(std::int64_t first_step, std::span<const double> learning_rates,
+           std::span<double> losses) override {
+    run_in_parts(learning_rates.size(), [&](std::size_t first, std::size_t count) {
+      run_part(first_step + static_cast<std::int64_t>(first), learning_rates.subspan(first, count),
+               losses.subspan(first, count));
+    });
+  }
+
+  double evaluate(StatesView x, StatesView x1, std::span<const std::int32_t> n,
+                  CpTensors<float>& gradient) override {
+    if (x.rows != plan_.batch_size || x1.rows != plan_.batch_size) {
+      throw_invalid("training", "a batch must have {} rows, got {} and {}", plan_.batch_size,
+                    x.rows, x1.rows);
+    }
+    const Batch batch = batch_at(view_, batches_[0], 0);
+    const auto upload = [](std::int32_t* to, const std::int32_t* from, std::size_t count) {
+      BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(std::int32_t), cudaMemcpyHostToDevice));
+    };
+    upload(matching() ? batch.x_n : batch.x0, x.data, x.size());
+    upload(batch.x1, x1.data, x1.size());
+    if (matching()) upload(batch.n, n.data(), n.size());
+    const Buffer<float> beta(static_cast<std::size_t>(view_.Kp)), cores(padded_size());
+    CpView view = view_;
+    view.gradient_beta = const_cast<float*>(beta.get());
+    view.gradient_cores = const_cast<float*>(cores.get());
+    const Progress start{0, 0};
+    BM_CUDA_CHECK(cudaMemcpy(view_.progress, &start, sizeof start, cudaMemcpyHostToDevice));
+    if (!matching()) {
+      launch_sort(view, batch, 1, stream_);
+      launch_propagate(view, stream_);
+    }
+    fork();
+    launch(view, batch);
+    join();
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    gradient = read(view.gradient_beta, view.gradient_cores);
+    double loss = 0.0;
+    BM_CUDA_CHECK(cudaMemcpy(&loss, losses_.get(), sizeof loss, cudaMemcpyDeviceToHost));
+    return loss;
+  }
+
+  CpTrainingState state() const override {
+    return {read(view_.log_beta, view_.log_cores), read(view_.first_beta, view_.first_cores),
+            read(view_.second_beta, view_.second_cores)};
+  }
+
+  void set_state(const CpTrainingState& state) override {
+    // Components behind the last one weigh nothing.
+    write(state.parameters, -INFINITY, view_.log_beta, view_.log_cores);
+    write(state.first_moment, 0.0f, view_.first_beta, view_.first_cores);
+    write(state.second_moment, 0.0f, view_.second_beta, view_.second_cores);
+  }
+
+ private:
+  bool matching() const { return plan_.loss != CpLoss::kStatic; }
+  std::size_t padded_size() const { return static_cast<std::size_t>(view_.D) * view_.S * view_.Kp; }
+
+  float* floats(std::size_t count) { return memory_.allocate<float>(count); }
+  std::int32_t* states(std::size_t count) { return memory_.allocate<std::int32_t>(count); }
+
+  void allocate_state() {
+    for (float** beta : {&view_.log_beta, &view_.first_beta, &view_.second_beta}) {
+      *beta = floats(static_cast<std::size_t>(view_.Kp));
+    }
+    for (float** cores : {&view_.log_cores, &view_.first_cores, &view_.second_cores}) {
+      *cores = floats(padded_size());
+    }
+    view_.high = floats(static_cast<std::size_t>(view_.D) * view_.Kp);
+    view_.entropy_of_beta = floats(2);
+  }
+
+  void allocate_tables() {
+    const std::size_t S = view_.S, Sp = view_.Sp, powers = view_.num_steps + 1;
+    std::vector<float> q(powers * S * Sp, 0.0f), transposed(q);
+    for (std::size_t n = 0; n < powers; ++n) {
+      const float* power = plan_.chain.linear_power(static_cast<int>(n));
+      for (std::size_t i = 0; i < S; ++i) {
+        for (std::size_t j = 0; j < S; ++j) {
+          q[(n * S + i) * Sp + j] = power[i * S + j];
+          transposed[(n * S + j) * Sp + i] = power[i * S + j];
+        }
+      }
+    }
+    view_.q = memory_.upload(q);
+    view_.q_transposed = memory_.upload(transposed);
+    view_.log_q = memory_.upload(plan_.chain.log);
+    pinned_ = upload_pinned(memory_, plan_.pinned);
+  }
+
+  void allocate_batches() {
+    const std::size_t rows = kBatchesAhead * plan_.batch_size, D = view_.D;
+    for (Batch& batch : batches_) {
+      batch.x0 = states(rows * D);
+      batch.x1 = states(rows * D);
+      batch.x_n = states(rows * D);
+      batch.n = states(rows);
+      batch.order = states(2 * rows * D);
+    }
+  }
+
+  void allocate_static() {
+    const std::size_t B = view_.B;
+    view_.log_u = floats(padded_size());
+    view_.exact_gradient = floats(padded_size());
+    for (int side = 0; side < 2; ++side) {
+      view_.weights[side] = floats(B * view_.Kp);
+      view_.factors[side] = floats(B);
+    }
+    view_.row_loss = memory_.allocate<double>(2 * B);
+  }
+
+  void allocate_matching() {
+    const std::size_t D = view_.D, B = view_.B, Kp = view_.Kp, Sp = view_.Sp, S = view_.S;
+    view_.log_r = floats(D * B * Kp);
+    view_.terms = floats(D * B * Kp);
+    view_.total = floats(B * Kp);
+    view_.total_terms = floats(B * Kp);
+    view_.row_high = floats(B * count_slices(view_));
+    view_.tiles_of_part = choose_tiles_of_part(view_);
+    view_.shift = floats(D * B);
+    view_.partial = floats(static_cast<std::size_t>(count_parts(view_)) * D * B * Sp);
+    view_.back = floats(D * B * Sp);
+    view_.mixed_gradient = floats(padded_size());
+    view_.exact_rows = memory_.allocate<int>(D * B);
+    view_.any_exact = memory_.allocate<int>(D);
+    view_.exact_back = memory_.allocate<double>(D * B * S);
+    view_.exact_log_v = memory_.allocate<double>(D * B * S);
+    view_.exact_gradient = floats(padded_size());
+    view_.row_loss = memory_.allocate<double>(D * B);
+  }
+
+  // Loss, gradient and update on both streams, which are forked before and joined after.
+  void launch(const CpView& view, const Batch& batch) {
+    if (view.entropy > 0.0f) {
+      join();
+      launch_entropy(view, stream_);
+      fork();
+    }
+    matching() ? launch_matching(view, batch, stream_, second_stream_)
+               : launch_static(view, batch, stream_);
+  }
+
+  void fork() { second_stream_.follow(stream_); }
+  void join() { stream_.follow(second_stream_); }
+
+  // The batches of the updates from `ahead` on.
+  void draw(int ahead, const Batch& batches, cudaStream_t stream) {
+    CpView view = view_;
+    view.ahead = ahead;
+    launch_draws(view, source0_.view(), source1_.view(), pinned_, batches, stream);
+    if (!matching()) launch_sort(view, batches, kBatchesAhead, stream);
+  }
+
+  void update(const Batch& batches, int number) {
+    CpView view = view_;
+    view.ahead = number;
+    launch(view, batch_at(view, batches, number));
+  }
+
+  // Updates from the batches of one half while those of the other half are drawn.
+  void record_updates(std::size_t half) {
+    draw_stream_.follow(stream_);
+    draw(kBatchesAhead, batches_[1 - half], draw_stream_);
+    fork();
+    for (int i = 0; i < kBatchesAhead; ++i) update(batches_[half], i);
+    join();
+    stream_.follow(draw_stream_);
+    launch_count(view_, stream_);
+  }
+
+  void run_part(std::int64_t first_step, std::span<const double> learning_rates,
+                std::span<double> losses) {
+    std::vector<UpdateSettings> settings;
+    for (std::size_t i = 0; i < learning_rates.size(); ++i) {
+      AdamWSettings adamw = plan_.adamw;
+      adamw.learning_rate = learning_rates[i];
+      settings.push_back(update_settings(adamw, first_step + static_cast<std::int64_t>(i)));
+    }
+    const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
+    BM_CUDA_CHECK(cudaMemcpyAsync(settings_.get(), settings.data(),
+                                  settings.size() * sizeof(UpdateSettings), cudaMemcpyHostToDevice,
+                                  stream_));
+    BM_CUDA_CHECK(
+        cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
+    draw(0, batches_[0], stream_);
+    if (!matching()) launch_propagate(view_, stream_);
+    const std::size_t graphs = settings.size() / kBatchesAhead;
+    for (std::size_t i = 0; i < graphs; ++i) graphs_[i % 2].launch(stream_);
+    const int rest = static_cast<int>(settings.size() % kBatchesAhead);
+    fork();
+    for (int i = 0; i < rest; ++i) update(batches_[graphs % 2], i);
+    join();
+    BM_CUDA_CHECK(cudaMemcpyAsync(losses.data(), losses_.get(), losses.size() * sizeof(double),
+                                  cudaMemcpyDeviceToHost, stream_));
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  }
+
+  CpTensors<float> read(const float* beta, const float* cores) const {
+    CpTensors<float> tensors(view_.D, view_.S, view_.K);
+    BM_CUDA_CHECK(
+        cudaMemcpy(tensors.log_beta.data(), beta, view_.K * sizeof(float), cudaMemcpyDeviceToHost));
+    BM_CUDA_CHECK(cudaMemcpy2D(tensors.log_cores.data(), view_.K * sizeof(float), cores,
+                               view_.Kp * sizeof(float), view_.K * sizeof(float),
+                               static_cast<std::size_t>(view_.D) * view_.S,
+                               cudaMemcpyDeviceToHost));
+    return tensors;
+  }
+
+  void write(const CpTensors<float>& tensors, float beta_padding, float* beta, float* cores) {
+    std::vector<float> padded(static_cast<std::size_t>(view_.Kp), beta_padding);
+    std::copy(tensors.log_beta.begin(), tensors.log_beta.end(), padded.begin());
+    BM_CUDA_CHECK(
+        cudaMemcpy(beta, padded.data(), padded.size() * sizeof(float), cudaMemcpyHostToDevice));
+    BM_CUDA_CHECK(cudaMemset(cores, 0, padded_size() * sizeof(float)));
+    BM_CUDA_CHECK(cudaMemcpy2D(cores, view_.Kp * sizeof(float), tensors.log_cores.data(),
+                               view_.K * sizeof(float), view_.K * sizeof(float),
+                               static_cast<std::size_t>(view_.D) * view_.S,
+                               cudaMemcpyHostToDevice));
+  }
+
+  CpTrainerPlan plan_;
+  DeviceSource source0_, source1_;
+  Buffer<UpdateSettings> settings_;
+  Buffer<Progress> progress_;
+  Buffer<double> losses_;
+  Memory memory_;
+  CpView view_{};
+  PinnedView pinned_{};
+  std::array<Batch, 2> batches_{};
+  std::array<Graph, 2> graphs_;
+  Stream stream_, second_stream_, draw_stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan, CpTensors<float> parameters) {
+  require_device();
+  return std::make_unique<CudaCpTrainer>(std::move(plan), parameters);
+}
+
+}  // namespace bridgemark::backend::cuda

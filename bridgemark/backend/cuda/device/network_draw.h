@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cmath>
+
+#include "bridgemark/backend/cuda/device/fast_math.h"
+
+// Draws of CSBM's chains over categories, by groups of kDrawLanes lanes of a warp, each with a
+// share of consecutive categories. All lanes of the warp call together; a group with nothing to
+// draw passes no categories. The sums are those of the CPU up to their order. A category of weight
+// 0 is never drawn, and weights that are not numbers give some category.
+namespace bridgemark::backend::cuda {
+
+inline constexpr int kDrawLanes = 4;
+inline constexpr unsigned kWholeWarp = 0xffffffffu;
+
+__device__ inline int draw_lane() { return static_cast<int>(threadIdx.x) % kDrawLanes; }
+
+// The categories of a lane.
+struct DrawShare {
+  int first, count;
+};
+
+__device__ inline DrawShare draw_share(int num_categories) {
+  const int share = (num_categories + kDrawLanes - 1) / kDrawLanes;
+  const int first = min(draw_lane() * share, num_categories);
+  return {first, min(share, num_categories - first)};
+}
+
+// From a lane's sum to the sum of the lanes before it and the threshold of a uniform on [0, 1).
+__device__ inline void place_threshold(float sum, double uniform, float& before, float& threshold) {
+  const int lane = draw_lane();
+  for (int offset = 1; offset < kDrawLanes; offset *= 2) {
+    const float other = __shfl_up_sync(kWholeWarp, sum, offset, kDrawLanes);
+    if (lane >= offset) sum += other;
+  }
+  const float total = __shfl_sync(kWholeWarp, sum, kDrawLanes - 1, kDrawLanes);
+  before = __shfl_up_sync(kWholeWarp, sum, 1, kDrawLanes);
+  if (lane == 0) before = 0.0f;
+  threshold = static_cast<float>(uniform * static_cast<double>(total));
+}
+
+// The category of the first lane that found one beyond the threshold; where rounding kept the sum
+// below, the last that can be drawn. -1 stands for none.
+__device__ inline int pick_category(int found, int drawable) {
+  constexpr unsigned kGroup = (1u << kDrawLanes) - 1;
+  const int shift = static_cast<int>(threadIdx.x) % 32 / kDrawLanes * kDrawLanes;
+  const unsigned finders = __ballot_sync(kWholeWarp, found >= 0) >> shift & kGroup;
+  const unsigned holders = __ballot_sync(kWholeWarp, drawable >= 0) >> shift & kGroup;
+  const int source = finders != 0   ? __ffs(static_cast<int>(finders)) - 1
+                     : holders != 0 ? 31 - __clz(static_cast<int>(holders))
+                                    : 0;
+  const int drawn = __shfl_sync(kWholeWarp, found >= 0 ? found : drawable, source, kDrawLanes);
+  return drawn < 0 ? 0 : drawn;
+}
+
+__device__ inline float highest_of_lanes(float high) {
+  for (int offset = kDrawLanes / 2; offset > 0; offset /= 2) {
+    high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, offset, kDrawLanes));
+  }
+  return high;
+}
+
+// The category that a uniform falls in by the given weights.
+__device__ inline int draw_weighted(const float* weights, int num_categories, double uniform) {
+  const DrawShare share = draw_share(num_categories);
+  weights += share.first;
+  float sum = 0.0f, running, threshold;
+  for (int j = 0; j < share.count; ++j) sum += weights[j];
+  place_threshold(sum, uniform, running, threshold);
+  int found = -1, drawable = -1;
+  for (int j = 0; j < share.count; ++j) {
+    running += weights[j];
+    if (weights[j] > 0.0f) {
+      drawable = share.first + j;
+      if (found < 0 && running > threshold) found = drawable;
+    }
+  }
+  return pick_category(found, drawable);
+}
+
+// The same with the softmax of logits + tilt as weights; tilt may be null. The logits become the
+// weights.
+__device__ inline int draw_softmax(float* logits, const float* tilt, int num_categories,
+                                   double uniform) {
+  const DrawShare share = draw_share(num_categories);
+  float high = -INFINITY, *own = logits + share.first;
+  for (int j = 0; j < share.count; ++j) {
+    if (tilt != nullptr) own[j] += tilt[share.first + j];
+    high = fmaxf(high, own[j]);
+  }
+  high = highest_of_lanes(high);
+  for (int j = 0; j < share.count; ++j) own[j] = fast_exp(own[j] - high);
+  return draw_weighted(logits, num_categories, uniform);
+}
+
+// The same for up to kDrawLanes * Held categories, a lane's share in its registers.
+template <int Held>
+using HeldWeights = float[Held];
+
+template <int Held>
+__device__ inline void hold(const float* from, const DrawShare& share, float otherwise,
+                            HeldWeights<Held>& out) {
+#pragma unroll
+  for (int j = 0; j < Held; ++j) out[j] = j < share.count ? from[share.first + j] : otherwise;
+}
+
+template <int Held>
+__device__ inline int draw_held(const HeldWeights<Held>& weights, int first, double uniform) {
+  float sum = 0.0f, running, threshold;
+#pragma unroll
+  for (int j = 0; j < Held; ++j) sum += weights[j];
+  place_threshold(sum, uniform, running, threshold);
+  int found = -1, drawable = -1;
+#pragma unroll
+  for (int j = 0; j < Held; ++j) {
+    running += weights[j];
+    if (weights[j] > 0.0f) {
+      drawable = first + j;
+      if (found < 0 && running > threshold) found = drawable;
+    }
+  }
+  return pick_category(found, drawable);
+}
+
+template <int Held>
+__device__ inline int draw_held_softmax(HeldWeights<Held>& values, int first, double uniform) {
+  float high = -INFINITY;
+#pragma unroll
+  for (int j = 0; j < Held; ++j) high = fmaxf(high, values[j]);
+  high = highest_of_lanes(high);
+#pragma unroll
+  for (int j = 0; j < Held; ++j) values[j] = fast_exp(values[j] - high);
+  return draw_held<Held>(values, first, uniform);
+}
+
+}  // namespace bridgemark::backend::cuda

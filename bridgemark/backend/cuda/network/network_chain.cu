@@ -1,0 +1,144 @@
+#include "bridgemark/backend/cuda/device/network_draw.h"
+#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/network/network_view.h"
+#include "bridgemark/backend/cuda/runtime/check.h"
+
+// Chains and transitions of networks of any size, layer by layer. A row's result does not depend on
+// the rows beside it.
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+constexpr int kBlock = 256;
+
+unsigned blocks_of(std::size_t items, std::size_t lanes) {
+  return static_cast<unsigned>((items * lanes + kBlock - 1) / kBlock);
+}
+
+// The rows that the job's update starts from.
+__global__ void start_chain(ChainJob job, int D, std::size_t count) {
+  const std::size_t i = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
+  if (i >= count) return;
+  job.to[i] =
+      job.from[(job.progress != nullptr ? job.progress->index % 2 * job.update_rows * D : 0) + i];
+}
+
+// The step pinned to a clean end from its logarithms, as in a table: S values by a draw's lanes.
+__device__ void write_pinned(const StepTables& tables, int left, int S, int x, int clean, int count,
+                             float* out) {
+  const std::size_t square = static_cast<std::size_t>(S) * S;
+  const double* log_one = tables.log_q + square + static_cast<std::size_t>(x) * S;
+  const double* log_after = tables.log_q + (left - 1) * square;
+  const double log_whole = tables.log_q[left * square + static_cast<std::size_t>(x) * S + clean];
+  for (int s = draw_lane(); s < count; s += kDrawLanes) {
+    const double log_p = log_one[s] + log_after[static_cast<std::size_t>(s) * S + clean];
+    out[s] = static_cast<float>(exp(log_p - log_whole));
+  }
+}
+
+// One step of every row and dimension, kDrawLanes lanes each; the logits are overwritten.
+__global__ void __launch_bounds__(kBlock)
+    draw_step(ChainJob job, int D, int S, int step, int left, bool softmax_step, std::size_t rows,
+              float* logits) {
+  const std::size_t thread = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
+  const bool valid = thread / kDrawLanes < rows * D;
+  const std::size_t i = valid ? thread / kDrawLanes : 0, b = i / D, d = i % D;
+  const int count = valid ? S : 0;
+  const std::uint64_t before = job.progress != nullptr ? job.progress->index * job.update_rows : 0;
+  DrawSequence draws(job.key, before + job.first_index + b,
+                     static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D + d));
+  const double for_clean = draws.uniform(), for_step = draws.uniform();
+  const int x = job.to[i];
+  float* values = logits + i * S;
+  const float* tilt =
+      softmax_step ? nullptr : job.tables.log_powers + (static_cast<std::size_t>(left) * S + x) * S;
+  int to = draw_softmax(values, tilt, count, for_clean);
+  if (left > 1) {
+    const float* weights = values;
+    if (job.tables.probabilities != nullptr) {
+      weights =
+          job.tables.probabilities + ((static_cast<std::size_t>(left - 1) * S + x) * S + to) * S;
+    } else {
+      write_pinned(job.tables, left, S, x, to, count, values);
+      __syncwarp();
+    }
+    to = draw_weighted(weights, count, for_step);
+  }
+  if (valid && draw_lane() == 0) job.to[i] = to;
+}
+
+// A warp for each row and dimension.
+__global__ void __launch_bounds__(kBlock)
+    log_transition(int D, int S, bool softmax_step, const double* log_one, const double* log_after,
+                   const std::int32_t* x, const float* logits, std::size_t pairs, double* out) {
+  const std::size_t i = blockIdx.x * std::size_t{kBlock / 32} + threadIdx.x / 32;
+  if (i >= pairs) return;
+  const int lane = threadIdx.x % 32;
+  const float* z = logits + i * S;
+  double* row = out + i * S;
+  double high = -INFINITY;
+  for (int s = lane; s < S; s += 32) {
+    double value = z[s];
+    if (!softmax_step) {
+      const double* after = log_after + static_cast<std::size_t>(s) * S;
+      double top = -INFINITY, sum = 0.0;
+      for (int c = 0; c < S; ++c) top = fmax(top, z[c] + after[c]);
+      for (int c = 0; c < S; ++c) sum += exp(z[c] + after[c] - top);
+      value = log_one[static_cast<std::size_t>(x[i]) * S + s] + top + log(sum);
+    }
+    row[s] = value;
+    high = fmax(high, value);
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    high = fmax(high, __shfl_xor_sync(kWholeWarp, high, offset));
+  }
+  double sum = 0.0;
+  for (int s = lane; s < S; s += 32) sum += exp(row[s] - high);
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(kWholeWarp, sum, offset);
+  const double log_total = high + log(sum);
+  for (int s = lane; s < S; s += 32) row[s] -= log_total;
+}
+
+}  // namespace
+
+void launch_forward(const NetworkShape& shape, const float* parameters, std::size_t rows,
+                    std::span<float* const> values, cudaStream_t stream) {
+  const std::size_t layers = shape.num_layers();
+  for (std::size_t l = 0; l < layers; ++l) {
+    launch_layer(values[l], rows, shape.layer_inputs(l), parameters + shape.weight_offset(l),
+                 shape.layer_inputs(l), parameters + shape.bias_offset(l), shape.layer_outputs(l),
+                 l + 1 < layers, values[l + 1], stream);
+  }
+}
+
+void launch_chain(const NetworkShape& shape, const ChainJob& job, const ChainSteps& steps,
+                  const ChainScratch& scratch, cudaStream_t stream) {
+  if (steps.rows == 0) return;
+  const std::size_t D = shape.dim;
+  start_chain<<<blocks_of(steps.rows * D, 1), kBlock, 0, stream>>>(job, static_cast<int>(D),
+                                                                   steps.rows * D);
+  BM_CUDA_CHECK(cudaGetLastError());
+  // Two buffers take turns.
+  std::vector<float*> values(shape.num_layers() + 1);
+  for (std::size_t l = 0; l < values.size(); ++l) values[l] = l % 2 == 0 ? scratch.in : scratch.out;
+  for (int step = 0; step < steps.num_steps; ++step) {
+    const int left = steps.steps_left - step;
+    launch_inputs(shape, job.parameters, job.to, nullptr, left, steps.rows, values[0], stream);
+    launch_forward(shape, job.parameters, steps.rows, values, stream);
+    draw_step<<<blocks_of(steps.rows * D, kDrawLanes), kBlock, 0, stream>>>(
+        job, static_cast<int>(D), static_cast<int>(shape.num_categories), step, left,
+        shape.is_softmax_step(left), steps.rows, values.back());
+    BM_CUDA_CHECK(cudaGetLastError());
+  }
+}
+
+void launch_log_transition(int D, int S, bool softmax_step, const double* log_one,
+                           const double* log_after, const std::int32_t* x, const float* logits,
+                           std::size_t rows, double* out, cudaStream_t stream) {
+  if (rows == 0) return;
+  log_transition<<<blocks_of(rows * D, 32), kBlock, 0, stream>>>(
+      D, S, softmax_step, log_one, log_after, x, logits, rows * D, out);
+  BM_CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace bridgemark::backend::cuda

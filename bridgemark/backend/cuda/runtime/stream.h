@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "bridgemark/backend/cuda/runtime/check.h"
+
+namespace bridgemark::backend::cuda {
+
+// A stream of its own, ended with its owner.
+class Stream {
+ public:
+  Stream() {
+    BM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    const cudaError_t status = cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming);
+    if (status != cudaSuccess) cudaStreamDestroy(stream_);
+    BM_CUDA_CHECK(status);
+  }
+  ~Stream() {
+    cudaEventDestroy(reached_);
+    cudaStreamDestroy(stream_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  operator cudaStream_t() const { return stream_; }
+
+  // What is launched from now on comes after all that is in `before` by now.
+  void follow(const Stream& before) {
+    BM_CUDA_CHECK(cudaEventRecord(before.reached_, before.stream_));
+    BM_CUDA_CHECK(cudaStreamWaitEvent(stream_, before.reached_));
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t reached_ = nullptr;
+};
+
+}  // namespace bridgemark::backend::cuda

@@ -1,0 +1,212 @@
+#include "bridgemark/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/version.h"
+#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/report/report_figures.h"
+#include "bridgemark/report/table_writers.h"
+
+namespace bridgemark {
+
+extern const char kReportHtml[];       // report/report.html
+extern const char kReportCss[];        // report/report.css
+extern const char kReportJs[];         // report/report.js
+extern const char kCorrectionsText[];  // docs/corrections.md
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxScriptBytes = std::size_t{4} << 20;
+
+// What a plot needs of Vega, as modules of its own package; the name it is asked for by may differ
+// from that of its file.
+struct VegaModule {
+  const char* name;
+  const char* file;
+};
+constexpr std::array kVegaModules = {
+    VegaModule{"vega-util", "vega-util"},
+    VegaModule{"vega-time", "vega-time"},
+    VegaModule{"vega-format", "vega-format"},
+    VegaModule{"vega-loader", "vega-loader"},
+    VegaModule{"vega-canvas", "vega-canvas"},
+    VegaModule{"vega-dataflow", "vega-dataflow"},
+    VegaModule{"vega-scale", "vega-scale"},
+    VegaModule{"vega-scenegraph", "vega-scenegraph"},
+    VegaModule{"vega-statistics", "vega-statistics"},
+    VegaModule{"vega-expression", "vega-expression"},
+    VegaModule{"vega-selections", "vega-selection"},
+    VegaModule{"vega-functions", "vega-functions"},
+    VegaModule{"vega-event-selector", "vega-event-selector"},
+    VegaModule{"vega-runtime", "vega-runtime"},
+    VegaModule{"vega-view", "vega-view"},
+    VegaModule{"vega-parser", "vega-parser"},
+    VegaModule{"vega-encode", "vega-encode"},
+    VegaModule{"vega-transforms", "vega-transforms"},
+    VegaModule{"vega-view-transforms", "vega-view-transforms"},
+};
+
+std::string replace_all(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string escape_html(std::string text) {
+  text = replace_all(std::move(text), "&", "&amp;");
+  text = replace_all(std::move(text), "<", "&lt;");
+  return replace_all(std::move(text), ">", "&gt;");
+}
+
+// What a JSON string says may not end the element it stands in.
+std::string json_in_html(const json& value) {
+  return replace_all(value.dump(-1, ' ', false, json::error_handler_t::replace), "<", "\\u003c");
+}
+
+// A table of functions, one for each module; report.js resolves what they require of each other.
+std::string vega_script(const std::filesystem::path& folder) {
+  std::string script =
+      "/* Vega (BSD-3-Clause), Copyright 2015-2021 University of Washington Interactive Data Lab. "
+      "*/\nconst vegaModules = {\n";
+  for (const VegaModule& module : kVegaModules) {
+    const std::filesystem::path path = folder / fmt::format("{}.min.js", module.file);
+    if (!std::filesystem::exists(path)) {
+      throw_file(path.string(),
+                 "Vega's script is not there; install libjs-vega or name its folder by --vega");
+    }
+    script += fmt::format("\"{}\": function (exports, module, require) {{\n{}\n}},\n", module.name,
+                          replace_all(read_file(path, kMaxScriptBytes), "</script", "<\\/script"));
+  }
+  return script + "};\n";
+}
+
+json number(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return "inf";
+  return value;
+}
+
+json table_json(const Table& table) {
+  json rows = json::array();
+  for (const TableRow& row : table.rows) {
+    json cells = json::array();
+    for (const TableCell& cell : row.cells) {
+      if (!cell.measured()) {
+        cells.push_back(cell.missing.empty() ? json(nullptr) : json{{"missing", cell.missing}});
+        continue;
+      }
+      json runs = json::array();
+      for (const RunResult* run : cell.runs) runs.push_back(run->run);
+      cells.push_back({{"mean", number(cell.mean)},
+                       {"text", table.format(cell.mean)},
+                       {"error", table.format_error(cell)},
+                       {"published", cell.published ? json(*cell.published) : json(nullptr)},
+                       {"published_text", table.format_published(cell)},
+                       {"rank", cell.rank},
+                       {"band", band_name(cell.band)},
+                       {"runs", runs}});
+    }
+    rows.push_back({{"method", row.method},
+                    {"details", row_details(row)},
+                    {"solver", row.solver},
+                    {"oracle", row.oracle},
+                    {"cells", cells}});
+  }
+  return {{"score", table.score.score},
+          {"title", table.score.title},
+          {"note", table.score.note},
+          {"lower_is_better", table.score.lower_is_better},
+          {"in_paper", table.score.in_paper},
+          {"bounds", table.score.bounds},
+          {"pairs", table.pairs},
+          {"rows", rows}};
+}
+
+// Quoted where a shell would read more into it than the word.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=.,/:+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  return fmt::format("'{}'", replace_all(word, "'", "'\\''"));
+}
+
+json run_json(const RunResult& result) {
+  json scores = json::object();
+  for (const Score& score : result.scores) scores[score.name] = number(score.mean);
+  const ExperimentRun recorded = recorded_run(result);
+  const auto command = [&](const std::vector<std::string>& arguments) {
+    std::string line = "bridgemark";
+    for (const std::string& argument : arguments) line += fmt::format(" {}", shell_word(argument));
+    return fmt::format("{} --device {}", line, result.device);
+  };
+  json run = run_fields(result);
+  run.update({{"reverse", result.pair_identity.value("reverse", false)},
+              {"scores", scores},
+              {"commands",
+               {command(train_arguments(recorded, "RUN")),
+                command(evaluate_arguments(recorded, "RUN"))}}});
+  return run;
+}
+
+// Puts the values in place of {{name}}; what they say themselves is left alone.
+std::string fill(std::string_view form, const std::map<std::string, std::string>& values) {
+  std::string out;
+  for (std::size_t at = 0;;) {
+    const std::size_t open = form.find("{{", at);
+    out += form.substr(at, open - at);
+    if (open == form.npos) return out;
+    const std::size_t close = form.find("}}", open);
+    out += values.at(std::string(form.substr(open + 2, close - open - 2)));
+    at = close + 2;
+  }
+}
+
+std::string experiment_names(const std::vector<RunResult>& results) {
+  std::vector<std::string> names;
+  for (const RunResult& result : results) {
+    if (std::find(names.begin(), names.end(), result.experiment) == names.end()) {
+      names.push_back(result.experiment);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string report_html(const Context& context, const std::filesystem::path& folder,
+                        const std::vector<RunResult>& results, const std::vector<Table>& tables,
+                        const ReportOptions& options) {
+  const std::string vega = vega_script(options.vega);  // complains before the work
+  json data = {{"version", kVersion},
+               {"experiment", experiment_names(results)},
+               {"spread", spread_note(tables)},
+               {"ties", kTieNote},
+               {"corrections", std::string(kCorrectionsText)},
+               {"tables", json::array()},
+               {"runs", json::array()},
+               {"figures", report_figures(context, folder, results)},
+               {"curves", training_curves(folder, results)}};
+  for (const Table& table : tables) data["tables"].push_back(table_json(table));
+  for (const RunResult& result : results) data["runs"].push_back(run_json(result));
+  const std::filesystem::path experiment = folder / "experiment.toml";
+  data["file"] =
+      std::filesystem::exists(experiment) ? read_file(experiment, kMaxScriptBytes) : std::string();
+  return fill(kReportHtml, {{"title", escape_html(experiment_names(results))},
+                            {"css", kReportCss},
+                            {"data", json_in_html(data)},
+                            {"vega", vega},
+                            {"js", kReportJs}});
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,190 @@
+#include "bridgemark/report/report_figures.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/tables.h"
+#include "bridgemark/solver/core/run.h"
+
+namespace bridgemark {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kPoints = 1000;  // of a cloud
+constexpr std::size_t kStarts = 4;     // of trajectories
+constexpr std::size_t kPathsEach = 4;
+constexpr std::size_t kCurvePoints = 300;
+constexpr std::uint64_t kFigureSeed = 1;
+
+// Two numbers for a state: itself, or its place on the first two principal components of a cloud.
+class Projection {
+ public:
+  explicit Projection(StatesView cloud) : dim_(cloud.cols) {
+    if (dim_ <= 2) return;
+    const auto D = static_cast<Eigen::Index>(dim_);
+    Eigen::MatrixXd rows(static_cast<Eigen::Index>(cloud.rows), D);
+    for (std::size_t i = 0; i < cloud.rows; ++i) {
+      for (std::size_t d = 0; d < dim_; ++d) {
+        rows(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(d)) = cloud.row(i)[d];
+      }
+    }
+    mean_ = rows.colwise().mean();
+    rows.rowwise() -= mean_.transpose();
+    const Eigen::MatrixXd covariance = rows.transpose() * rows / static_cast<double>(cloud.rows);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const Eigen::Index column = D - 1 - static_cast<Eigen::Index>(axis);  // ascending order
+      axes_[axis] = solver.eigenvectors().col(column);
+      explained_[axis] = solver.eigenvalues()[column] / solver.eigenvalues().sum();
+      // An eigenvector has no sign of its own: its largest entry is made positive.
+      Eigen::Index largest = 0;
+      axes_[axis].cwiseAbs().maxCoeff(&largest);
+      if (axes_[axis][largest] < 0.0) axes_[axis] = -axes_[axis];
+    }
+  }
+
+  json point(const std::int32_t* state) const {
+    if (dim_ == 1) return {state[0], 0};
+    if (dim_ == 2) return {state[0], state[1]};
+    Eigen::VectorXd x(static_cast<Eigen::Index>(dim_));
+    for (std::size_t d = 0; d < dim_; ++d) x[static_cast<Eigen::Index>(d)] = state[d];
+    x -= mean_;
+    // Two decimals of a category are finer than a pixel.
+    return {std::round(axes_[0].dot(x) * 100.0) / 100.0,
+            std::round(axes_[1].dot(x) * 100.0) / 100.0};
+  }
+
+  json points(StatesView states) const {
+    json list = json::array();
+    for (std::size_t i = 0; i < states.rows; ++i) list.push_back(point(states.row(i)));
+    return list;
+  }
+
+  const char* name() const { return dim_ <= 2 ? "coordinates" : "pca"; }
+  const std::array<double, 2>& explained() const { return explained_; }
+
+ private:
+  std::size_t dim_;
+  Eigen::VectorXd mean_;
+  std::array<Eigen::VectorXd, 2> axes_;
+  std::array<double, 2> explained_ = {1.0, 1.0};
+};
+
+std::filesystem::path run_folder(const std::filesystem::path& folder, const RunResult& result) {
+  return folder / "runs" / result.run;
+}
+
+json trajectories(const Context& context, const Coupling& coupling, int num_steps,
+                  StatesView inputs, const Projection& projection) {
+  json paths = json::array();
+  if (!coupling.has_transitions(num_steps)) return paths;
+  const std::size_t starts = std::min(kStarts, inputs.rows);
+  States x0(starts * kPathsEach, inputs.cols);
+  for (std::size_t i = 0; i < x0.rows(); ++i) {
+    std::copy_n(inputs.row(i / kPathsEach), inputs.cols, x0.row(i));
+  }
+  const Array3<std::int32_t> drawn =
+      sample_markov_trajectory(context, coupling, num_steps, x0, kFigureSeed, 0);
+  for (std::size_t i = 0; i < x0.rows(); ++i) {
+    json path = json::array();
+    for (int n = 0; n <= num_steps; ++n) {
+      path.push_back(projection.point(drawn.row(i, static_cast<std::size_t>(n))));
+    }
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+json pair_figure(const Context& context, const std::filesystem::path& folder,
+                 const std::string& name, const std::vector<const RunResult*>& runs) {
+  const BenchmarkPair pair = load_pair(name);
+  const PairedStates test = pair.test_set(context);
+  const Projection projection(test.x1);
+  const std::size_t points = std::min(kPoints, test.x0.rows());
+  const StatesView x0 = test.x0.view().slice(0, points);
+  const States inputs = conditional_inputs(test.x0);
+  json methods = json::array();
+  std::set<std::array<std::string, 3>> shown;
+  for (const RunResult* result : runs) {
+    // The first seed stands for the method.
+    if (!shown.insert({result->method, result->loss, result->num_steps}).second) continue;
+    const std::shared_ptr<const Coupling> coupling =
+        load_run(context, pair, run_folder(folder, *result));
+    States x1(points, pair.dim());
+    coupling->sample(context, x0, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
+    methods.push_back(
+        {{"method", result->method},
+         {"loss", result->loss},
+         {"num_steps", result->num_steps},
+         {"run", result->run},
+         {"samples", projection.points(x1)},
+         {"trajectories",
+          trajectories(context, *coupling, result->evaluation_num_steps, inputs, projection)}});
+  }
+  return {{"pair", name},
+          {"dim", pair.dim()},
+          {"projection", projection.name()},
+          {"explained", projection.explained()},
+          {"input", projection.points(x0)},
+          {"target", projection.points(test.x1.view().slice(0, points))},
+          {"methods", methods}};
+}
+
+}  // namespace
+
+json report_figures(const Context& context, const std::filesystem::path& folder,
+                    const std::vector<RunResult>& results) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<const RunResult*>> by_pair;
+  for (const RunResult& result : results) {
+    const bool reversed = result.pair_identity.value("reverse", false);
+    if (reversed || !is_complete_run(run_folder(folder, result))) continue;
+    if (!by_pair.contains(result.pair)) order.push_back(result.pair);
+    by_pair[result.pair].push_back(&result);
+  }
+  json figures = json::array();
+  for (const std::string& pair : order) {
+    figures.push_back(pair_figure(context, folder, pair, by_pair[pair]));
+    context.report("figures", figures.size(), order.size());
+  }
+  return figures;
+}
+
+json training_curves(const std::filesystem::path& folder, const std::vector<RunResult>& results) {
+  json curves = json::array();
+  for (const RunResult& result : results) {
+    std::ifstream log(run_folder(folder, result) / "log.jsonl");
+    std::vector<json> points;
+    std::string line;
+    while (std::getline(log, line)) {
+      const json entry = json::parse(line, nullptr, false);
+      if (!entry.is_object() || !entry.contains("update") || !entry.contains("loss")) continue;
+      points.push_back({entry["update"], entry["loss"], entry.value("seconds", 0.0)});
+    }
+    if (points.empty()) continue;
+    json kept = json::array();
+    const std::size_t stride = (points.size() + kCurvePoints - 1) / kCurvePoints;
+    for (std::size_t i = stride - 1; i < points.size(); i += stride) kept.push_back(points[i]);
+    curves.push_back({{"run", result.run},
+                      {"method", result.method},
+                      {"pair", result.pair},
+                      {"loss", result.loss},
+                      {"num_steps", result.num_steps},
+                      {"seed", result.seed},
+                      {"points", kept}});
+  }
+  return curves;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bridgemark/report/table_writers.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::size_t kColumnsAtATime = 4;
+
+// Characters as a terminal counts them: UTF-8 continuation bytes take no place.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string pad(const std::string& text, std::size_t columns) {
+  return text + std::string(columns - std::min(columns, width(text)), ' ');
+}
+
+// The mark stands beside the number, so that it survives where there are no colours.
+std::string cell_text(const Table& table, const TableCell& cell) {
+  if (!cell.measured()) return cell.missing.empty() ? "" : "–";
+  std::string text = table.format(cell.mean);
+  text += cell.rank == 1 ? "*" : cell.rank == 2 ? "+" : " ";
+  const std::string error = table.format_error(cell);
+  if (!error.empty()) text += " ±" + error;
+  if (cell.published) text += fmt::format(" [{}]", table.format_published(cell));
+  return text;
+}
+
+std::string colour_code(const TableCell& cell) {
+  std::string code;
+  switch (cell.band) {  // the paper's four hues, dark text on them
+    case Band::kBad:
+      code = "\x1b[30;48;5;209m";
+      break;
+    case Band::kMidBad:
+      code = "\x1b[30;48;5;215m";
+      break;
+    case Band::kMidGood:
+      code = "\x1b[30;48;5;228m";
+      break;
+    case Band::kGood:
+      code = "\x1b[30;48;5;115m";
+      break;
+    case Band::kNone:
+      break;
+  }
+  if (cell.rank == 1) code += "\x1b[1m";
+  if (cell.rank == 2) code += "\x1b[4m";
+  return code;
+}
+
+}  // namespace
+
+std::string row_details(const TableRow& row) {
+  std::string loss = row.loss;
+  for (char& c : loss) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  if (loss.empty() || row.num_steps.empty()) return loss + row.num_steps;
+  return loss + ", " + row.num_steps;
+}
+
+std::string spread_note(const std::vector<Table>& tables) {
+  std::size_t most = 0, evaluations = 0;
+  for (const Table& table : tables) {
+    for (const TableRow& row : table.rows) {
+      for (const TableCell& cell : row.cells) {
+        most = std::max(most, cell.runs.size());
+        for (const RunResult* run : cell.runs) {
+          evaluations = std::max(evaluations, static_cast<std::size_t>(run->evaluation_seeds));
+        }
+      }
+    }
+  }
+  return fmt::format(
+      "Mean ± standard error: over the runs of a cell, one a seed (at most {}); for a single run "
+      "over its {} evaluation seed{}, for the joint KL over the test set; none where nothing was "
+      "drawn "
+      "anew.",
+      most, evaluations, evaluations == 1 ? "" : "s");
+}
+
+std::string text_table(const Table& table, bool colour) {
+  std::string out = fmt::format("{} ({} is better)\n", table.score.title,
+                                table.score.lower_is_better ? "lower" : "higher");
+  std::size_t method_width = 0, detail_width = 0;
+  for (const TableRow& row : table.rows) {
+    method_width = std::max(method_width, width(row.method));
+    detail_width = std::max(detail_width, width(row_details(row)));
+  }
+  for (std::size_t first = 0; first < table.pairs.size(); first += kColumnsAtATime) {
+    const std::size_t last = std::min(table.pairs.size(), first + kColumnsAtATime);
+    std::vector<std::size_t> widths;
+    for (std::size_t j = first; j < last; ++j) {
+      std::size_t widest = width(table.pairs[j]);
+      for (const TableRow& row : table.rows) {
+        widest = std::max(widest, width(cell_text(table, row.cells[j])));
+      }
+      widths.push_back(widest);
+    }
+    std::string header(method_width + detail_width + 4, ' ');
+    for (std::size_t j = first; j < last; ++j) {
+      header += "  " + pad(table.pairs[j], widths[j - first]);
+    }
+    out += header.substr(0, header.find_last_not_of(' ') + 1) + "\n";
+    for (const TableRow& row : table.rows) {
+      const bool blank = std::none_of(row.cells.begin() + static_cast<std::ptrdiff_t>(first),
+                                      row.cells.begin() + static_cast<std::ptrdiff_t>(last),
+                                      [](const TableCell& cell) { return cell.measured(); });
+      if (blank) continue;
+      std::string line =
+          "  " + pad(row.method, method_width) + "  " + pad(row_details(row), detail_width);
+      for (std::size_t j = first; j < last; ++j) {
+        const std::string text = pad(cell_text(table, row.cells[j]), widths[j - first]);
+        const std::string code = colour ? colour_code(row.cells[j]) : std::string();
+        line += "  " + (code.empty() ? text : code + text + "\x1b[0m");
+      }
+      if (!colour) line = line.substr(0, line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace bridgemark

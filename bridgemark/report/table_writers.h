@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridgemark/report/tables.h"
+
+// Tables as text. Each form marks best and second best, shows the standard error and, beside a
+// measured cell, the number of the paper where there is one.
+namespace bridgemark {
+
+// For a terminal, four columns at a time and the rows that have something there; colours by escape
+// codes where `colour` is set.
+std::string text_table(const Table& table, bool colour);
+
+std::string markdown_tables(const std::vector<Table>& tables, std::string_view title);
+
+// To be read by \input; the packages it needs are named in its first lines.
+std::string latex_tables(const std::vector<Table>& tables);
+
+// One line for each measured cell, with the runs it comes from.
+std::string csv_tables(const std::vector<Table>& tables);
+
+// "KL, 64", the part of a row's name that follows the method; empty where there is none.
+std::string row_details(const TableRow& row);
+
+// What the error after ± is over, in words, for a set of tables.
+std::string spread_note(const std::vector<Table>& tables);
+
+}  // namespace bridgemark

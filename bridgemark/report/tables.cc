@@ -1,0 +1,324 @@
+#include "bridgemark/report/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "bridgemark/metric/estimate.h"
+#include "bridgemark/metric/score_text.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/published.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::array kSolverOrder = {"oracle",   "independent", "reference",  "feature-wise",
+                                     "dlightsb", "csbm",        "alpha-csbm", "dlightsb-m"};
+
+constexpr int kDecimals = 3;  // of a score between 0 and 1
+
+TableScore kl(std::string score, std::string title, std::string note) {
+  TableScore table{std::move(score), std::move(title), std::move(note)};
+  table.lower_is_better = true;
+  table.significant_digits = 3;
+  table.bounds[0] = 0.5;
+  table.bounds[1] = 2.0;
+  table.bounds[2] = 10.0;
+  return table;
+}
+
+std::vector<TableScore> make_scores() {
+  std::vector<TableScore> scores;
+  scores.push_back(
+      {"conditional_shape_score", "Conditional shape score",
+       "Overlap of single coordinates of x1 given x0, draws of the solver against as many of the "
+       "truth, so that a perfect solver scores what the Oracle does."});
+  scores.push_back({"conditional_trend_score", "Conditional trend score",
+                    "Overlap of pairs of coordinates of x1 given x0, the pairs (d, d) included as "
+                    "published."});
+  scores.push_back(kl("forward_trajectory_kl", "Forward trajectory KL",
+                      "KL(truth || solver), summed over the steps of the solver's chain (16 where "
+                      "it has none) and all dimensions, in nats."));
+  scores.push_back(kl("reverse_trajectory_kl", "Reverse trajectory KL",
+                      "KL(solver || truth), summed over steps and dimensions, in nats."));
+  scores.push_back(
+      {"shape_score", "Shape score",
+       "Overlap of single coordinates of x1 over the test set; blind to which x0 an x1 "
+       "belongs to."});
+  scores.push_back(
+      {"trend_score", "Trend score", "Overlap of pairs of coordinates of x1 over the test set."});
+  TableScore c2st{"c2st_score", "C2ST score of the reversed pairs",
+                  "1 - 2 |AUC - 1/2| of a classifier trained to tell (x0, x1) of the solver from "
+                  "those of the truth; 1: it cannot."};
+  c2st.reversed_pairs = true;
+  scores.push_back(c2st);
+  TableScore exact{"exact_conditional_shape_score", "Exact conditional shape score",
+                   "Between closed-form marginals, free of any sampling noise: 1 is perfect. Only "
+                   "for couplings that have them."};
+  exact.in_paper = false;
+  scores.push_back(exact);
+  TableScore sampled{"sampled_conditional_shape_score", "Sampled conditional shape score",
+                     "Draws of the solver against the closed-form marginals of the truth, so that "
+                     "a perfect solver scores what the Oracle does."};
+  sampled.in_paper = false;
+  scores.push_back(sampled);
+  TableScore offdiagonal{"conditional_trend_offdiagonal", "Conditional trend score without (d, d)",
+                         "Pairs of different coordinates only."};
+  offdiagonal.in_paper = false;
+  scores.push_back(offdiagonal);
+  TableScore joint = kl("joint_kl", "Joint KL",
+                        "Mean over the test set of log q*(x1|x0) - log q(x1|x0), in nats; it does "
+                        "not saturate. Only for couplings with an exact joint.");
+  joint.in_paper = false;
+  scores.push_back(joint);
+  return scores;
+}
+
+// Where a row stands: solvers in the order of the paper, methods as they first appear, losses and
+// steps ascending.
+struct RowKey {
+  std::size_t solver;
+  std::size_t method;
+  std::string loss;
+  int num_steps;
+  auto operator<=>(const RowKey&) const = default;
+};
+
+class Builder {
+ public:
+  Builder(const TableScore& score, const std::vector<RunResult>& results, bool whole)
+      : score_(score), results_(results), whole_(whole && score.in_paper) {}
+
+  Table build() {
+    collect_pairs();
+    collect_rows();
+    Table table{score_, pairs_, {}};
+    for (auto& [key, row] : rows_) {
+      for (TableCell& cell : row.cells) finish(cell);
+      table.rows.push_back(std::move(row));
+    }
+    for (std::size_t column = 0; column < pairs_.size(); ++column) rank(table, column);
+    return table;
+  }
+
+ private:
+  bool belongs(const RunResult& result) const {
+    const bool reversed = result.pair_identity.value("reverse", false);
+    return reversed == score_.reversed_pairs && result.find(score_.score) != nullptr;
+  }
+
+  void add_pair(const std::string& pair) {
+    if (std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end()) pairs_.push_back(pair);
+  }
+
+  void collect_pairs() {
+    std::set<std::string> measured;
+    for (const RunResult& result : results_) {
+      if (belongs(result)) measured.insert(result.pair);
+    }
+    for (const PairSpec& spec : preset_specs()) {
+      const std::string name = spec.name + (score_.reversed_pairs ? "-reverse" : "");
+      if ((whole_ && in_paper(name)) || measured.contains(name)) add_pair(name);
+    }
+    for (const RunResult& result : results_) {
+      if (belongs(result)) add_pair(result.pair);
+    }
+  }
+
+  static bool in_paper(const std::string& pair) {
+    const std::vector<PublishedCell>& cells = published_cells();
+    return std::any_of(cells.begin(), cells.end(),
+                       [&](const PublishedCell& cell) { return cell.pair == pair; });
+  }
+
+  std::size_t solver_place(const std::string& solver) const {
+    return static_cast<std::size_t>(std::find(kSolverOrder.begin(), kSolverOrder.end(), solver) -
+                                    kSolverOrder.begin());
+  }
+
+  std::size_t method_place(const std::string& method) {
+    return methods_.emplace(method, methods_.size()).first->second;
+  }
+
+  TableRow& row(const std::string& solver, const std::string& method, const std::string& loss,
+                const std::string& num_steps) {
+    TableRow& row = rows_[row_key(solver, method, loss, num_steps)];
+    if (row.cells.empty()) {
+      row = {method, solver, loss, num_steps, solver == "oracle", {}};
+      row.cells.resize(pairs_.size());
+      for (std::size_t i = 0; i < pairs_.size(); ++i) {
+        row.cells[i].published = published_value(score_.score, solver, loss, num_steps, pairs_[i]);
+      }
+    }
+    return row;
+  }
+
+  void collect_rows() {
+    if (whole_) {
+      row("oracle", solver_title("oracle"), "", "");
+      for (const PublishedCell& cell : published_cells()) {
+        if (cell.score == score_.score) {
+          row(cell.solver, solver_title(cell.solver), cell.loss, cell.num_steps);
+        }
+      }
+    }
+    for (const RunResult& result : results_) {
+      if (!belongs(result)) continue;
+      const auto column = std::find(pairs_.begin(), pairs_.end(), result.pair) - pairs_.begin();
+      row(result.solver, result.method, result.loss, result.num_steps)
+          .cells[static_cast<std::size_t>(column)]
+          .runs.push_back(&result);
+    }
+    for (const RunResult& result : results_) note_missing(result);
+  }
+
+  // A run without the score says why in its cell, where the table has its row and column.
+  void note_missing(const RunResult& result) {
+    const auto score = std::find_if(result.scores.begin(), result.scores.end(),
+                                    [&](const Score& s) { return s.name == score_.score; });
+    const auto column = std::find(pairs_.begin(), pairs_.end(), result.pair);
+    if (score == result.scores.end() || !std::isnan(score->mean) || column == pairs_.end()) return;
+    const auto row =
+        rows_.find(row_key(result.solver, result.method, result.loss, result.num_steps));
+    if (row == rows_.end()) return;
+    row->second.cells[static_cast<std::size_t>(column - pairs_.begin())].missing =
+        score->missing.empty() ? "no reason recorded" : score->missing;
+  }
+
+  RowKey row_key(const std::string& solver, const std::string& method, const std::string& loss,
+                 const std::string& num_steps) {
+    return {solver_place(solver), method_place(method), loss,
+            num_steps.empty() ? 0 : std::stoi(num_steps)};
+  }
+
+  void finish(TableCell& cell) const {
+    if (!cell.measured()) {
+      cell.published.reset();  // a cell that was not measured is blank, never copied
+      return;
+    }
+    std::vector<double> means;
+    for (const RunResult* run : cell.runs) means.push_back(run->find(score_.score)->mean);
+    if (means.size() > 1) {
+      const MeanEstimate estimate = estimate_mean(means);
+      cell.mean = estimate.mean;
+      cell.standard_error = estimate.standard_error;
+    } else {
+      cell.mean = means[0];
+      cell.standard_error = cell.runs[0]->find(score_.score)->standard_error;
+    }
+    const auto above =
+        static_cast<int>(std::count_if(std::begin(score_.bounds), std::end(score_.bounds),
+                                       [&](double bound) { return cell.mean >= bound; }));
+    constexpr Band kBands[] = {Band::kBad, Band::kMidBad, Band::kMidGood, Band::kGood};
+    cell.band = kBands[score_.lower_is_better ? 3 - above : above];
+  }
+
+  void rank(Table& table, std::size_t column) const {
+    const TableCell* oracle = nullptr;
+    std::vector<TableCell*> left;
+    for (TableRow& row : table.rows) {
+      TableCell& cell = row.cells[column];
+      if (!cell.measured() || !std::isfinite(cell.mean)) continue;
+      if (row.oracle) {
+        oracle = &cell;
+      } else {
+        left.push_back(&cell);
+      }
+    }
+    const auto reaches = [&](const TableCell& cell, const TableCell& goal) {
+      return better(cell, goal) || tied(table, cell, goal);
+    };
+    for (int place = 1; place <= 2 && !left.empty(); ++place) {
+      const TableCell* goal =
+          *std::min_element(left.begin(), left.end(),
+                            [&](const TableCell* a, const TableCell* b) { return better(*a, *b); });
+      if (place == 1 && oracle && reaches(*goal, *oracle)) goal = oracle;
+      const auto rest = std::stable_partition(
+          left.begin(), left.end(), [&](const TableCell* cell) { return reaches(*cell, *goal); });
+      for (auto cell = left.begin(); cell != rest; ++cell) (*cell)->rank = place;
+      left.erase(left.begin(), rest);
+    }
+  }
+
+  bool better(const TableCell& a, const TableCell& b) const {
+    return score_.lower_is_better ? a.mean < b.mean : a.mean > b.mean;
+  }
+
+  static bool tied(const Table& table, const TableCell& a, const TableCell& b) {
+    if (table.format(a.mean) == table.format(b.mean)) return true;
+    const double error = std::hypot(a.standard_error, b.standard_error);  // NaN where one is
+    return std::abs(a.mean - b.mean) <= 2.0 * error;
+  }
+
+  const TableScore& score_;
+  const std::vector<RunResult>& results_;
+  bool whole_;
+  std::vector<std::string> pairs_;
+  std::map<std::string, std::size_t> methods_;
+  std::map<RowKey, TableRow> rows_;
+};
+
+}  // namespace
+
+const std::vector<TableScore>& table_scores() {
+  static const std::vector<TableScore> scores = make_scores();
+  return scores;
+}
+
+std::string band_name(Band band) {
+  switch (band) {
+    case Band::kBad:
+      return "bad";
+    case Band::kMidBad:
+      return "mid-bad";
+    case Band::kMidGood:
+      return "mid-good";
+    case Band::kGood:
+      return "good";
+    case Band::kNone:
+      break;
+  }
+  return {};
+}
+
+std::string Table::format(double value) const {
+  if (std::isnan(value)) return {};
+  if (score.significant_digits > 0) return significant_text(value, score.significant_digits);
+  if (std::abs(value) < 0.5 * std::pow(10.0, -kDecimals)) value = 0.0;  // never "-0.000"
+  return fmt::format("{:.{}f}", value, kDecimals);
+}
+
+std::string Table::format_error(const TableCell& cell) const {
+  if (std::isnan(cell.standard_error)) return {};
+  if (score.significant_digits > 0) return significant_text(cell.standard_error, 2);
+  // One digit more than the value: errors are small beside it.
+  return fmt::format("{:.{}f}", cell.standard_error, kDecimals + 1);
+}
+
+std::string Table::format_published(const TableCell& cell) const {
+  if (!cell.published) return {};
+  // KLs with the digits they were printed with.
+  if (score.significant_digits > 0) return fmt::format("{}", *cell.published);
+  return format(*cell.published);
+}
+
+std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole) {
+  std::vector<Table> tables;
+  for (const TableScore& score : table_scores()) {
+    Table table = Builder(score, results, whole).build();
+    const bool measured = std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
+      return std::any_of(row.cells.begin(), row.cells.end(),
+                         [](const TableCell& cell) { return cell.measured(); });
+    });
+    if (measured || (whole && score.in_paper)) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace bridgemark

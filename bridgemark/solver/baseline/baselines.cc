@@ -1,0 +1,117 @@
+#include "bridgemark/solver/baseline/baselines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bridgemark/bridge/enumerated_coupling.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/io/safetensors.h"
+#include "bridgemark/solver/cp/cp_model_file.h"
+
+namespace bridgemark {
+
+namespace {
+
+// A model that the pair alone determines: the file only marks that the run is complete.
+void save_marker(const std::string& kind, const std::filesystem::path& path) {
+  SafetensorsWriter writer;
+  writer.set_metadata("kind", kind);
+  writer.write(path);
+}
+
+class OracleSolver : public Solver {
+ public:
+  std::string name() const override { return "oracle"; }
+  std::string description() const override {
+    return "the truth itself, the ceiling of every table";
+  }
+  std::vector<OptionSpec> options() const override { return {}; }
+
+  void check(const BenchmarkPair& pair, const SolverOptions&) const override {
+    if (pair.reverse() && !EnumeratedCoupling::can_enumerate(pair.dim(), pair.num_categories())) {
+      throw_invalid("solver",
+                    "oracle needs a pair whose truth is known: a reversed one may have at "
+                    "most {} states, got '{}'",
+                    EnumeratedCoupling::kMaxStates, pair.identity().name);
+    }
+  }
+
+  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+             std::uint64_t, const TrainingFiles&) const override {
+    check(pair, options);
+    return {pair.truth(context)};
+  }
+
+  void save(const Coupling&, const std::filesystem::path& path) const override {
+    save_marker("truth", path);
+  }
+  std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+                                       const std::filesystem::path& path) const override {
+    SafetensorsFile::load(path);
+    return fit(context, pair, SolverOptions({}), 0, {}).coupling;
+  }
+};
+
+class IndependentCoupling : public Coupling {
+ public:
+  explicit IndependentCoupling(BenchmarkPair pair) : pair_(std::move(pair)) {}
+
+  std::size_t dim() const override { return pair_.dim(); }
+  int num_categories() const override { return pair_.num_categories(); }
+  void sample(const Context& context, StatesView x0, const DrawKey& key, std::uint64_t first_index,
+              MutableStatesView x1) const override {
+    check_states("x0", x0, dim(), num_categories());
+    const std::uint64_t seed = derive_seed(key.seed, static_cast<std::uint64_t>(key.purpose));
+    const States drawn = pair_.sample_x1(context, x1.rows, seed, first_index);
+    std::copy_n(drawn.data(), drawn.size(), x1.data);
+  }
+
+ private:
+  BenchmarkPair pair_;
+};
+
+class IndependentSolver : public Solver {
+ public:
+  std::string name() const override { return "independent"; }
+  std::string description() const override { return "x1 from p1, whatever x0 is"; }
+  std::vector<OptionSpec> options() const override { return {}; }
+
+  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+             const TrainingFiles&) const override {
+    return {std::make_shared<IndependentCoupling>(pair)};
+  }
+  void save(const Coupling&, const std::filesystem::path& path) const override {
+    save_marker("independent", path);
+  }
+  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
+                                       const std::filesystem::path& path) const override {
+    SafetensorsFile::load(path);
+    return std::make_shared<IndependentCoupling>(pair);
+  }
+};
+
+class ReferenceSolver : public CpBridgeSolver {
+ public:
+  std::string name() const override { return "reference"; }
+  std::string description() const override { return "x1 from the reference process"; }
+  std::vector<OptionSpec> options() const override { return {}; }
+
+  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+             const TrainingFiles&) const override {
+    return {std::make_shared<CpBridge>(reference_bridge(pair.reference(), pair.dim()))};
+  }
+};
+
+}  // namespace
+
+CpBridge reference_bridge(ReferenceProcess process, std::size_t dim) {
+  const auto S = static_cast<std::size_t>(process.num_categories());
+  return {std::move(process), CpPotential({0.0}, Array3<double>(dim, S, 1, 0.0))};
+}
+
+std::unique_ptr<Solver> make_oracle() { return std::make_unique<OracleSolver>(); }
+std::unique_ptr<Solver> make_independent() { return std::make_unique<IndependentSolver>(); }
+std::unique_ptr<Solver> make_reference() { return std::make_unique<ReferenceSolver>(); }
+
+}  // namespace bridgemark

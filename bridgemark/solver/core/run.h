@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/solver/core/solver.h"
+
+// A run is one solver fitted to one pair, in a folder of its own:
+//   config.toml           what was asked for
+//   model.safetensors     the parameters
+//   checkpoint.safetensors  the whole training state, for trained solvers
+//   log.jsonl             one event a line
+//   result.json           how it went; its presence says that the run is complete
+namespace bridgemark {
+
+struct RunConfig {
+  std::string solver;
+  std::string pair;  // a preset's name or a folder
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string, std::less<>> options;  // every option of the solver
+};
+
+void save_run_config(const RunConfig& config, const std::filesystem::path& folder);
+RunConfig load_run_config(const std::filesystem::path& folder);
+
+bool is_complete_run(const std::filesystem::path& folder);
+
+// Fits the solver and fills the folder. A folder that already holds a run is refused, unless
+// `resume` is set and its configuration is the same: then a complete run is left as it is.
+void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
+               bool resume);
+
+// The same for a pair at hand; config.pair is what the run says it was fitted to. Returns what was
+// fitted, read back where the run was complete before.
+Fitted train_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+                 const std::filesystem::path& folder, bool resume);
+
+// Keeps what was fitted in `seconds` without a folder as a complete run, but for its checkpoint.
+// A folder that already holds a run is refused.
+void save_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+              const Fitted& fitted, double seconds, const std::filesystem::path& folder);
+
+// result.json of a complete run. Throws FileError where it is not what train_run writes.
+nlohmann::json load_run_result(const std::filesystem::path& folder);
+
+// The coupling of a complete run, in the direction of the pair where its solver answers both.
+// Throws InvalidArgument when it was fitted to another pair.
+std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
+                                         const std::filesystem::path& folder);
+
+}  // namespace bridgemark

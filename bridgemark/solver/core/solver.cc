@@ -1,0 +1,37 @@
+#include "bridgemark/solver/core/solver.h"
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/suggest.h"
+#include "bridgemark/solver/baseline/baselines.h"
+#include "bridgemark/solver/cp/dlightsb.h"
+#include "bridgemark/solver/csbm/csbm.h"
+
+namespace bridgemark {
+
+const std::vector<std::unique_ptr<Solver>>& all_solvers() {
+  static const std::vector<std::unique_ptr<Solver>> solvers = [] {
+    std::vector<std::unique_ptr<Solver>> list;
+    list.push_back(make_oracle());
+    list.push_back(make_independent());
+    list.push_back(make_reference());
+    list.push_back(make_feature_wise());
+    list.push_back(make_dlightsb());
+    list.push_back(make_dlightsb_m());
+    list.push_back(make_csbm());
+    list.push_back(make_alpha_csbm());
+    return list;
+  }();
+  return solvers;
+}
+
+const Solver& find_solver(std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& solver : all_solvers()) {
+    if (solver->name() == name) return *solver;
+    names.push_back(solver->name());
+  }
+  throw_invalid("solver", "SOLVER must be one of {}, got '{}'; the nearest is {}",
+                fmt::join(names, ", "), name, nearest_name(name, names));
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/solver/core/options.h"
+#include "bridgemark/solver/core/training_loop.h"
+
+namespace bridgemark {
+
+// A coupling made from data, and what the making has to say about itself.
+struct Fitted {
+  std::shared_ptr<const Coupling> coupling;
+  nlohmann::json diagnostics = nlohmann::json::object();
+};
+
+// Makes a coupling from the unpaired samples of a pair. Stateless: everything about a run is in its
+// options and seed.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+
+  virtual std::string name() const = 0;
+  virtual std::string description() const = 0;
+  virtual std::vector<OptionSpec> options() const = 0;
+
+  // Fills in what the options leave to others (a recipe's values), so that a run records every
+  // value it used.
+  virtual void resolve(SolverOptions&) const {}
+
+  // Throws InvalidArgument for what fit would refuse, without its work: a grid of runs is refused
+  // before the first of them starts. The options are resolved.
+  virtual void check(const BenchmarkPair&, const SolverOptions&) const {}
+
+  // Trained solvers keep checkpoint and log in `files`, and go on from a checkpoint that is there.
+  virtual Fitted fit(const Context& context, const BenchmarkPair& pair,
+                     const SolverOptions& options, std::uint64_t seed,
+                     const TrainingFiles& files) const = 0;
+
+  // The parameters of a coupling this solver made, and the coupling they belong to.
+  virtual void save(const Coupling& coupling, const std::filesystem::path& path) const = 0;
+  virtual std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+                                               const std::filesystem::path& path) const = 0;
+};
+
+const std::vector<std::unique_ptr<Solver>>& all_solvers();
+
+// Throws InvalidArgument with the nearest name for an unknown one.
+const Solver& find_solver(std::string_view name);
+
+}  // namespace bridgemark

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/solver/core/solver.h"
+
+namespace bridgemark {
+
+// The parameters of a CP bridge as safetensors: log_beta [K], log_cores [D,S,K], and num_steps in
+// the metadata where it was fitted as a chain.
+void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path);
+
+// Throws FileError where the file does not fit the process and the dimension.
+std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
+                                              const std::filesystem::path& path);
+
+// A solver whose coupling is a CP bridge over the pair's reference: how it is kept.
+class CpBridgeSolver : public Solver {
+ public:
+  void save(const Coupling& coupling, const std::filesystem::path& path) const override;
+  std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+                                       const std::filesystem::path& path) const override;
+};
+
+}  // namespace bridgemark

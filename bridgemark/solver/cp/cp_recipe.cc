@@ -1,0 +1,122 @@
+#include "bridgemark/solver/cp/cp_recipe.h"
+
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/math/normal.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::string_view kRecipes[] = {"tuned", "paper"};
+constexpr std::string_view kSchedules[] = {"cosine", "constant"};
+enum Init { kP1, kP0, kGaussian, kUniform };
+constexpr std::string_view kInits[] = {"p1", "p0", "gaussian", "uniform"};
+
+// A component's noise adds up over the dimensions.
+double automatic_noise(std::size_t dim) { return dim <= 16 ? 0.3 : 0.1; }
+
+}  // namespace
+
+double CpRecipe::rate_at(std::int64_t step) const {
+  if (!cosine) return learning_rate;
+  const double done = static_cast<double>(step - 1) / static_cast<double>(updates);
+  return learning_rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+}
+
+std::vector<OptionSpec> cp_options() {
+  return {
+      {"recipe", "tuned", "tuned or paper; decides what is left empty below"},
+      {"updates", "", "gradient updates (tuned 20000, paper 100000)"},
+      {"batch_size", "", "rows of x0 and of x1 in an update (tuned 512, paper 128)"},
+      {"learning_rate", "0.01", "of AdamW, betas 0.95 and 0.99"},
+      {"schedule", "", "cosine to 0, or constant (tuned cosine, paper constant)"},
+      {"weight_decay", "", "of AdamW (tuned 0, paper 0.01)"},
+      {"entropy", "0", "weight of the entropy of the component weights, to keep them in use"},
+      {"components", "1000", "K"},
+      {"init", "", "samples the cores start on: p1, p0; or gaussian, uniform (tuned p1, paper p0)"},
+      {"init_peak", "", "starting probability of a sample's category (tuned 0.05, paper 0.9)"},
+      {"init_noise", "",
+       "standard deviation of noise on the log-cores, or auto (0; 1 with init=gaussian)"},
+      {"x0_data", "", "integer .npy [n,D] to train on instead of draws of p0"},
+      {"x1_data", "", "integer .npy [n,D] to train on instead of draws of p1"},
+      {"checkpoint_every", "30", "seconds between checkpoints"},
+      {"log_every", "100", "updates between lines of the log"},
+  };
+}
+
+void resolve_cp_recipe(SolverOptions& options) {
+  const bool tuned = options.choice("recipe", kRecipes) == 0;
+  options.set_default("updates", tuned ? "20000" : "100000");
+  options.set_default("batch_size", tuned ? "512" : "128");
+  options.set_default("schedule", tuned ? "cosine" : "constant");
+  options.set_default("weight_decay", tuned ? "0" : "0.01");
+  options.set_default("init", tuned ? "p1" : "p0");
+  options.set_default("init_peak", tuned ? "0.05" : "0.9");
+  // A Gaussian start is nothing but its noise.
+  options.set_default("init_noise", options.text("init") == kInits[kGaussian] ? "1" : "0");
+}
+
+CpRecipe read_cp_recipe(const SolverOptions& options) {
+  CpRecipe recipe{};
+  recipe.updates = options.integer("updates", 1, 1 << 30);
+  recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size", 1, 1 << 20));
+  recipe.learning_rate = options.real("learning_rate", 0.0, 100.0);
+  recipe.cosine = options.choice("schedule", kSchedules) == 0;
+  recipe.weight_decay = options.real("weight_decay", 0.0, 100.0);
+  recipe.entropy = options.real("entropy", 0.0, 1e6);
+  recipe.components = static_cast<std::size_t>(options.integer("components", 1, 1 << 20));
+  recipe.init = static_cast<int>(options.choice("init", kInits));
+  recipe.init_peak = options.real("init_peak", 1e-6, 1.0 - 1e-6);
+  if (options.text("init_noise") != "auto") {
+    recipe.init_noise = options.real("init_noise", 0.0, 100.0, " or auto");
+  }
+  if (recipe.init == kGaussian && recipe.init_noise == 0.0) {
+    throw_invalid("options",
+                  "init_noise must be above 0 with init=gaussian, whose components would start "
+                  "equal, got {}",
+                  options.text("init_noise"));
+  }
+  recipe.checkpoint_seconds = options.real("checkpoint_every", 0.0, 1e9);
+  recipe.log_every = options.integer("log_every", 1, 1 << 30);
+  return recipe;
+}
+
+backend::CpTensors<float> initial_cp_parameters(const Context& context, const CpRecipe& recipe,
+                                                const TrainingData& data, std::size_t dim,
+                                                int num_categories, std::uint64_t seed) {
+  constexpr double kBetaMean = -2.0, kBetaSpread = 0.1;
+  const double noise = recipe.init_noise.value_or(automatic_noise(dim));
+  const auto S = static_cast<std::size_t>(num_categories);
+  const std::size_t K = recipe.components;
+  backend::CpTensors<float> parameters(dim, S, K);
+  // Rows far beyond any that training draws.
+  constexpr std::uint64_t kInitialRows = std::uint64_t{1} << 62;
+  const States samples =
+      recipe.init == kP0 ? data.x0(context, K, kInitialRows) : data.x1(context, K, kInitialRows);
+  const double log_peak = std::log(recipe.init_peak);
+  const double log_rest = std::log((1.0 - recipe.init_peak) / static_cast<double>(S - 1));
+  const double log_flat = -std::log(static_cast<double>(S));
+  for (std::size_t k = 0; k < K; ++k) {
+    DrawSequence draws({seed, DrawPurpose::kInitialise}, k);
+    parameters.log_beta[k] = static_cast<float>(kBetaMean + kBetaSpread * draw_normal(draws));
+    for (std::size_t d = 0; d < dim; ++d) {
+      for (std::size_t s = 0; s < S; ++s) {
+        double value = log_flat;
+        if (recipe.init == kUniform) {
+          value = std::log1p(-draws.uniform());
+        } else if (recipe.init != kGaussian) {
+          value = samples(k, d) == static_cast<std::int32_t>(s) ? log_peak : log_rest;
+        }
+        if (noise > 0.0) value += noise * draw_normal(draws);
+        parameters.log_cores[(d * S + s) * K + k] = static_cast<float>(value);
+      }
+    }
+  }
+  return parameters;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/solver/core/options.h"
+#include "bridgemark/solver/core/training_data.h"
+#include "bridgemark/solver/core/training_loop.h"
+
+// What the two CP solvers share: their options, the two named recipes, and the start.
+namespace bridgemark {
+
+struct CpRecipe {
+  std::int64_t updates;
+  std::size_t batch_size;
+  double learning_rate;
+  bool cosine;  // the rate falls to 0 along a cosine, else stays
+  double weight_decay;
+  double entropy;  // weight of the entropy of the component weights in the loss
+  std::size_t components;
+  int init;  // which of p1, p0, gaussian, uniform
+  double init_peak;
+  std::optional<double> init_noise;  // empty: by the number of dimensions
+  double checkpoint_seconds;
+  std::int64_t log_every;
+
+  double rate_at(std::int64_t step) const;
+};
+
+std::vector<OptionSpec> cp_options();
+
+// recipe=tuned: nearly flat start on samples of p1, cosine schedule, no weight decay, and four
+// times the batch: what is left at the end is the noise of the batches. recipe=paper: as published:
+// 0.9 on samples of p0, constant rate, weight decay 0.01.
+void resolve_cp_recipe(SolverOptions& options);
+
+// Throws InvalidArgument that names a value out of range.
+CpRecipe read_cp_recipe(const SolverOptions& options);
+
+// Starting parameters. A component stands on one sample: log init_peak on its category in each
+// dimension and the rest of the probability spread evenly, plus normal noise; or all noise.
+backend::CpTensors<float> initial_cp_parameters(const Context& context, const CpRecipe& recipe,
+                                                const TrainingData& data, std::size_t dim,
+                                                int num_categories, std::uint64_t seed);
+
+}  // namespace bridgemark

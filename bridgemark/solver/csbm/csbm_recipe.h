@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bridgemark/backend/network_training.h"
+#include "bridgemark/solver/core/options.h"
+#include "bridgemark/solver/csbm/first_pairs.h"
+
+// What CSBM and alpha-CSBM share: their options, the D-IMF schedule and the start.
+namespace bridgemark {
+
+enum class Direction { kForward, kBackward };
+
+inline constexpr Direction kDirections[] = {Direction::kForward, Direction::kBackward};
+
+inline Direction other(Direction direction) {
+  return direction == Direction::kForward ? Direction::kBackward : Direction::kForward;
+}
+
+struct CsbmRecipe {
+  // How the learning rate moves: it stays; it falls to 0 along a cosine over the whole training; or
+  // it does so in each D-IMF iteration, so that the coupling handed on is free of its noise.
+  enum class Schedule { kConstant, kCosine, kRestarts };
+
+  int num_steps;
+  backend::MatchingLoss loss;
+  std::vector<std::size_t> hidden;
+  std::size_t category_width;  // 0: categories enter as numbers
+  bool reference_last_step;    // as in backend::NetworkShape
+  FirstPairsPlan first_pairs;
+  int imf_iterations;
+  std::int64_t updates_first;  // of each network, in the first iteration
+  std::int64_t updates_later;
+  bool both_directions;    // an update trains both networks
+  std::size_t batch_size;  // pairs for a network in an update
+  std::size_t points;      // of the pinned reference for each pair
+  double learning_rate;
+  Schedule schedule;
+  double weight_decay;
+  double ema;
+  double checkpoint_seconds;
+  std::int64_t log_every;
+
+  // Updates that train one network while the other is frozen come one after the other.
+  std::int64_t passes() const { return both_directions ? 1 : 2; }
+
+  // The last update of a D-IMF iteration, both counted from 1.
+  std::int64_t last_update(int of_iteration) const {
+    return passes() * (updates_first + (of_iteration - 1) * updates_later);
+  }
+  std::int64_t updates() const { return last_update(imf_iterations); }
+
+  // The D-IMF iteration of an update.
+  int iteration(std::int64_t step) const;
+
+  // What an update trains where it trains one direction: an iteration trains the forward network,
+  // then the backward one.
+  Direction direction(std::int64_t step) const;
+
+  // Where the rows of an update's direction begin among those of all updates: two directions that
+  // train at once have rows of their own.
+  std::uint64_t first_row(std::int64_t step, Direction direction) const;
+  std::size_t rows_of_update() const { return both_directions ? 2 * batch_size : batch_size; }
+
+  // At a network's own update `count`, from 1: the learning rate, and the decay of the average,
+  // which grows towards `ema`, so that the random start is soon forgotten.
+  double rate_at(std::int64_t count) const;
+  double ema_at(std::int64_t count) const;
+};
+
+// Where the two solvers differ.
+struct CsbmVariant {
+  bool both_directions;  // in one update
+  const char* batch_size;
+  const char* paper_rate;
+};
+
+std::vector<OptionSpec> csbm_options(const CsbmVariant& variant);
+
+// recipe=paper: as published. recipe=tuned: what docs/benchmark.md says was found on spread pairs.
+void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant);
+
+// Throws InvalidArgument that names a value out of range.
+CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& variant);
+
+// The optimiser of a network at its own update `count`.
+inline backend::AdamWSettings csbm_adamw(const CsbmRecipe& recipe, std::int64_t count) {
+  backend::AdamWSettings settings;
+  settings.learning_rate = recipe.rate_at(count);
+  settings.weight_decay = recipe.weight_decay;
+  return settings;
+}
+
+// Weights and biases uniform within 1 / sqrt(inputs), embeddings standard normal.
+backend::NetworkTensors<float> initial_network(const backend::NetworkShape& shape,
+                                               Direction direction, std::uint64_t seed);
+
+}  // namespace bridgemark

@@ -1,0 +1,168 @@
+#include "bridgemark/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/report/report_figures.h"
+#include "bridgemark/solver/core/run.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Stands in for Debian's scripts: the report only copies them. scripts/check_report.py opens a real
+// one in a browser.
+class ReportTest : public ::testing::Test {
+ protected:
+  ReportTest() {
+    std::filesystem::create_directory(vega());
+    for (const char* module :
+         {"util", "time", "format", "loader", "canvas", "dataflow", "scale", "scenegraph",
+          "statistics", "expression", "selection", "functions", "event-selector", "runtime", "view",
+          "parser", "encode", "transforms", "view-transforms"}) {
+      std::ofstream(vega() / ("vega-" + std::string(module) + ".min.js"))
+          << "/* " << module << " */ const end = \"</script>\";";
+    }
+  }
+
+  std::filesystem::path vega() const { return dir_.path() / "vega"; }
+
+  // A run of the small pair in `dim` dimensions, as `run` leaves it.
+  RunResult make_run(const std::string& solver, int dim) const {
+    const std::filesystem::path pair_path = dir_.path() / ("pair" + std::to_string(dim));
+    if (!std::filesystem::exists(pair_path)) {
+      PairSpec spec = testing::small_spec();
+      spec.dim = dim;
+      write_pair_folder({}, testing::pair_with_test_set(spec, 300), pair_path);
+    }
+    RunResult result;
+    result.experiment = "a <b> & \"c\" {{js}}";
+    result.run = "pair" + std::to_string(dim) + "." + solver;
+    result.method = solver;
+    result.solver = solver;
+    result.pair = pair_path.string();
+    result.dim = dim;
+    result.evaluation_num_steps = 4;
+    result.pair_identity = {{"reverse", false}};
+    result.scores = {{"conditional_shape_score", 0.5, 0.1, {0.5}}};
+    RunConfig config{solver, result.pair, 0, {}};
+    if (solver == "dlightsb") {
+      config.options = {{"updates", "900"}, {"components", "5"}, {"log_every", "1"}};
+    }
+    train_run({}, config, dir_.path() / "runs" / result.run, false);
+    return result;
+  }
+
+  testing::TempDir dir_;
+};
+
+TEST_F(ReportTest, IsOneFileThatHoldsItsData) {
+  const std::vector<RunResult> results = {make_run("oracle", 2), make_run("independent", 2)};
+  const std::vector<Table> tables = make_tables(results, false);
+  const std::string html = report_html({}, dir_.path(), results, tables, {vega()});
+  EXPECT_THAT(html, AllOf(HasSubstr("<title>Bridgemark: a &lt;b&gt; &amp; \"c\" {{js}}</title>"),
+                          HasSubstr("\"vega-selections\": function (exports, module, require) {\n"
+                                    "/* selection */ const end = \"<\\/script>\";")));
+  // Nothing from elsewhere.
+  EXPECT_THAT(html,
+              AllOf(Not(HasSubstr("<link")), Not(HasSubstr("src=")), Not(HasSubstr("@import"))));
+  const std::string open = "<script id=\"data\" type=\"application/json\">";
+  const std::size_t start = html.find(open) + open.size();
+  const auto data =
+      nlohmann::json::parse(html.substr(start, html.find("</script>", start) - start));
+  EXPECT_EQ(data["experiment"], results[0].experiment);
+  EXPECT_EQ(data["tables"][0]["rows"][0]["cells"][0]["mean"], 0.5);
+  EXPECT_EQ(data["runs"].size(), 2u);
+  EXPECT_THAT(data["runs"][0]["commands"][0].get<std::string>(),
+              HasSubstr("bridgemark train oracle --pair "));
+  EXPECT_THAT(data["corrections"].get<std::string>(), HasSubstr("# Corrections"));
+  ASSERT_EQ(data["figures"].size(), 1u);
+  const nlohmann::json& figure = data["figures"][0];
+  EXPECT_EQ(figure["projection"], "coordinates");
+  EXPECT_EQ(figure["input"].size(), 300u);
+  EXPECT_EQ(figure["methods"][0]["samples"].size(), 300u);
+  EXPECT_EQ(figure["methods"][0]["trajectories"].size(), 12u);  // four paths from three inputs
+  EXPECT_EQ(figure["methods"][0]["trajectories"][0].size(), 5u);
+  EXPECT_EQ(figure["methods"][1]["trajectories"].size(), 0u);  // independent has no transitions
+}
+
+TEST_F(ReportTest, FiguresAreThePairsOwn) {
+  const std::vector<RunResult> results = {make_run("oracle", 2)};
+  const BenchmarkPair pair = load_pair(results[0].pair);
+  const nlohmann::json figure = report_figures({}, dir_.path(), results).at(0);
+  const PairedStates test = pair.test_set({});
+  for (std::size_t i = 0; i < 300; ++i) {
+    EXPECT_EQ(figure["input"][i], nlohmann::json({test.x0(i, 0), test.x0(i, 1)}));
+    EXPECT_EQ(figure["target"][i], nlohmann::json({test.x1(i, 0), test.x1(i, 1)}));
+  }
+  const auto& path = figure["methods"][0]["trajectories"][0];
+  EXPECT_EQ(path[0], figure["input"][0]);
+}
+
+// The first two components of the target's cloud: centred, uncorrelated, and as wide as they claim.
+TEST_F(ReportTest, HighDimensionsAreProjected) {
+  const std::vector<RunResult> results = {make_run("reference", 5)};
+  const nlohmann::json figure = report_figures({}, dir_.path(), results).at(0);
+  EXPECT_EQ(figure["projection"], "pca");
+  const States x1 = load_pair(results[0].pair).test_set({}).x1;
+  double mean[2] = {0, 0}, square[2] = {0, 0}, product = 0, total = 0;
+  for (std::size_t d = 0; d < 5; ++d) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < 300; ++i) {
+      sum += x1(i, d);
+      squares += x1(i, d) * x1(i, d);
+    }
+    total += squares / 300 - (sum / 300) * (sum / 300);
+  }
+  for (const nlohmann::json& point : figure["target"]) {
+    for (int axis = 0; axis < 2; ++axis) {
+      mean[axis] += point[axis].get<double>() / 300;
+      square[axis] += point[axis].get<double>() * point[axis].get<double>() / 300;
+    }
+    product += point[0].get<double>() * point[1].get<double>() / 300;
+  }
+  constexpr double kRounding = 0.01;  // of two decimals
+  EXPECT_NEAR(mean[0], 0.0, kRounding);
+  EXPECT_NEAR(mean[1], 0.0, kRounding);
+  EXPECT_NEAR(product, 0.0, kRounding);
+  EXPECT_GE(square[0], square[1]);
+  EXPECT_NEAR(square[0] / total, figure["explained"][0].get<double>(), kRounding);
+  EXPECT_NEAR(square[1] / total, figure["explained"][1].get<double>(), kRounding);
+}
+
+TEST_F(ReportTest, CurvesAreThinnedAndEndWhereTrainingEnds) {
+  const std::vector<RunResult> results = {make_run("dlightsb", 2), make_run("oracle", 2)};
+  const nlohmann::json curves = training_curves(dir_.path(), results);
+  ASSERT_EQ(curves.size(), 1u);  // the Oracle trains nothing
+  EXPECT_EQ(curves[0]["points"].size(), 300u);
+  EXPECT_EQ(curves[0]["points"].back()[0], 900);
+}
+
+TEST_F(ReportTest, WorksWithoutModelsAndSaysWhereVegaIs) {
+  std::vector<RunResult> results = {make_run("oracle", 2)};
+  results[0].run = "not there";
+  const std::vector<Table> tables = make_tables(results, false);
+  EXPECT_THAT(report_html({}, dir_.path(), results, tables, {vega()}), HasSubstr("\"figures\":[]"));
+  std::filesystem::remove(vega() / "vega-view.min.js");
+  try {
+    report_html({}, dir_.path(), results, tables, {vega()});
+    FAIL();
+  } catch (const FileError& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("vega-view.min.js"), HasSubstr("libjs-vega"), HasSubstr("--vega")));
+  }
+}
+
+}  // namespace
+}  // namespace bridgemark

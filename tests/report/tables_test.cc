@@ -1,0 +1,317 @@
+#include "bridgemark/report/tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/published.h"
+#include "bridgemark/report/table_writers.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+RunResult result(const std::string& pair, const std::string& solver, std::uint64_t seed,
+                 std::vector<Score> scores, const std::string& loss = "",
+                 const std::string& num_steps = "") {
+  RunResult result;
+  result.experiment = "test";
+  result.run = pair + "." + solver + "." + loss + num_steps + std::to_string(seed);
+  result.method = solver_title(solver);
+  result.pair = pair;
+  result.solver = solver;
+  result.loss = loss;
+  result.num_steps = num_steps;
+  result.seed = seed;
+  result.machine = "a machine, quick";
+  result.version = "1";
+  result.pair_identity = {{"reverse", pair.ends_with("-reverse")}};
+  result.scores = std::move(scores);
+  return result;
+}
+
+RunResult shape(const std::string& pair, const std::string& solver, std::uint64_t seed,
+                double value, double error = kNaN, const std::string& loss = "",
+                const std::string& num_steps = "") {
+  return result(pair, solver, seed, {{"conditional_shape_score", value, error, {value}}}, loss,
+                num_steps);
+}
+
+const TableRow& find_row(const Table& table, const std::string& method,
+                         const std::string& details = "") {
+  for (const TableRow& row : table.rows) {
+    if (row.method == method && row_details(row) == details) return row;
+  }
+  ADD_FAILURE() << method << " " << details;
+  return table.rows.at(0);
+}
+
+const std::string kPair = "d2-gaussian-0.02-spread";
+
+TEST(Published, HoldsTheTablesOfThePaper) {
+  EXPECT_EQ(published_cells().size(), 99u * 12u);
+  EXPECT_EQ(published_value("conditional_shape_score", "dlightsb", "", "", kPair), 0.948);
+  EXPECT_EQ(published_value("reverse_trajectory_kl", "dlightsb-m", "mse", "64",
+                            "d64-uniform-0.01-spread"),
+            104.1);
+  EXPECT_EQ(
+      published_value("forward_trajectory_kl", "feature-wise", "", "", "d64-gaussian-0.02-spread"),
+      0.006);
+  EXPECT_EQ(published_value("c2st_score", "csbm", "kl", "16", "d2-uniform-0.005-spread-reverse"),
+            1.0);
+  EXPECT_EQ(published_value("trend_score", "alpha-csbm", "kl", "64", "d16-uniform-0.01-spread"),
+            0.91);
+  EXPECT_FALSE(published_value("joint_kl", "dlightsb", "", "", kPair));
+  EXPECT_FALSE(published_value("c2st_score", "dlightsb", "", "", kPair));
+  std::set<std::string> solvers, pairs;
+  for (const PublishedCell& cell : published_cells()) {
+    solvers.insert(cell.solver);
+    pairs.insert(cell.pair);
+    EXPECT_TRUE(find_preset(cell.pair)) << cell.pair;
+  }
+  EXPECT_EQ(solvers.size(), 7u);
+  EXPECT_EQ(pairs.size(), 24u);
+  for (const PairSpec& spec : preset_specs()) {
+    EXPECT_EQ(pairs.contains(spec.name), spec.family == PairFamily::kSpread) << spec.name;
+    EXPECT_EQ(pairs.contains(spec.name + "-reverse"), spec.family == PairFamily::kSpread);
+  }
+}
+
+TEST(Tables, MeanAndErrorOverSeeds) {
+  const std::vector<RunResult> results = {shape(kPair, "dlightsb", 0, 0.90, 0.5),
+                                          shape(kPair, "dlightsb", 1, 0.94, 0.5),
+                                          shape(kPair, "reference", 0, 0.2, 0.003)};
+  const std::vector<Table> tables = make_tables(results, false);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_THAT(tables[0].pairs, ElementsAre(kPair));
+  const TableCell& twice = find_row(tables[0], "DLightSB").cells[0];
+  EXPECT_NEAR(twice.mean, 0.92, 1e-12);
+  EXPECT_NEAR(twice.standard_error, 0.02, 1e-12);  // over the two, not the 0.5 within each
+  EXPECT_EQ(twice.runs.size(), 2u);
+  EXPECT_EQ(twice.published, 0.948);
+  const TableCell& once = find_row(tables[0], "Reference").cells[0];
+  EXPECT_EQ(once.standard_error, 0.003);
+  EXPECT_EQ(once.published, 0.167);
+}
+
+TEST(Tables, PairsOfTheTextHaveNoPublishedNumbers) {
+  const std::vector<RunResult> results = {shape("d2-gaussian-0.02", "reference", 0, 0.2),
+                                          shape(kPair, "reference", 0, 0.3)};
+  const Table table = make_tables(results, false).at(0);
+  ASSERT_THAT(table.pairs, ElementsAre("d2-gaussian-0.02", kPair));
+  EXPECT_FALSE(find_row(table, "Reference").cells[0].published.has_value());
+  EXPECT_EQ(find_row(table, "Reference").cells[1].published, 0.167);
+}
+
+TEST(Tables, RanksAndBands) {
+  const std::vector<RunResult> results = {shape(kPair, "oracle", 0, 0.99),
+                                          shape(kPair, "independent", 0, 0.9001),
+                                          shape(kPair, "reference", 0, 0.4999),
+                                          shape(kPair, "feature-wise", 0, 0.9003),
+                                          shape(kPair, "dlightsb", 0, 0.75),
+                                          shape(kPair, "csbm", 0, 0.85, kNaN, "kl", "16"),
+                                          shape(kPair, "csbm", 0, 0.5, kNaN, "kl", "64")};
+  const Table table = make_tables(results, false).at(0);
+  const auto cell = [&](const char* method, const char* details = "") {
+    return find_row(table, method, details).cells[0];
+  };
+  EXPECT_EQ(cell("Oracle").rank, 0);
+  EXPECT_EQ(cell("Independent").rank, 1);  // 0.900 like the next
+  EXPECT_EQ(cell("Feature-wise SB").rank, 1);
+  EXPECT_EQ(cell("CSBM", "KL, 16").rank, 2);
+  EXPECT_EQ(cell("DLightSB").rank, 0);
+  EXPECT_EQ(cell("Reference").band, Band::kBad);
+  EXPECT_EQ(cell("CSBM", "KL, 64").band, Band::kMidBad);
+  EXPECT_EQ(cell("DLightSB").band, Band::kMidGood);
+  EXPECT_EQ(cell("CSBM", "KL, 16").band, Band::kGood);
+
+  const auto kl = [](const char* solver, double value) {
+    return result(kPair, solver, 0, {{"forward_trajectory_kl", value, kNaN, {value}}});
+  };
+  const std::vector<RunResult> lower = {kl("oracle", 0.0), kl("reference", kInfinity),
+                                        kl("feature-wise", 2.0), kl("dlightsb", -1e-17)};
+  const Table kls = make_tables(lower, false).at(0);
+  EXPECT_EQ(find_row(kls, "DLightSB").cells[0].rank, 1);
+  EXPECT_EQ(kls.format(-1e-17), "0");
+  EXPECT_EQ(find_row(kls, "DLightSB").cells[0].band, Band::kGood);
+  EXPECT_EQ(find_row(kls, "Feature-wise SB").cells[0].band, Band::kMidBad);
+  EXPECT_EQ(find_row(kls, "Feature-wise SB").cells[0].rank, 2);
+  EXPECT_EQ(find_row(kls, "Reference").cells[0].band, Band::kBad);
+  EXPECT_EQ(find_row(kls, "Reference").cells[0].rank, 0);
+  EXPECT_THAT(text_table(kls, false), HasSubstr("inf"));
+}
+
+// A difference within two standard errors is a tie, and nothing is better than the truth.
+TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
+  const auto ranks = [](const std::vector<RunResult>& results) {
+    std::string text;
+    for (const TableRow& row : make_tables(results, false).at(0).rows) {
+      text += std::to_string(row.cells[0].rank);
+    }
+    return text;
+  };
+  // 0.901 and 0.910 differ by less than 2 errors of the difference, 0.890 by 4; the Oracle is out
+  // of reach.
+  EXPECT_EQ(
+      ranks({shape(kPair, "oracle", 0, 0.99, 0.001), shape(kPair, "independent", 0, 0.901, 0.003),
+             shape(kPair, "reference", 0, 0.91, 0.004),
+             shape(kPair, "feature-wise", 0, 0.89, 0.003),
+             shape(kPair, "dlightsb", 0, 0.80, 0.003)}),
+      "01120");
+  // Above the Oracle by noise, at it and below it by noise: all at the ceiling, though the first
+  // and the last are more than two errors apart.
+  EXPECT_EQ(
+      ranks({shape(kPair, "oracle", 0, 0.950, 0.001), shape(kPair, "independent", 0, 0.952, 0.001),
+             shape(kPair, "reference", 0, 0.950, 0.001),
+             shape(kPair, "feature-wise", 0, 0.948, 0.001),
+             shape(kPair, "dlightsb", 0, 0.940, 0.001)}),
+      "01112");
+  // Without an error the digits decide.
+  EXPECT_EQ(ranks({shape(kPair, "independent", 0, 0.9001), shape(kPair, "reference", 0, 0.9003),
+                   shape(kPair, "feature-wise", 0, 0.9011)}),
+            "221");
+  const auto kl = [](const char* solver, double value, double error) {
+    return result(kPair, solver, 0, {{"joint_kl", value, error, {value}}});
+  };
+  EXPECT_EQ(ranks({kl("oracle", 0.0, 0.0), kl("reference", 0.0004, 0.0001),
+                   kl("feature-wise", 0.0001, 0.0001), kl("dlightsb", 0.0007, 0.0001)}),
+            "0210");
+}
+
+TEST(Tables, KlsKeepSignificantDigits) {
+  const auto kl = [](const char* solver, double value, double error) {
+    return result(kPair, solver, 0, {{"forward_trajectory_kl", value, error, {value}}});
+  };
+  const std::vector<RunResult> results = {kl("reference", 104.12, 1.26),
+                                          kl("dlightsb", 0.00041234, 0.0000123)};
+  const std::vector<Table> tables = make_tables(results, false);
+  EXPECT_EQ(tables[0].format(0.0099996), "0.0100");
+  EXPECT_EQ(tables[0].format(1234.5), "1234");
+  EXPECT_EQ(tables[0].format(1.5e-7), "1.50e-07");
+  const std::string markdown = markdown_tables(tables, "x");
+  EXPECT_THAT(markdown, AllOf(HasSubstr("**0.000412** ± 0.000012"), HasSubstr("104</ins> ± 1.3")));
+  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.000412* ±0.000012"));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("\\textbf{0.000412}{\\tiny$\\pm$0.000012}"));
+  EXPECT_THAT(csv_tables(tables), HasSubstr(",0.00041234,1.23e-05,"));
+}
+
+// A score that a run cannot give is told from one that was not measured and from an infinite one.
+TEST(Tables, MissingIsNotBlankAndNotInfinite) {
+  const auto kl = [](const char* pair, const char* solver, double value) {
+    Score score{"joint_kl", value, kNaN, {value}};
+    if (std::isnan(value)) score.missing = "the coupling gives no joint log-probability";
+    return result(pair, solver, 0, {score});
+  };
+  const std::vector<RunResult> results = {kl(kPair.c_str(), "reference", kInfinity),
+                                          kl(kPair.c_str(), "csbm", kNaN),
+                                          kl("d2-gaussian-0.05-spread", "csbm", 1.0)};
+  const std::vector<Table> tables = make_tables(results, false);
+  const TableRow &reference = find_row(tables.at(0), "Reference"),
+                 &csbm = find_row(tables.at(0), "CSBM");
+  EXPECT_EQ(csbm.cells[0].missing, "the coupling gives no joint log-probability");
+  EXPECT_FALSE(csbm.cells[0].measured());
+  EXPECT_EQ(reference.cells[1].missing, "");
+  const std::string markdown = markdown_tables(tables, "x");
+  EXPECT_THAT(markdown, AllOf(HasSubstr("| Reference |  | 🟥 inf |  |"),
+                              HasSubstr("| CSBM |  | – | 🟨 **1.00** |")));
+  EXPECT_THAT(text_table(tables[0], false), AllOf(HasSubstr("inf"), HasSubstr("–")));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("CSBM & -- & -- & -- & "));
+}
+
+TEST(Tables, WholeTablesHaveBlanksAndNoCopies) {
+  const std::vector<RunResult> results = {shape("d16-uniform-0.01-spread", "dlightsb", 0, 0.91)};
+  const std::vector<Table> tables = make_tables(results, true);
+  ASSERT_EQ(tables.size(), 7u);
+  const std::size_t rows[] = {17, 17, 16, 16, 17, 17, 6};  // those of the paper and the Oracle
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    EXPECT_EQ(tables[i].pairs.size(), 12u);
+    EXPECT_EQ(tables[i].rows.size(), rows[i]) << tables[i].score.score;
+  }
+  std::size_t measured = 0;
+  for (const Table& table : tables) {
+    for (const TableRow& row : table.rows) {
+      for (const TableCell& cell : row.cells) {
+        measured += cell.measured();
+        EXPECT_EQ(cell.published.has_value(), cell.measured());
+      }
+    }
+  }
+  EXPECT_EQ(measured, 1u);
+  EXPECT_EQ(tables[0].rows[0].method, "Oracle");
+  EXPECT_THAT(tables[6].pairs[0], HasSubstr("-reverse"));
+  // Only one number of the paper gets into the Markdown: that of the measured cell.
+  const std::string text = markdown_tables(tables, "x");
+  EXPECT_THAT(text, AllOf(HasSubstr("**0.910** _[0.933]_"), Not(HasSubstr("0.948"))));
+}
+
+TEST(Tables, EveryFormShowsTheCell) {
+  const std::vector<RunResult> results = {shape(kPair, "alpha-csbm", 0, 0.8, 0.01, "mse", "64"),
+                                          shape(kPair, "oracle", 0, 0.95),
+                                          shape("d2-gaussian-0.05-spread", "dlightsb", 0, 0.4)};
+  const std::vector<Table> tables = make_tables(results, false);
+  const std::string plain = text_table(tables[0], false);
+  EXPECT_THAT(plain, AllOf(HasSubstr("α-CSBM"), HasSubstr("MSE, 64"),
+                           HasSubstr("0.800* ±0.0100 [0.880]"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(text_table(tables[0], true), HasSubstr("\x1b[30;48;5;228m\x1b[1m0.800*"));
+  EXPECT_THAT(markdown_tables(tables, "Title"),
+              AllOf(HasSubstr("# Title\n"), HasSubstr("🟨 **0.800** ± 0.0100 _[0.880]_"),
+                    HasSubstr("| _Oracle_ |")));
+  const std::string latex = latex_tables(tables);
+  EXPECT_THAT(latex,
+              AllOf(HasSubstr("\\cellcolor{scoremidgood!45}\\textbf{0.800}{\\tiny$\\pm$0.0100} "
+                              "{\\tiny[0.880]}"),
+                    HasSubstr("$\\alpha$-CSBM & MSE & 64 & "), HasSubstr("\\textit{Oracle}"),
+                    HasSubstr("\\label{table:conditional_shape_score}")));
+  EXPECT_THAT(
+      csv_tables(tables),
+      AllOf(HasSubstr("conditional_shape_score,α-CSBM,alpha-csbm,mse,64,d2-gaussian-0.02-spread,"
+                      "0.8,0.01,1,1,0.88,1,mid-good,test,"),
+            HasSubstr(",\"a machine, quick\"\n")));
+}
+
+TEST(Results, SurviveTheWayThroughFiles) {
+  const testing::TempDir dir;
+  std::vector<RunResult> results = {
+      result(kPair, "dlightsb", 18446744073709551615u,
+             {{"joint_kl", kInfinity, kNaN, {kInfinity, 1.0}},
+              {"shape_score", 0.1 + 0.2, 1e-300, {0.25}},
+              {"c2st_auc", kNaN, kNaN, {kNaN}, "a reason"}}),
+      result("a \"b\",\nc", "oracle", 0, {{"shape_score", 1.0, 0.0, {1.0}}})};
+  results[0].options = {{"components", "7"}};
+  results[0].assignments = {"components=7"};
+  results[0].diagnostics = {{"updates", 3}};
+  results[0].conditional_samples = 50;
+  write_results(results, dir.path());
+  const std::vector<RunResult> loaded = load_results(dir.path() / kResultsJsonl);
+  ASSERT_EQ(loaded.size(), 2u);
+  EXPECT_EQ(loaded[0].seed, results[0].seed);
+  EXPECT_EQ(loaded[0].options, results[0].options);
+  EXPECT_EQ(loaded[0].assignments, results[0].assignments);
+  EXPECT_EQ(loaded[0].diagnostics, results[0].diagnostics);
+  EXPECT_EQ(loaded[1].pair, results[1].pair);
+  ASSERT_EQ(loaded[0].scores.size(), 3u);
+  EXPECT_EQ(loaded[0].find("joint_kl")->mean, kInfinity);
+  EXPECT_EQ(loaded[0].find("joint_kl")->values[1], 1.0);
+  EXPECT_EQ(loaded[0].find("shape_score")->mean, 0.1 + 0.2);
+  EXPECT_EQ(loaded[0].find("shape_score")->standard_error, 1e-300);
+  EXPECT_EQ(loaded[0].find("c2st_auc"), nullptr);
+  EXPECT_EQ(loaded[0].scores[2].missing, "a reason");
+  EXPECT_EQ(loaded[0].conditional_samples, 50u);
+  EXPECT_EQ(loaded[1].conditional_samples, kConditionalSamples);
+}
+
+}  // namespace
+}  // namespace bridgemark
