@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+// The tree is the architecture: an include points to the same floor or to one below.
+namespace bridgemark {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 12> kFloors = {"core",    "math",       "io",     "backend",
+                                                      "process", "bridge",     "pair",   "metric",
+                                                      "solver",  "experiment", "verify", "report"};
+
+const fs::path kSources = fs::path(BRIDGEMARK_TEST_DATA) / "../../bridgemark";
+
+std::size_t floor_number(std::string_view name) {
+  return static_cast<std::size_t>(std::find(kFloors.begin(), kFloors.end(), name) -
+                                  kFloors.begin());
+}
+
+// Calls visit(file relative to bridgemark/, what it includes of bridgemark/).
+template <typename Visit>
+void each_include(Visit&& visit) {
+  constexpr std::string_view kInclude = "#include \"bridgemark/";
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kSources)) {
+    const std::string extension = entry.path().extension();
+    if (extension != ".h" && extension != ".cc" && extension != ".cu") continue;
+    const std::string file = fs::relative(entry.path(), kSources).generic_string();
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      if (!line.starts_with(kInclude)) continue;
+      visit(file, line.substr(kInclude.size(), line.rfind('"') - kInclude.size()));
+    }
+  }
+}
+
+std::string floor_of(const std::string& path) { return path.substr(0, path.find('/')); }
+
+TEST(Floors, IncludesPointDown) {
+  std::size_t seen = 0;
+  each_include([&](const std::string& file, const std::string& included) {
+    ++seen;
+    const std::size_t own = floor_number(floor_of(file)), other = floor_number(floor_of(included));
+    ASSERT_LT(own, kFloors.size()) << file << " stands on no floor";
+    EXPECT_LE(other, own) << file << " includes " << included;
+  });
+  EXPECT_GT(seen, 500u);
+}
+
+TEST(Floors, DevicesDoNotKnowEachOther) {
+  each_include([](const std::string& file, const std::string& included) {
+    const bool from_cpu = file.starts_with("backend/cpu/");
+    const bool from_cuda = file.starts_with("backend/cuda/");
+    EXPECT_FALSE(from_cpu && included.starts_with("backend/cuda/")) << file;
+    EXPECT_FALSE(from_cuda && included.starts_with("backend/cpu/")) << file;
+    if (file.starts_with("backend/cuda/device/")) {
+      EXPECT_TRUE(included.starts_with("math/") || included.starts_with("backend/cuda/device/"))
+          << file << " includes " << included;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace bridgemark
