@@ -32,10 +32,10 @@ using testing::TempDir;
 // 4 steps, 3 D-IMF iterations of 10, 6 and 6 updates of each network.
 RunConfig small_run(const std::string& solver) {
   RunConfig config{solver, "d2-gaussian-0.05", 3, {}};
-  config.options = {{"num_steps", "4"},        {"imf_iterations", "3"}, {"updates_first", "10"},
-                    {"updates_later", "6"},    {"batch_size", "24"},    {"hidden", "17,12"},
-                    {"input", "embedding"},    {"log_every", "5"},      {"checkpoint_every", "0"},
-                    {"learning_rate", "0.01"}, {"initial_pairs", "200"}};
+  config.options = {{"num_steps", "4"},        {"imf_iterations", "3"},   {"updates_first", "10"},
+                    {"updates_later", "6"},    {"batch_size", "24"},      {"hidden", "17,12"},
+                    {"input", "embedding"},    {"log_every", "5"},        {"checkpoint_every", "0"},
+                    {"learning_rate", "0.01"}, {"initial", "independent"}};
   return config;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/solver/baseline/baselines.h"
 #include "bridgemark/solver/baseline/feature_wise.h"
@@ -27,7 +28,7 @@ States answers(const Context& context, const Coupling& coupling, const States& g
   return drawn;
 }
 
-// x1 of rows first.. in the order that matches x0 at the least total -log q_ref(x1 | x0).
+// Brings x1 into the order that matches x0 at the least total -log q_ref(x1 | x0).
 void match_batch(const Matrix<double>& log_q, StatesView x0, MutableStatesView x1) {
   const std::size_t rows = x0.rows, D = x0.cols;
   Matrix<double> cost(rows, rows);
@@ -52,6 +53,7 @@ void match_batches(const Context& context, const ReferenceProcess& process, std:
   const auto threads = static_cast<std::size_t>(std::max(1, context.threads()));
   // As many batches at a time as there are threads, so that progress shows and a stop is heard.
   for (std::size_t first = 0; first < batches; first += threads) {
+    if (context.should_stop()) throw Interrupted("[training] stopped before the first update");
     const std::size_t count = std::min(threads, batches - first);
     parallel_blocks(context, count, 1, [&](std::size_t i, std::size_t) {
       const std::size_t from = (first + i) * batch, size = std::min(batch, rows - from);
