@@ -66,8 +66,10 @@ class Result(Mapping[str, Any]):
             error, mean = self["standard_errors"][name], self._shown(name)
             if name in self["missing"]:
                 after = f"  {self['missing'][name]}"
+            elif error is None or mean is None:
+                after = ""
             else:
-                after = "" if error is None else f" ± {_core.error_text(error, mean)}"
+                after = f" ± {_core.error_text(error, mean)}"
             lines.append(f"  {name:<32} {cell_text(mean):>10}{after}")
         return "\n".join(lines)
 
