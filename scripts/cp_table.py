@@ -26,10 +26,10 @@ def published():
 def main():
     paper = published()
     oracle = {}
-    for line in (ROOT / "results/baselines/runs.jsonl").read_text().splitlines():
+    for line in (ROOT / "results/paper/results.jsonl").read_text().splitlines():
         cell = json.loads(line)
-        if cell["solver"] == "oracle":
-            oracle[cell["pair"]] = cell["conditional_shape_score"]
+        if cell["solver"] == "oracle" and cell["score"] == "conditional_shape_score":
+            oracle[cell["pair"]] = cell["value"]
     lines = [
         "# DLightSB and DLightSB-M, measured",
         "",

@@ -81,14 +81,14 @@ constexpr Preset kPresets[] = {
      0xbf4359b4f7d900f3},
     {"d16-uniform-0.01-spread", 16, ReferenceKind::kUniform, 0.01, 1.5, 0xc31bd696ef0daae3,
      0x9a84cd5f3e526a18},
-    {"d64-gaussian-0.02-spread", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0x10fcc21a682962dc,
-     0x7e263188e1db0ec9},
-    {"d64-gaussian-0.05-spread", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0xe6baabe04b631a73,
-     0x7fbcef2d2cf8cc7a},
-    {"d64-uniform-0.005-spread", 64, ReferenceKind::kUniform, 0.005, 2.5, 0xe6baabe04b631a73,
-     0x6137513891e4c673},
-    {"d64-uniform-0.01-spread", 64, ReferenceKind::kUniform, 0.01, 2.5, 0xe6baabe04b631a73,
-     0x5e69344c68a95e72},
+    {"d64-gaussian-0.02-spread", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0x88fa31a948c0743a,
+     0xf5c4db1f3f93e295},
+    {"d64-gaussian-0.05-spread", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0x9f7eacc6e0e15753,
+     0x8a6d6939df690441},
+    {"d64-uniform-0.005-spread", 64, ReferenceKind::kUniform, 0.005, 2.5, 0x1f44390a5ea64d7a,
+     0xb23b05aecccc1b5c},
+    {"d64-uniform-0.01-spread", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x3994bebb154f6015,
+     0xf8a841e65b7198ef},
 };
 
 void PrintTo(const Preset& preset, std::ostream* out) { *out << preset.name; }
