@@ -86,13 +86,11 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       {"loss", "kl", "kl or mse"},
       {"hidden", "128,128,128", "widths of the hidden layers"},
       {"input", "",
-       "how a category enters the network: numbers or embedding (tuned embedding, paper "
-       "numbers)"},
+       "how a category enters the network: numbers or embedding (tuned embedding, paper numbers)"},
       {"embedding_size", "8", "width of the category embedding, with input=embedding"},
       {"last_step", "",
        "what the last step of a chain is: softmax of the network alone, or reference, weighed by "
-       "the "
-       "network as in all others (tuned reference, paper softmax)"},
+       "the network as in all others (tuned reference, paper softmax)"},
       {"initial", "",
        "coupling of the first pairs: independent, reference, feature-wise, or minibatch-ot (tuned "
        "minibatch-ot, paper independent)"},
@@ -100,13 +98,11 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       {"initial_batch", "512", "rows that initial=minibatch-ot matches together"},
       {"imf_iterations", "5", "D-IMF iterations"},
       {"updates_first", "",
-       "updates of each network in the first iteration (tuned 3000, paper "
-       "60000)"},
+       "updates of each network in the first iteration (tuned 3000, paper 60000)"},
       {"updates_later", "", "updates of each network in each later one (tuned 1000, paper 20000)"},
       {"batch_size", variant.batch_size, "pairs for a network in an update"},
       {"points", "",
-       "steps and states of the pinned reference drawn for each pair (tuned 4, paper "
-       "1)"},
+       "steps and states of the pinned reference drawn for each pair (tuned 4, paper 1)"},
       {"learning_rate", "", "of AdamW, betas 0.95 and 0.99 (tuned 0.001, paper " + rate + ")"},
       {"schedule", "",
        "of the learning rate: constant; cosine to 0 over the training; restarts, a cosine for each "

@@ -78,7 +78,7 @@ struct CsbmVariant {
 
 std::vector<OptionSpec> csbm_options(const CsbmVariant& variant);
 
-// recipe=paper: as published. recipe=tuned: what docs/benchmark.md says was found on spread pairs.
+// recipe=paper: as published. recipe=tuned: what was found on spread pairs (results/csbm).
 void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant);
 
 // Throws InvalidArgument that names a value out of range.
