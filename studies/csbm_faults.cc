@@ -16,9 +16,9 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bridgemark/backend/network_trainer.h"
@@ -27,6 +27,7 @@
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
 #include "bridgemark/solver/csbm/device_csbm_model.h"
@@ -41,29 +42,13 @@ double add_epsilon(double log_value, double epsilon) {
 
 // Tables with epsilon added to every power but the first, which stays the step itself. With two
 // steps left a target out of reach then only loses weight.
-backend::PinnedSteps with_epsilon(backend::PinnedSteps steps, double epsilon) {
-  backend::ChainTables<float>& chain = steps.chain;
-  const std::size_t S = chain.num_categories, square = S * S;
+backend::PinnedSteps with_epsilon(backend::ChainTables<float> chain, double epsilon) {
+  const std::size_t square = chain.num_categories * chain.num_categories;
   for (std::size_t i = 2 * square; i < chain.log.size(); ++i) {
     chain.log[i] = add_epsilon(chain.log[i], epsilon);
     chain.linear[i] = static_cast<float>(std::exp(chain.log[i]));
-    steps.log_powers[i] = static_cast<float>(chain.log[i]);
   }
-  float* out = steps.probabilities.data();
-  for (int left = 1; left <= chain.num_steps; ++left) {
-    for (std::size_t x = 0; x < S; ++x) {
-      const double* log_one = chain.log_power(1) + x * S;
-      const double* log_after = chain.log_power(left - 1);
-      const double* log_whole = chain.log_power(left) + x * S;
-      for (std::size_t clean = 0; clean < S; ++clean) {
-        for (std::size_t s = 0; s < S; ++s) {
-          *out++ = static_cast<float>(
-              std::exp(log_one[s] + log_after[s * S + clean] - log_whole[clean]));
-        }
-      }
-    }
-  }
-  return steps;
+  return make_pinned_steps({}, std::move(chain));
 }
 
 // The same in the factor towards the end of a pinned state.
@@ -109,8 +94,8 @@ nlohmann::json run(const std::string& name, const Faults& faults,
 
   TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
   if (epsilon > 0.0) {
-    const auto changed =
-        std::make_shared<const backend::PinnedSteps>(with_epsilon(*steps.towards_x1, epsilon));
+    const auto changed = std::make_shared<const backend::PinnedSteps>(
+        with_epsilon(steps.towards_x1->chain, epsilon));
     steps = {changed, changed};
   }
   backend::NetworkTrainerPlan plan = network_trainer_plan(host, task, steps);

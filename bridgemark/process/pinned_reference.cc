@@ -52,4 +52,17 @@ void PinnedReference::sample(const Context& context, StatesView from, StatesView
   backend::sample_product_rows(context, before_, after_, from, end, key, first_index, out);
 }
 
+backend::PinnedRows pinned_rows(const Context& context, const ReferenceChain& chain,
+                                std::uint64_t seed) {
+  backend::PinnedRows rows;
+  for (int n = 0; n <= chain.num_steps(); ++n) {
+    const PinnedReference pinned = PinnedReference::marginal(context, chain, n);
+    rows.before.push_back(pinned.before());
+    rows.after.push_back(pinned.after());
+  }
+  rows.time_key = {seed, DrawPurpose::kMatchingTime};
+  rows.state_key = {seed, DrawPurpose::kPinned};
+  return rows;
+}
+
 }  // namespace bridgemark

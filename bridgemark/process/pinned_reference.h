@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bridgemark/backend/common/scaled_rows.h"
+#include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
@@ -38,5 +39,10 @@ class PinnedReference {
   backend::ScaledRows before_;  // [from, s]
   backend::ScaledRows after_;   // [end, s]: transposed, so that a draw walks one row
 };
+
+// The random points of bridge matching under a seed, described for a device that draws them itself:
+// q_ref(x_n | x_0, x_1) for n = 0..num_steps.
+backend::PinnedRows pinned_rows(const Context& context, const ReferenceChain& chain,
+                                std::uint64_t seed);
 
 }  // namespace bridgemark

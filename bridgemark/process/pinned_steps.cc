@@ -1,19 +1,20 @@
 #include "bridgemark/process/pinned_steps.h"
 
 #include <cmath>
+#include <utility>
 
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/process/chain_tables.h"
 
 namespace bridgemark {
 
-backend::PinnedSteps make_pinned_steps(const Context& context, const ReferenceChain& chain) {
+backend::PinnedSteps make_pinned_steps(const Context& context, backend::ChainTables<float> tables) {
   constexpr std::size_t kMaxEntries = std::size_t{1} << 25;  // 128 MiB
   backend::PinnedSteps pinned;
-  pinned.chain = make_chain_tables<float>(context, chain);
+  pinned.chain = std::move(tables);
   pinned.log_powers.assign(pinned.chain.log.begin(), pinned.chain.log.end());
   const std::size_t S = pinned.chain.num_categories;
-  const auto steps = static_cast<std::size_t>(chain.num_steps());
+  const auto steps = static_cast<std::size_t>(pinned.chain.num_steps);
   if (S * S * S > kMaxEntries / steps) return pinned;
   pinned.probabilities.resize(steps * S * S * S);
   parallel_blocks(context, steps * S, 1, [&](std::size_t i, std::size_t) {
@@ -31,6 +32,10 @@ backend::PinnedSteps make_pinned_steps(const Context& context, const ReferenceCh
     }
   });
   return pinned;
+}
+
+backend::PinnedSteps make_pinned_steps(const Context& context, const ReferenceChain& chain) {
+  return make_pinned_steps(context, make_chain_tables<float>(context, chain));
 }
 
 TwoWaySteps make_two_way_steps(const Context& context, const ReferenceProcess& process,

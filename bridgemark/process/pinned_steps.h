@@ -10,6 +10,7 @@ namespace bridgemark {
 
 // The steps of a chain towards a known clean end, as the network kernels want them.
 backend::PinnedSteps make_pinned_steps(const Context& context, const ReferenceChain& chain);
+backend::PinnedSteps make_pinned_steps(const Context& context, backend::ChainTables<float> tables);
 
 // Towards x1 the steps are those of the reference, towards x0 those of the reference seen backwards
 // in time: the same object where it is symmetric.

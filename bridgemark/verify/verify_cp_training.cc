@@ -118,13 +118,7 @@ void check_on_device(const GoldenFile& file, backend::CpLoss loss, const std::st
   plan.chain = make_chain_tables<float>({}, chain);
   // Rows that a training would draw; nothing is drawn here.
   plan.x0.cumulative = plan.x1.cumulative = Matrix<double>(shape.dim, shape.num_categories, 1.0);
-  if (loss != backend::CpLoss::kStatic) {
-    for (int step = 0; step < chain.num_steps(); ++step) {
-      const PinnedReference pinned = PinnedReference::marginal({}, chain, step);
-      plan.pinned.before.push_back(pinned.before());
-      plan.pinned.after.push_back(pinned.after());
-    }
-  }
+  if (loss != backend::CpLoss::kStatic) plan.pinned = pinned_rows({}, chain, 0);
   const States x = read_states(file, points, shape), x1 = read_states(file, "x1", shape);
   backend::CpTensors<float> gradient;
   const double value =

@@ -103,11 +103,7 @@ void check_on_device(const GoldenFile& file, Verification& result) {
     // Rows that a training would draw; nothing is drawn here.
     plan.x0.cumulative = plan.x1.cumulative =
         Matrix<double>(problem.shape.dim, problem.shape.num_categories, 1.0);
-    for (int n = 0; n <= problem.towards_clean.num_steps(); ++n) {
-      const PinnedReference pinned = PinnedReference::marginal({}, problem.towards_clean, n);
-      plan.pinned.before.push_back(pinned.before());
-      plan.pinned.after.push_back(pinned.after());
-    }
+    plan.pinned = pinned_rows({}, problem.towards_clean, 0);
     plan.batch_size = problem.x.rows();
     plan.loss = kind;
     backend::NetworkTensors<float> gradient;

@@ -51,11 +51,7 @@ std::unique_ptr<backend::NetworkTrainer> trainer_of(const ReferenceChain& chain,
   plan.x0.cumulative = plan.x1.cumulative =
       Matrix<double>(parameters.shape.dim, parameters.shape.num_categories, 1.0);
   plan.first_x0 = plan.first_x1 = plan.x0;
-  for (int n = 0; n <= chain.num_steps(); ++n) {
-    const PinnedReference pinned = PinnedReference::marginal({}, chain, n);
-    plan.pinned.before.push_back(pinned.before());
-    plan.pinned.after.push_back(pinned.after());
-  }
+  plan.pinned = pinned_rows({}, chain, 0);
   plan.batch_size = rows;
   plan.loss = loss;
   const backend::TrainedNetwork start = backend::start_training(parameters);

@@ -67,13 +67,7 @@ double device_loss(CpLoss loss, const ReferenceChain& chain, const CpTensors<flo
   plan.chain = make_chain_tables<float>(context, chain);
   plan.x0.cumulative = plan.x1.cumulative =
       Matrix<double>(parameters.dim, parameters.num_categories, 1.0);
-  if (loss != CpLoss::kStatic) {
-    for (int n = 0; n < chain.num_steps(); ++n) {
-      const PinnedReference pinned = PinnedReference::marginal(context, chain, n);
-      plan.pinned.before.push_back(pinned.before());
-      plan.pinned.after.push_back(pinned.after());
-    }
-  }
+  if (loss != CpLoss::kStatic) plan.pinned = pinned_rows(context, chain, 0);
   return backend::cuda::make_cp_trainer(plan, parameters)
       ->evaluate(rows.x, rows.x1, rows.n, gradient);
 }

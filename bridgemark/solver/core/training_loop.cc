@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <vector>
 
 #include "bridgemark/core/error.h"
@@ -157,6 +158,10 @@ class Loop {
 };
 
 }  // namespace
+
+double cosine_rate(double rate, double done) {
+  return rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+}
 
 TrainingSummary run_training(const Context& context, const TrainingPlan& plan,
                              const TrainingFiles& files, Trainable& model) {

@@ -64,6 +64,9 @@ struct TrainingSummary {
   double seconds = 0.0;    // of training, over all its parts
 };
 
+// A learning rate that falls to 0 along a cosine, at the share `done` of its way, 0 to 1.
+double cosine_rate(double rate, double done);
+
 // Runs the updates that are left. Writes a checkpoint every checkpoint_seconds, at the end, and
 // when the context says stop: then it throws Interrupted. A loss that is not finite throws Error
 // and leaves the last checkpoint as it was.

@@ -1,7 +1,6 @@
 #include "bridgemark/solver/cp/cp_recipe.h"
 
 #include <cmath>
-#include <numbers>
 #include <string_view>
 
 #include "bridgemark/core/error.h"
@@ -24,7 +23,7 @@ double automatic_noise(std::size_t dim) { return dim <= 16 ? 0.3 : 0.1; }
 double CpRecipe::rate_at(std::int64_t step) const {
   if (!cosine) return learning_rate;
   const double done = static_cast<double>(step - 1) / static_cast<double>(updates);
-  return learning_rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+  return cosine_rate(learning_rate, done);
 }
 
 std::vector<OptionSpec> cp_options() {

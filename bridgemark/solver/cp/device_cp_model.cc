@@ -63,15 +63,7 @@ std::unique_ptr<CpModel> make_device_cp_model(const Context& host, const DeviceC
   plan.x1 = data.x1_source(host);
   plan.entropy = recipe.entropy;
   plan.adamw.weight_decay = recipe.weight_decay;
-  if (task.loss != backend::CpLoss::kStatic) {
-    for (int n = 0; n < task.chain.num_steps(); ++n) {
-      const PinnedReference pinned = PinnedReference::marginal(host, task.chain, n);
-      plan.pinned.before.push_back(pinned.before());
-      plan.pinned.after.push_back(pinned.after());
-    }
-    plan.pinned.time_key = {task.seed, DrawPurpose::kMatchingTime};
-    plan.pinned.state_key = {task.seed, DrawPurpose::kPinned};
-  }
+  if (task.loss != backend::CpLoss::kStatic) plan.pinned = pinned_rows(host, task.chain, task.seed);
   return std::make_unique<DeviceCpModel>(
       recipe, backend::cuda::make_cp_trainer(std::move(plan), std::move(parameters)));
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numbers>
 #include <string_view>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/normal.h"
+#include "bridgemark/solver/core/training_loop.h"
 
 namespace bridgemark {
 
@@ -70,7 +70,7 @@ double CsbmRecipe::rate_at(std::int64_t count) const {
     const std::int64_t within = first ? count - 1 : (count - updates_first - 1) % updates_later;
     done = static_cast<double>(within) / static_cast<double>(first ? updates_first : updates_later);
   }
-  return learning_rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+  return cosine_rate(learning_rate, done);
 }
 
 double CsbmRecipe::ema_at(std::int64_t count) const {

@@ -63,14 +63,7 @@ backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const Csbm
   plan.x1 = task.data.x1_source(host);
   plan.first_x0 = task.first_pairs.x0_source(host);
   plan.first_x1 = task.first_pairs.x1_source(host);
-  const ReferenceChain chain(task.process, recipe.num_steps);
-  for (int n = 0; n <= recipe.num_steps; ++n) {
-    const PinnedReference pinned = PinnedReference::marginal(host, chain, n);
-    plan.pinned.before.push_back(pinned.before());
-    plan.pinned.after.push_back(pinned.after());
-  }
-  plan.pinned.time_key = {task.seed, DrawPurpose::kMatchingTime};
-  plan.pinned.state_key = {task.seed, DrawPurpose::kPinned};
+  plan.pinned = pinned_rows(host, ReferenceChain(task.process, recipe.num_steps), task.seed);
   for (const Direction direction : kDirections) {
     plan.chain_keys[direction_index(direction)] = chain_key(task.seed, direction);
   }
