@@ -52,7 +52,7 @@ StepCost time_updates(const Case& test, int batch_size, int repeats) {
   const TrainingData data(pair, "", "", 0);
   const std::size_t before = backend::cuda::memory_in_use();
   const auto model = make_device_cp_model(
-      host, {ReferenceChain(pair.reference(), test.num_steps), test.loss, 0}, recipe, data,
+      host, {ReferenceChain(pair.reference(), test.num_steps), test.loss, 0, {}, {}}, recipe, data,
       initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), 0));
   std::vector<double> losses(512), times;
   std::int64_t step = 1;

@@ -21,7 +21,8 @@ struct CpTrainerPlan {
   std::size_t batch_size = 0;
   ChainTables<float> chain;
   RowSource x0, x1;
-  PinnedRows pinned;  // for a matching loss
+  PinnedRows pinned;     // for a matching loss
+  RowCoupling coupling;  // likewise
   double entropy = 0.0;
   AdamWSettings adamw;  // its learning rate is not used
 };

@@ -40,6 +40,11 @@ struct ChainTables {
   // Q = identity I + uniform 11^T for the whole chain, where that holds; else identity < 0.
   T identity = T(-1);
   T uniform = T(0);
+  std::vector<T> step_weights;  // what a row at step n counts in a matching loss; empty: 1
+
+  T step_weight(int n) const {
+    return step_weights.empty() ? T(1) : step_weights[static_cast<std::size_t>(n)];
+  }
 
   const T* linear_power(int n) const { return linear.data() + offset(n); }
   const double* log_power(int n) const { return log.data() + offset(n); }
@@ -71,7 +76,8 @@ double static_loss(const Context& context, const CpTensors<T>& parameters,
 enum class MatchingLoss { kKl, kMse };
 
 // The loss of bridge matching between the pinned reference and the model's marginal transitions,
-// summed over dimensions and categories, mean over the batch. Row b stands at step n[b] in state
+// summed over dimensions and categories, mean over the batch, in which a row counts by the weight
+// of its step. Row b stands at step n[b] in state
 // x_n[b]; its target is q_ref(x_{n+1} | x_n, x_1). Optional outputs log_model and target [B,D,S].
 template <typename T>
 double matching_loss(const Context& context, const CpTensors<T>& parameters,

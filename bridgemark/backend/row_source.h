@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
 
 namespace bridgemark::backend {
@@ -27,7 +28,19 @@ struct PinnedRows {
   std::vector<ScaledRows> after;   // [x_1, s]
   DrawKey time_key;                // of n
   DrawKey state_key;               // of x_n
+  std::vector<double> steps;       // sums of the probabilities of n; empty: drawn evenly
 };
+
+// How rows of both ends that were drawn on their own become pairs (math/row_coupling.h).
+struct RowCoupling {
+  Matrix<double> log_q;  // [S,S], of the whole process; empty: they stay as they are
+  DrawKey key;
+};
+
+// Brings the rows of x1 into the order of the pairs with x0, both rows first_index.. of their
+// sources, in groups of kCoupledRows from the first on. In host memory.
+void couple_rows(const Context& context, const RowCoupling& coupling, StatesView x0,
+                 std::uint64_t first_index, MutableStatesView x1);
 
 // A source with a step, kept on a device: draws rows together with where they started from.
 class PairSampler {

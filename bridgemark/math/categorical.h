@@ -66,4 +66,12 @@ BM_HD inline std::size_t draw_category(const double* cumulative, std::size_t cou
   return first;
 }
 
+// One of the steps 0..num_steps-1: by the cumulative sums of their probabilities, or evenly where
+// there are none.
+BM_HD inline int draw_time(const double* cumulative, int num_steps, double uniform) {
+  return cumulative == nullptr ? static_cast<int>(uniform * num_steps)
+                               : static_cast<int>(draw_category(
+                                     cumulative, static_cast<std::size_t>(num_steps), uniform));
+}
+
 }  // namespace bridgemark

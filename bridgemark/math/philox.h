@@ -30,6 +30,7 @@ enum class DrawPurpose : std::uint32_t {
   kMatchingTime = 15,           // the step that bridge matching looks at
   kSpreadMeans = 16,            // component means on whole numbers; the try is the detail
   kFirstPairs = 17,             // the ends sampled for the first pairs of D-IMF
+  kRowCoupling = 18,            // which rows of a batch become pairs
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.

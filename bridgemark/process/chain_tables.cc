@@ -6,7 +6,8 @@
 namespace bridgemark {
 
 template <typename T>
-backend::ChainTables<T> make_chain_tables(const Context& context, const ReferenceChain& chain) {
+backend::ChainTables<T> make_chain_tables(const Context& context, const ReferenceChain& chain,
+                                          const StepDraws& steps) {
   backend::ChainTables<T> tables;
   tables.num_categories = static_cast<std::size_t>(chain.num_categories());
   tables.num_steps = chain.num_steps();
@@ -25,12 +26,14 @@ backend::ChainTables<T> make_chain_tables(const Context& context, const Referenc
     tables.identity = static_cast<T>(std::exp(rank_one->log_identity));
     tables.uniform = static_cast<T>(std::exp(rank_one->log_uniform));
   }
+  for (const double weight : steps.weights) tables.step_weights.push_back(static_cast<T>(weight));
   return tables;
 }
 
-template backend::ChainTables<float> make_chain_tables<float>(const Context&,
-                                                              const ReferenceChain&);
+template backend::ChainTables<float> make_chain_tables<float>(const Context&, const ReferenceChain&,
+                                                              const StepDraws&);
 template backend::ChainTables<double> make_chain_tables<double>(const Context&,
-                                                                const ReferenceChain&);
+                                                                const ReferenceChain&,
+                                                                const StepDraws&);
 
 }  // namespace bridgemark

@@ -3,11 +3,13 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"
+#include "bridgemark/process/step_draws.h"
 
 namespace bridgemark {
 
-// The powers of a chain as the training kernels want them.
+// The powers of a chain as the training kernels want them, with the weights of its steps.
 template <typename T>
-backend::ChainTables<T> make_chain_tables(const Context& context, const ReferenceChain& chain);
+backend::ChainTables<T> make_chain_tables(const Context& context, const ReferenceChain& chain,
+                                          const StepDraws& steps = {});
 
 }  // namespace bridgemark

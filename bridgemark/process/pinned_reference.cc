@@ -53,7 +53,7 @@ void PinnedReference::sample(const Context& context, StatesView from, StatesView
 }
 
 backend::PinnedRows pinned_rows(const Context& context, const ReferenceChain& chain,
-                                std::uint64_t seed) {
+                                std::uint64_t seed, const StepDraws& steps) {
   backend::PinnedRows rows;
   for (int n = 0; n <= chain.num_steps(); ++n) {
     const PinnedReference pinned = PinnedReference::marginal(context, chain, n);
@@ -62,6 +62,7 @@ backend::PinnedRows pinned_rows(const Context& context, const ReferenceChain& ch
   }
   rows.time_key = {seed, DrawPurpose::kMatchingTime};
   rows.state_key = {seed, DrawPurpose::kPinned};
+  rows.steps = steps.cumulative;
   return rows;
 }
 

@@ -8,6 +8,7 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/process/reference_process.h"
+#include "bridgemark/process/step_draws.h"
 
 namespace bridgemark {
 
@@ -43,6 +44,6 @@ class PinnedReference {
 // The random points of bridge matching under a seed, described for a device that draws them itself:
 // q_ref(x_n | x_0, x_1) for n = 0..num_steps.
 backend::PinnedRows pinned_rows(const Context& context, const ReferenceChain& chain,
-                                std::uint64_t seed);
+                                std::uint64_t seed, const StepDraws& steps = {});
 
 }  // namespace bridgemark

@@ -39,7 +39,7 @@ ReferenceChain chain_of(CpLoss loss, const CpProblem& problem) {
 // Float64 on the CPU.
 double exact_loss(CpLoss loss, const CpProblem& problem, CpTensors<double>& gradient) {
   const Context context{.num_threads = 1};
-  const auto tables = make_chain_tables<double>(context, chain_of(loss, problem));
+  const auto tables = make_chain_tables<double>(context, chain_of(loss, problem), problem.steps);
   backend::CpWorkspace<double> workspace;
   gradient = problem.parameters;
   if (loss == CpLoss::kStatic) {
@@ -58,16 +58,17 @@ struct Rows {
   std::vector<std::int32_t> n;
 };
 
-double device_loss(CpLoss loss, const ReferenceChain& chain, const CpTensors<float>& parameters,
-                   const Rows& rows, CpTensors<float>& gradient) {
+double device_loss(CpLoss loss, const ReferenceChain& chain, const StepDraws& steps,
+                   const CpTensors<float>& parameters, const Rows& rows,
+                   CpTensors<float>& gradient) {
   const Context context{.num_threads = 1};
   backend::CpTrainerPlan plan;
   plan.loss = loss;
   plan.batch_size = rows.x1.rows();
-  plan.chain = make_chain_tables<float>(context, chain);
+  plan.chain = make_chain_tables<float>(context, chain, steps);
   plan.x0.cumulative = plan.x1.cumulative =
       Matrix<double>(parameters.dim, parameters.num_categories, 1.0);
-  if (loss != CpLoss::kStatic) plan.pinned = pinned_rows(context, chain, 0);
+  if (loss != CpLoss::kStatic) plan.pinned = pinned_rows(context, chain, 0, steps);
   return backend::cuda::make_cp_trainer(plan, parameters)
       ->evaluate(rows.x, rows.x1, rows.n, gradient);
 }
@@ -79,7 +80,7 @@ void check(const CpProblem& problem, double addends = 1e-3) {
     CpTensors<float> gradient;
     const double expected = exact_loss(loss, problem, exact);
     const Rows rows{loss == CpLoss::kStatic ? problem.x0 : problem.x_n, problem.x1, problem.n};
-    EXPECT_NEAR(device_loss(loss, chain_of(loss, problem),
+    EXPECT_NEAR(device_loss(loss, chain_of(loss, problem), problem.steps,
                             testing::convert<float>(problem.parameters), rows, gradient),
                 expected, kFloatError * std::max(1.0, std::abs(expected)));
     expect_close(gradient.log_beta, exact.log_beta, addends);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/support/chi_square.h"
+
 namespace bridgemark {
 namespace {
 
@@ -29,6 +31,25 @@ TEST(PinnedDraws, StepsHaveAPurposeOfTheirOwn) {
     if (other == static_cast<std::uint32_t>(DrawPurpose::kMatchingTime)) continue;
     EXPECT_NE(steps, drawn_steps(static_cast<DrawPurpose>(other), 7, 16, kRows)) << other;
   }
+}
+
+// Steps of the ends are drawn as often as said, and weighed back to one draw of each step.
+TEST(PinnedDraws, EndsByTheirShare) {
+  constexpr std::size_t kRows = 40000;
+  constexpr int kSteps = 16;
+  const StepDraws steps = steps_of_ends(kSteps);
+  const PinnedDraws points({}, {ReferenceProcess::uniform(5, 0.1, kSteps), kSteps}, 3, steps);
+  std::vector<std::size_t> counts(kSteps);
+  std::vector<double> probabilities(kSteps);
+  for (const std::int32_t n : points.steps_done(kRows, 0)) ++counts[n];
+  double before = 0.0;
+  for (int n = 0; n < kSteps; ++n) {
+    const double share = (steps.cumulative[n] - before) / steps.cumulative.back();
+    before = steps.cumulative[n];
+    EXPECT_NEAR(share * steps.weights[n] * kSteps, 1.0, 1e-12) << n;
+    probabilities[n] = share;
+  }
+  EXPECT_TRUE(testing::fits(counts, probabilities));
 }
 
 }  // namespace

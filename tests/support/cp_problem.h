@@ -8,6 +8,7 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/process/reference_process.h"
+#include "bridgemark/process/step_draws.h"
 #include "tests/support/random_bridge.h"
 
 // Parameters and batches for the losses of the CP solvers.
@@ -19,6 +20,7 @@ struct CpProblem {
   backend::CpTensors<double> parameters;
   States x0, x1, x_n;
   std::vector<std::int32_t> n;
+  StepDraws steps;  // with odd seeds of the ends, so that rows count differently
 };
 
 inline CpProblem make_problem(const ReferenceChain& chain, std::size_t D, std::size_t K,
@@ -26,7 +28,8 @@ inline CpProblem make_problem(const ReferenceChain& chain, std::size_t D, std::s
   std::mt19937_64 generator(seed);
   const auto S = static_cast<std::size_t>(chain.num_categories());
   CpProblem problem{
-      chain, backend::CpTensors<double>(D, S, K), States(B, D), States(B, D), States(B, D), {}};
+      chain, backend::CpTensors<double>(D, S, K), States(B, D), States(B, D), States(B, D), {}, {}};
+  if (seed % 2 == 1) problem.steps = steps_of_ends(chain.num_steps());
   const auto draw = [&] { return spread * (2.0 * unit(generator) - 1.0); };
   for (double& value : problem.parameters.log_beta) value = draw();
   for (double& value : problem.parameters.log_cores) value = draw();

@@ -1,11 +1,15 @@
 #include "bridgemark/solver/core/pinned_draws.h"
 
+#include <utility>
+
 #include "bridgemark/core/parallel.h"
+#include "bridgemark/math/categorical.h"
 
 namespace bridgemark {
 
-PinnedDraws::PinnedDraws(const Context& context, const ReferenceChain& chain, std::uint64_t seed)
-    : seed_(seed) {
+PinnedDraws::PinnedDraws(const Context& context, const ReferenceChain& chain, std::uint64_t seed,
+                         StepDraws steps)
+    : seed_(seed), steps_(std::move(steps)) {
   for (int time = 0; time <= chain.num_steps(); ++time) {
     at_.push_back(PinnedReference::marginal(context, chain, time));
   }
@@ -14,10 +18,11 @@ PinnedDraws::PinnedDraws(const Context& context, const ReferenceChain& chain, st
 std::vector<std::int32_t> PinnedDraws::steps_done(std::size_t rows,
                                                   std::uint64_t first_index) const {
   std::vector<std::int32_t> steps(rows);
-  const auto num_steps = static_cast<double>(at_.size() - 1);
+  const double* cumulative = steps_.cumulative.empty() ? nullptr : steps_.cumulative.data();
+  const int num_steps = static_cast<int>(at_.size()) - 1;
   for (std::size_t b = 0; b < rows; ++b) {
     DrawSequence draws({seed_, DrawPurpose::kMatchingTime}, first_index + b);
-    steps[b] = static_cast<std::int32_t>(draws.uniform() * num_steps);
+    steps[b] = draw_time(cumulative, num_steps, draws.uniform());
   }
   return steps;
 }

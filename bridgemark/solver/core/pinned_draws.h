@@ -6,6 +6,7 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/pinned_reference.h"
+#include "bridgemark/process/step_draws.h"
 
 namespace bridgemark {
 
@@ -13,9 +14,10 @@ namespace bridgemark {
 // stands at a time. Row i of a seed is the same whatever the batches.
 class PinnedDraws {
  public:
-  PinnedDraws(const Context& context, const ReferenceChain& chain, std::uint64_t seed);
+  PinnedDraws(const Context& context, const ReferenceChain& chain, std::uint64_t seed,
+              StepDraws steps = {});
 
-  // Uniform on 0..num_steps-1, one for each of the rows first_index...
+  // In 0..num_steps-1, one for each of the rows first_index...
   std::vector<std::int32_t> steps_done(std::size_t rows, std::uint64_t first_index) const;
 
   // x[b] ~ q_ref(x_{times[b]} | x0[b], x1[b]), times in 0..num_steps.
@@ -24,6 +26,7 @@ class PinnedDraws {
 
  private:
   std::uint64_t seed_;
+  StepDraws steps_;
   std::vector<PinnedReference> at_;  // by time
 };
 

@@ -31,7 +31,7 @@ std::vector<OptionSpec> cp_options() {
       {"recipe", "tuned", "tuned or paper; decides what is left empty below"},
       {"updates", "", "gradient updates (tuned 20000, paper 100000)"},
       {"batch_size", "", "rows of x0 and of x1 in an update (tuned 512, paper 128)"},
-      {"learning_rate", "0.01", "of AdamW, betas 0.95 and 0.99"},
+      {"learning_rate", "", "of AdamW, betas 0.95 and 0.99 (0.01)"},
       {"schedule", "", "cosine to 0, or constant (tuned cosine, paper constant)"},
       {"weight_decay", "", "of AdamW (tuned 0, paper 0.01)"},
       {"entropy", "0", "weight of the entropy of the component weights, to keep them in use"},
@@ -53,6 +53,7 @@ void resolve_cp_recipe(SolverOptions& options) {
   options.set_default("batch_size", tuned ? "512" : "128");
   options.set_default("schedule", tuned ? "cosine" : "constant");
   options.set_default("weight_decay", tuned ? "0" : "0.01");
+  options.set_default("learning_rate", "0.01");
   options.set_default("init", tuned ? "p1" : "p0");
   options.set_default("init_peak", tuned ? "0.05" : "0.9");
   // A Gaussian start is nothing but its noise.

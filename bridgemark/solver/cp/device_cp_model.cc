@@ -52,18 +52,21 @@ class DeviceCpModel : public CpModel {
 
 }  // namespace
 
-std::unique_ptr<CpModel> make_device_cp_model(const Context& host, const DeviceCpTask& task,
+std::unique_ptr<CpModel> make_device_cp_model(const Context& host, const CpTask& task,
                                               const CpRecipe& recipe, const TrainingData& data,
                                               backend::CpTensors<float> parameters) {
   backend::CpTrainerPlan plan;
   plan.loss = task.loss;
   plan.batch_size = recipe.batch_size;
-  plan.chain = make_chain_tables<float>(host, task.chain);
+  plan.chain = make_chain_tables<float>(host, task.chain, task.steps);
   plan.x0 = data.x0_source(host);
   plan.x1 = data.x1_source(host);
   plan.entropy = recipe.entropy;
   plan.adamw.weight_decay = recipe.weight_decay;
-  if (task.loss != backend::CpLoss::kStatic) plan.pinned = pinned_rows(host, task.chain, task.seed);
+  if (task.loss != backend::CpLoss::kStatic) {
+    plan.pinned = pinned_rows(host, task.chain, task.seed, task.steps);
+    plan.coupling = task.coupling;
+  }
   return std::make_unique<DeviceCpModel>(
       recipe, backend::cuda::make_cp_trainer(std::move(plan), std::move(parameters)));
 }

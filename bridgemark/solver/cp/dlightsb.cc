@@ -75,10 +75,10 @@ class HostCpModel : public CpModel {
 
 class StaticModel : public HostCpModel {
  public:
-  StaticModel(const Context& context, const ReferenceChain& chain, const CpRecipe& recipe,
-              TrainingData data, backend::CpTensors<float> parameters)
+  StaticModel(const Context& context, const CpTask& task, const CpRecipe& recipe, TrainingData data,
+              backend::CpTensors<float> parameters)
       : HostCpModel(recipe, std::move(data), std::move(parameters)),
-        tables_(make_chain_tables<float>(context, chain)) {}
+        tables_(make_chain_tables<float>(context, task.chain)) {}
 
  protected:
   double loss_and_gradient(const Context& context, std::uint64_t index) override {
@@ -95,20 +95,22 @@ class StaticModel : public HostCpModel {
 
 class MatchingModel : public HostCpModel {
  public:
-  MatchingModel(const Context& context, const ReferenceChain& chain, backend::MatchingLoss loss,
-                std::uint64_t seed, const CpRecipe& recipe, TrainingData data,
-                backend::CpTensors<float> parameters)
+  MatchingModel(const Context& context, const CpTask& task, const CpRecipe& recipe,
+                TrainingData data, backend::CpTensors<float> parameters)
       : HostCpModel(recipe, std::move(data), std::move(parameters)),
-        loss_(loss),
-        tables_(make_chain_tables<float>(context, chain)),
-        points_(context, chain, seed) {}
+        loss_(task.loss == backend::CpLoss::kMatchingKl ? backend::MatchingLoss::kKl
+                                                        : backend::MatchingLoss::kMse),
+        tables_(make_chain_tables<float>(context, task.chain, task.steps)),
+        points_(context, task.chain, task.seed, task.steps),
+        coupling_(task.coupling) {}
 
  protected:
   double loss_and_gradient(const Context& context, std::uint64_t index) override {
     const std::size_t rows = recipe_.batch_size;
     const std::uint64_t first = index * rows;
     const States x0 = data_.x0(context, rows, first);
-    const States x1 = data_.x1(context, rows, first);
+    States x1 = data_.x1(context, rows, first);
+    if (coupling_.log_q.size() > 0) backend::couple_rows(context, coupling_, x0, first, x1);
     const std::vector<std::int32_t> n = points_.steps_done(rows, first);
     const States x_n = points_.states(context, x0, x1, n, first);
     return backend::matching_loss<float>(context, parameters(), tables_, loss_, x_n, x1, n,
@@ -119,7 +121,17 @@ class MatchingModel : public HostCpModel {
   backend::MatchingLoss loss_;
   backend::ChainTables<float> tables_;
   PinnedDraws points_;
+  backend::RowCoupling coupling_;
 };
+
+std::unique_ptr<CpModel> make_host_cp_model(const Context& host, const CpTask& task,
+                                            const CpRecipe& recipe, const TrainingData& data,
+                                            backend::CpTensors<float> parameters) {
+  if (task.loss == backend::CpLoss::kStatic) {
+    return std::make_unique<StaticModel>(host, task, recipe, data, std::move(parameters));
+  }
+  return std::make_unique<MatchingModel>(host, task, recipe, data, std::move(parameters));
+}
 
 // What both solvers do around their model.
 class CpSolver : public CpBridgeSolver {
@@ -129,8 +141,7 @@ class CpSolver : public CpBridgeSolver {
 
   void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
     read_cp_recipe(options);
-    chain(pair, options);
-    loss(options);
+    task({}, pair, options, 0);
     TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
@@ -145,17 +156,16 @@ class CpSolver : public CpBridgeSolver {
     host.device = Device::kCpu;
     backend::CpTensors<float> start =
         initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), seed);
+    const CpTask what = task(host, pair, options, seed);
     const std::unique_ptr<CpModel> model =
         context.device == Device::kCpu
-            ? make_model(host, pair, options, recipe, data, seed, std::move(start))
-            : make_device_cp_model(host, {chain(pair, options), loss(options), seed}, recipe, data,
-                                   std::move(start));
+            ? make_host_cp_model(host, what, recipe, data, std::move(start))
+            : make_device_cp_model(host, what, recipe, data, std::move(start));
     const TrainingPlan plan{name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every};
     const TrainingSummary summary = run_training(context, plan, files, *model);
     Fitted fitted;
     // The static loss sees no chain: its bridge has no number of steps of its own.
-    const int own_num_steps =
-        loss(options) == backend::CpLoss::kStatic ? 0 : chain(pair, options).num_steps();
+    const int own_num_steps = what.loss == backend::CpLoss::kStatic ? 0 : what.chain.num_steps();
     fitted.coupling =
         std::make_shared<CpBridge>(pair.reference(), model->potential(), own_num_steps);
     fitted.diagnostics = {{"updates", summary.updates},
@@ -166,12 +176,8 @@ class CpSolver : public CpBridgeSolver {
   }
 
  protected:
-  virtual ReferenceChain chain(const BenchmarkPair& pair, const SolverOptions& options) const = 0;
-  virtual backend::CpLoss loss(const SolverOptions& options) const = 0;
-  virtual std::unique_ptr<CpModel> make_model(const Context& context, const BenchmarkPair& pair,
-                                              const SolverOptions& options, const CpRecipe& recipe,
-                                              const TrainingData& data, std::uint64_t seed,
-                                              backend::CpTensors<float> parameters) const = 0;
+  virtual CpTask task(const Context& host, const BenchmarkPair& pair, const SolverOptions& options,
+                      std::uint64_t seed) const = 0;
 };
 
 class DLightSb : public CpSolver {
@@ -182,16 +188,9 @@ class DLightSb : public CpSolver {
   }
 
  protected:
-  ReferenceChain chain(const BenchmarkPair& pair, const SolverOptions&) const override {
-    return ReferenceChain(pair.reference(), 1);
-  }
-  backend::CpLoss loss(const SolverOptions&) const override { return backend::CpLoss::kStatic; }
-  std::unique_ptr<CpModel> make_model(const Context& context, const BenchmarkPair& pair,
-                                      const SolverOptions& options, const CpRecipe& recipe,
-                                      const TrainingData& data, std::uint64_t,
-                                      backend::CpTensors<float> parameters) const override {
-    return std::make_unique<StaticModel>(context, chain(pair, options), recipe, data,
-                                         std::move(parameters));
+  CpTask task(const Context&, const BenchmarkPair& pair, const SolverOptions&,
+              std::uint64_t seed) const override {
+    return {ReferenceChain(pair.reference(), 1), backend::CpLoss::kStatic, seed, {}, {}};
   }
 };
 
@@ -206,6 +205,8 @@ class DLightSbM : public CpSolver {
     for (OptionSpec& spec : specs) {
       if (spec.key == "batch_size") {
         spec.help = "rows of x_n and x_1 in an update (tuned 1024, paper 128)";
+      } else if (spec.key == "learning_rate") {
+        spec.help = "of AdamW, betas 0.95 and 0.99 (tuned 0.02, paper 0.01)";
       } else if (spec.key == "init_noise") {
         spec.help =
             "standard deviation of noise on the log-cores, or auto: 0.3 up to 16 dimensions, 0.1 "
@@ -214,37 +215,53 @@ class DLightSbM : public CpSolver {
     }
     specs.push_back({"num_steps", "64", "steps of the chain"});
     specs.push_back({"loss", "kl", "kl or mse"});
+    specs.push_back({"coupling", "",
+                     "of x0 and x1 in a batch: independent, or minibatch: groups of 32 rows paired "
+                     "by the reference (tuned minibatch, paper independent)"});
+    specs.push_back({"step_draws", "",
+                     "even, or ends: the first and last steps more often, weighed back to the same "
+                     "loss (tuned ends, paper even)"});
     return specs;
   }
   // A step tells little of its end, so the noise of a batch is larger than for DLightSB, and equal
-  // components part only when something sets them apart.
+  // components part only when something sets them apart. The loss looks at each coordinate's
+  // transition on its own: with independent pairs its minimum is not the bridge.
   void resolve(SolverOptions& options) const override {
     if (options.text("recipe") == "tuned") {
       options.set_default("batch_size", "1024");
+      options.set_default("learning_rate", "0.02");
       options.set_default("init_noise", "auto");
+      options.set_default("coupling", kCouplings[1]);
+      options.set_default("step_draws", kStepDraws[1]);
     }
+    options.set_default("coupling", kCouplings[0]);
+    options.set_default("step_draws", kStepDraws[0]);
     resolve_cp_recipe(options);
   }
 
  protected:
-  ReferenceChain chain(const BenchmarkPair& pair, const SolverOptions& options) const override {
-    return ReferenceChain(pair.reference(), options.integer("num_steps", 1, 1 << 20));
+  CpTask task(const Context& host, const BenchmarkPair& pair, const SolverOptions& options,
+              std::uint64_t seed) const override {
+    const ReferenceProcess process = pair.reference();
+    const auto num_steps = static_cast<int>(options.integer("num_steps", 1, 1 << 20));
+    CpTask task{ReferenceChain(process, num_steps),
+                options.choice("loss", kLosses) == 0 ? backend::CpLoss::kMatchingKl
+                                                     : backend::CpLoss::kMatchingMse,
+                seed,
+                {},
+                {}};
+    if (options.choice("step_draws", kStepDraws) == 1) task.steps = steps_of_ends(num_steps);
+    if (options.choice("coupling", kCouplings) == 1) {
+      task.coupling = {process.log_power(host, process.total_steps()),
+                       {seed, DrawPurpose::kRowCoupling}};
+    }
+    return task;
   }
-  backend::CpLoss loss(const SolverOptions& options) const override {
-    constexpr std::string_view kLosses[] = {"kl", "mse"};
-    return options.choice("loss", kLosses) == 0 ? backend::CpLoss::kMatchingKl
-                                                : backend::CpLoss::kMatchingMse;
-  }
-  std::unique_ptr<CpModel> make_model(const Context& context, const BenchmarkPair& pair,
-                                      const SolverOptions& options, const CpRecipe& recipe,
-                                      const TrainingData& data, std::uint64_t seed,
-                                      backend::CpTensors<float> parameters) const override {
-    const backend::MatchingLoss kind = loss(options) == backend::CpLoss::kMatchingKl
-                                           ? backend::MatchingLoss::kKl
-                                           : backend::MatchingLoss::kMse;
-    return std::make_unique<MatchingModel>(context, chain(pair, options), kind, seed, recipe, data,
-                                           std::move(parameters));
-  }
+
+ private:
+  static constexpr std::string_view kLosses[] = {"kl", "mse"};
+  static constexpr std::string_view kCouplings[] = {"independent", "minibatch"};
+  static constexpr std::string_view kStepDraws[] = {"even", "ends"};
 };
 
 }  // namespace

@@ -122,7 +122,7 @@ double MatchingRows<T>::match(std::size_t b, const T* mixed, T* back, Scratch& s
                               std::vector<std::size_t>& exact) {
   load_power(b, scratch);
   multiply_after(b, scratch.power_transposed.data(), mixed, scratch.y.data());
-  const T scale = T(1) / static_cast<T>(x_.rows);
+  const T weight = chain_.step_weight(n_[b]), scale = weight / static_cast<T>(x_.rows);
   std::ranges::fill(scratch.ratio, T(0));
   double loss = 0.0;
   for (std::size_t d = 0; d < D_; ++d) {
@@ -147,7 +147,7 @@ double MatchingRows<T>::match(std::size_t b, const T* mixed, T* back, Scratch& s
     keep(b, d, scratch.log_weights.data(), scratch.target.data());
   }
   multiply_after(b, scratch.power.data(), scratch.ratio.data(), back);
-  return loss;
+  return static_cast<double>(weight) * loss;
 }
 
 template <typename T>
@@ -172,8 +172,9 @@ double MatchingRows<T>::match_exactly(std::size_t b, std::size_t d,
     log_weights[s] = log_one[s] + log_y[s];
   }
   log_target(b, d, all_categories_[0], log_targets.data());
+  const auto weight = static_cast<double>(chain_.step_weight(n_[b]));
   const double loss =
-      transition_loss(kind_, 1.0 / static_cast<double>(x_.rows), log_targets.data(),
+      transition_loss(kind_, weight / static_cast<double>(x_.rows), log_targets.data(),
                       log_weights.size(), log_weights.data(), target.data(), flow.data());
   keep(b, d, log_weights.data(), target.data());
   std::vector<double> sum(K, 0.0);
@@ -191,7 +192,7 @@ double MatchingRows<T>::match_exactly(std::size_t b, std::size_t d,
     }
   }
   for (std::size_t k = 0; k < K; ++k) pulled[k] = static_cast<T>(sum[k]);
-  return loss;
+  return weight * loss;
 }
 
 template class MatchingRows<float>;

@@ -23,6 +23,13 @@ struct RowSourceView {
 struct PinnedView {
   const double *before, *log_before, *after, *log_after;  // [num_steps,S,S]
   DrawKey time_key, state_key;
+  const double* steps;  // sums of the probabilities of n, or null
+};
+
+// RowCoupling; null where rows stay as they were drawn.
+struct CouplingView {
+  const double* log_q;
+  DrawKey key;
 };
 
 // A source's tables in device memory, with room for `rows` rows drawn at once.
@@ -69,11 +76,18 @@ inline PinnedView upload_pinned(Memory& memory, const PinnedRows& rows) {
     return memory.upload(all);
   };
   return {join(rows.before, false), join(rows.before, true), join(rows.after, false),
-          join(rows.after, true),   rows.time_key,           rows.state_key};
+          join(rows.after, true),   rows.time_key,           rows.state_key,
+          memory.upload(rows.steps)};
 }
 
 // out0[i], out1[i] = row first_index + i of the source before and after its step.
 void launch_pairs(const RowSourceView& source, int D, int S, std::uint64_t first_index,
                   std::size_t rows, std::int32_t* out0, std::int32_t* out1, cudaStream_t stream);
+
+// Brings the rows of x1 into the order of their pairs with x0: `batches` of batch_rows rows each,
+// one behind the other, from that of update *first_update + ahead on.
+void launch_coupling(const CouplingView& coupling, int D, int S,
+                     const unsigned long long* first_update, unsigned ahead, int batch_rows,
+                     int batches, const std::int32_t* x0, std::int32_t* x1, cudaStream_t stream);
 
 }  // namespace bridgemark::backend::cuda

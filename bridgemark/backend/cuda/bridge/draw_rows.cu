@@ -13,12 +13,15 @@ namespace {
 constexpr int kDrawThreads = 128;
 
 // Row b of the batches that lie one behind the other.
-__global__ void draw_batches(CpView view, RowSourceView source0, RowSourceView source1,
-                             PinnedView pinned, Batch out) {
+__device__ std::uint64_t row_index(const CpView& view, int b) {
+  return (view.progress->index + view.ahead) * view.B + b;
+}
+
+__global__ void draw_ends(CpView view, RowSourceView source0, RowSourceView source1, Batch out) {
   extern __shared__ std::int32_t rows[];
   const int D = view.D, S = view.S, b = blockIdx.x;
   std::int32_t *x0 = rows, *x1 = rows + D;
-  const std::uint64_t index = (view.progress->index + view.ahead) * view.B + b;
+  const std::uint64_t index = row_index(view, b);
   draw_source(source0, index, D, S, x0);
   if (source0.has_step) draw_step(source0, index, b, D, S, x0);
   draw_source(source1, index, D, S, x1);
@@ -27,8 +30,14 @@ __global__ void draw_batches(CpView view, RowSourceView source0, RowSourceView s
     out.x0[static_cast<std::size_t>(b) * D + d] = x0[d];
     out.x1[static_cast<std::size_t>(b) * D + d] = x1[d];
   }
-  if (pinned.before == nullptr) return;
-  const int n = static_cast<int>(draw_uniform(pinned.time_key, index, 0) * view.num_steps);
+}
+
+__global__ void draw_points(CpView view, PinnedView pinned, Batch out) {
+  const int D = view.D, S = view.S, b = blockIdx.x;
+  const std::uint64_t index = row_index(view, b);
+  const std::int32_t *x0 = out.x0 + static_cast<std::size_t>(b) * D,
+                     *x1 = out.x1 + static_cast<std::size_t>(b) * D;
+  const int n = draw_time(pinned.steps, view.num_steps, draw_uniform(pinned.time_key, index, 0));
   if (threadIdx.x == 0) out.n[b] = n;
   const std::size_t table = static_cast<std::size_t>(n) * S * S;
   for (int d = threadIdx.x; d < D; d += blockDim.x) {
@@ -62,9 +71,17 @@ void launch_pairs(const RowSourceView& source, int D, int S, std::uint64_t first
 }
 
 void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
-                  const PinnedView& pinned, const Batch& out, cudaStream_t stream) {
-  draw_batches<<<kBatchesAhead * view.B, kDrawThreads, 2 * view.D * sizeof(std::int32_t), stream>>>(
-      view, x0, x1, pinned, out);
+                  const PinnedView& pinned, const CouplingView& coupling, const Batch& out,
+                  cudaStream_t stream) {
+  const int rows = kBatchesAhead * view.B;
+  draw_ends<<<rows, kDrawThreads, 2 * view.D * sizeof(std::int32_t), stream>>>(view, x0, x1, out);
+  BM_CUDA_CHECK(cudaGetLastError());
+  if (coupling.log_q != nullptr) {
+    launch_coupling(coupling, view.D, view.S, &view.progress->index, view.ahead, view.B,
+                    kBatchesAhead, out.x0, out.x1, stream);
+  }
+  if (pinned.before == nullptr) return;
+  draw_points<<<rows, kDrawThreads, 0, stream>>>(view, pinned, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

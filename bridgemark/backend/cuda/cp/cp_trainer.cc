@@ -148,7 +148,10 @@ class CudaCpTrainer : public CpTrainer {
     view_.q = memory_.upload(q);
     view_.q_transposed = memory_.upload(transposed);
     view_.log_q = memory_.upload(plan_.chain.log);
+    view_.step_weights = memory_.upload(plan_.chain.step_weights);
     pinned_ = upload_pinned(memory_, plan_.pinned);
+    const Matrix<double>& log_q = plan_.coupling.log_q;
+    coupling_ = {memory_.upload(log_q.data(), log_q.size()), plan_.coupling.key};
   }
 
   void allocate_batches() {
@@ -211,7 +214,7 @@ class CudaCpTrainer : public CpTrainer {
   void draw(int ahead, const Batch& batches, cudaStream_t stream) {
     CpView view = view_;
     view.ahead = ahead;
-    launch_draws(view, source0_.view(), source1_.view(), pinned_, batches, stream);
+    launch_draws(view, source0_.view(), source1_.view(), pinned_, coupling_, batches, stream);
     if (!matching()) launch_sort(view, batches, kBatchesAhead, stream);
   }
 
@@ -290,6 +293,7 @@ class CudaCpTrainer : public CpTrainer {
   Memory memory_;
   CpView view_{};
   PinnedView pinned_{};
+  CouplingView coupling_{};
   std::array<Batch, 2> batches_{};
   std::array<Graph, 2> graphs_;
   Stream stream_, second_stream_, draw_stream_;

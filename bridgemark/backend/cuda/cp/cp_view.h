@@ -52,6 +52,7 @@ struct CpView {
   // [n][S][S].
   const float *q, *q_transposed;
   const double* log_q;
+  const float* step_weights;  // [num_steps], matching; null: each row counts once
 
   float* high;             // [D,Kp], largest core of each column
   float* log_u;            // [D,S,Kp], static: propagated cores
@@ -92,7 +93,8 @@ constexpr Batch batch_at(const CpView& view, const Batch& first, int i) {
 
 // Draws kBatchesAhead batches, from that of the update progress->index + view.ahead.
 void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceView& x1,
-                  const PinnedView& pinned, const Batch& out, cudaStream_t stream);
+                  const PinnedView& pinned, const CouplingView& coupling, const Batch& out,
+                  cudaStream_t stream);
 
 // Sorts the rows of `count` batches by state.
 void launch_sort(const CpView& view, const Batch& batches, int count, cudaStream_t stream);

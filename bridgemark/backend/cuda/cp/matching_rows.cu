@@ -41,10 +41,15 @@ __device__ void write_target(const CpView& view, const RowPlace& at, float* log_
   }
 }
 
-// From log_weights [S], unnormalised, the loss; flow is the target's logarithm and becomes d loss /
-// d log_weights.
+__device__ float step_weight(const CpView& view, int n) {
+  return view.step_weights == nullptr ? 1.0f : view.step_weights[n];
+}
+
+// From log_weights [S], unnormalised, the loss, which counts `weight` times; flow is the target's
+// logarithm and becomes d loss / d log_weights.
 template <int kLanes>
-__device__ double row_loss(const CpView& view, const float* log_weights, float* flow, int lane) {
+__device__ double row_loss(const CpView& view, float weight, const float* log_weights, float* flow,
+                           int lane) {
   const int S = view.S;
   float high = -INFINITY;
   for (int s = lane; s < S; s += kLanes) high = fmaxf(high, log_weights[s]);
@@ -52,7 +57,7 @@ __device__ double row_loss(const CpView& view, const float* log_weights, float* 
   float sum = 0.0f;
   for (int s = lane; s < S; s += kLanes) sum += fast_exp(log_weights[s] - high);
   sum = reduce_lanes<kLanes, false>(sum);
-  const float log_sum = high + logf(sum), scale = 1.0f / static_cast<float>(view.B);
+  const float log_sum = high + logf(sum), scale = weight / static_cast<float>(view.B);
   float loss = 0.0f, inner = 0.0f;
   for (int s = lane; s < S; s += kLanes) {
     const float log_target = flow[s], log_model = log_weights[s] - log_sum;
@@ -73,7 +78,7 @@ __device__ double row_loss(const CpView& view, const float* log_weights, float* 
       flow[s] = fast_exp(log_weights[s] - log_sum) * (flow[s] - inner);
     }
   }
-  return reduce_lanes<kLanes, false>(static_cast<double>(loss));
+  return weight * reduce_lanes<kLanes, false>(static_cast<double>(loss));
 }
 
 // One row on the exact path, by a whole warp: log V in double, and d loss / d log V.
@@ -117,7 +122,7 @@ __device__ void match_exactly(const CpView& view, const RowPlace& at, float high
   }
   __syncwarp();
   write_target<32>(view, at, flow, lane);
-  const double loss = row_loss<32>(view, log_weights, flow, lane);
+  const double loss = row_loss<32>(view, step_weight(view, at.n), log_weights, flow, lane);
   __syncwarp();
   double to_v[8];
   for (int t = lane, i = 0; t < S; t += 32, ++i) {
@@ -223,7 +228,7 @@ __global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) 
     mixed[s] = log_one[s] + fast_log(y[s]);
   }
   __syncwarp();
-  const double loss = row_loss<kMatchLanes>(view, mixed, flow, lane);
+  const double loss = row_loss<kMatchLanes>(view, step_weight(view, n), mixed, flow, lane);
   __syncwarp();
   // Behind S as well: V there is no number where a weight left its range.
   for (int s = lane; s < Sp; s += kMatchLanes) {

@@ -31,7 +31,7 @@ __global__ void draw_points(PinnedView pinned, int D, int S, int num_steps, std:
   // What leads to x1 trains on a sampled x0, and the other way round.
   const std::int32_t* x0 = sampled != nullptr && direction == 0 ? sampled + from : ends.x0 + half;
   const std::int32_t* x1 = sampled != nullptr && direction == 1 ? sampled + from : ends.x1 + half;
-  const int done = static_cast<int>(draw_uniform(pinned.time_key, index, 0) * num_steps);
+  const int done = draw_time(pinned.steps, num_steps, draw_uniform(pinned.time_key, index, 0));
   const int left = num_steps - done;
   // Steps are done from x0 in direction 0 and from x1 in direction 1; times count from x0.
   const std::size_t table = static_cast<std::size_t>(direction == 0 ? done : left) * S * S;
