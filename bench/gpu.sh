@@ -37,7 +37,7 @@ case "${1:-}" in
       >"$out/build.log" 2>&1 || { grep -E -A5 "error|FAILED" "$out/build.log" | head -n 60; exit 1; }
     parts=$(mktemp -d)
     trap 'join "$parts" >"$out/results.json"; rm -rf "$parts"' EXIT
-    build-gpu/bridgemark_tests --gtest_filter='Cuda*' --gtest_output="json:$parts/tests.json"
+    build-gpu/bridgemark_tests --gtest_filter='Cuda*:*/cuda' --gtest_output="json:$parts/tests.json"
     build-gpu/gpu_bench --json "$parts/gpu_bench.json" || true
     if python3 -c 'import torch' 2>/dev/null; then
       build-gpu/training_bench --dim 64 --dump build-gpu/problem >/dev/null
@@ -68,10 +68,10 @@ case "${1:-}" in
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     compute-sanitizer --tool memcheck --error-exitcode 1 build-gpu/bridgemark_tests \
-      --gtest_filter='Cuda*-*.OutOfMemory*'
+      --gtest_filter='Cuda*:*/cuda-*.OutOfMemory*'
     large='*.OutOfMemory*:CudaNetwork.ChainsAre*:CudaNetwork.TrainsAs*:*.Resumes*'
     compute-sanitizer --tool racecheck --error-exitcode 1 build-gpu/bridgemark_tests \
-      --gtest_filter="Cuda*-$large"
+      --gtest_filter="Cuda*:*/cuda-$large"
     for solver in csbm alpha-csbm; do
       compute-sanitizer --tool racecheck --error-exitcode 1 build-gpu/bridgemark train "$solver" \
         --pair d2-gaussian-0.05 -o "$folder/$solver" --device cuda --set batch_size=16 \

@@ -9,28 +9,30 @@
 #include "bench/support.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/cp/device_cp_model.h"
-#include "bridgemark/solver/csbm/device_csbm_model.h"
+#include "bridgemark/solver/cp/cp_model.h"
+#include "bridgemark/solver/csbm/csbm_model.h"
 
 namespace bridgemark::bench {
 namespace {
 
+const Context kDevice{.device = Device::kCuda};
+
 struct Case {
   const char* name;
   const char* pair;
-  backend::CpLoss loss;
+  bool matching;  // else the static loss
   int num_steps;
   double goal_us;  // 0: no goal
 };
 
 constexpr Case kCases[] = {
-    {"DLightSB, D = 2", "d2-gaussian-0.02", backend::CpLoss::kStatic, 1, 25.0},
-    {"DLightSB, D = 16", "d16-gaussian-0.02", backend::CpLoss::kStatic, 1, 0.0},
-    {"DLightSB, D = 64", "d64-gaussian-0.02", backend::CpLoss::kStatic, 1, 100.0},
-    {"DLightSB, D = 64, uniform", "d64-uniform-0.01", backend::CpLoss::kStatic, 1, 100.0},
-    {"DLightSB-M, D = 2, 64 steps", "d2-gaussian-0.02", backend::CpLoss::kMatchingKl, 64, 0.0},
-    {"DLightSB-M, D = 16, 64 steps", "d16-gaussian-0.02", backend::CpLoss::kMatchingKl, 64, 0.0},
-    {"DLightSB-M, D = 64, 64 steps", "d64-gaussian-0.02", backend::CpLoss::kMatchingKl, 64, 200.0},
+    {"DLightSB, D = 2", "d2-gaussian-0.02", false, 1, 25.0},
+    {"DLightSB, D = 16", "d16-gaussian-0.02", false, 1, 0.0},
+    {"DLightSB, D = 64", "d64-gaussian-0.02", false, 1, 100.0},
+    {"DLightSB, D = 64, uniform", "d64-uniform-0.01", false, 1, 100.0},
+    {"DLightSB-M, D = 2, 64 steps", "d2-gaussian-0.02", true, 64, 0.0},
+    {"DLightSB-M, D = 16, 64 steps", "d16-gaussian-0.02", true, 64, 0.0},
+    {"DLightSB-M, D = 64, 64 steps", "d64-gaussian-0.02", true, 64, 200.0},
 };
 
 CpRecipe recipe_of(int batch_size) {
@@ -51,13 +53,17 @@ StepCost time_updates(const Case& test, int batch_size, int repeats) {
   const CpRecipe recipe = recipe_of(batch_size);
   const TrainingData data(pair, "", "", 0);
   const std::size_t before = backend::cuda::memory_in_use();
-  const auto model = make_device_cp_model(
-      host, {ReferenceChain(pair.reference(), test.num_steps), test.loss, 0, {}, {}}, recipe, data,
-      initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), 0));
+  CpTask task{ReferenceChain(pair.reference(), test.num_steps), std::nullopt, 0, {}, {}};
+  if (test.matching) task.matching = backend::MatchingLoss::kKl;
+  const auto model = make_cp_model(
+      kDevice, task, recipe,
+      cp_trainer_plan(
+          host, task, recipe, data,
+          initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), 0)));
   std::vector<double> losses(512), times;
   std::int64_t step = 1;
   for (int i = 0; i < repeats + 1; ++i) {
-    const double time = seconds([&] { model->updates(host, step, losses); });
+    const double time = seconds([&] { model->updates(step, losses); });
     step += static_cast<std::int64_t>(losses.size());
     if (i > 0) times.push_back(time);
   }
@@ -100,14 +106,20 @@ NetworkTimes time_network(const NetworkCase& test, int repeats) {
   const CsbmRecipe recipe = read_csbm_recipe(options, variant);
   const TrainingData data(pair, "", "", 0);
   const std::size_t before = backend::cuda::memory_in_use();
-  const auto model = make_device_csbm_model(
-      host, {pair.reference(), pair.dim(), recipe, data, 0,
-             FirstPairs(host, recipe.first_pairs, pair.reference(), data, 0)});
+  const CsbmTask task{pair.reference(),
+                      pair.dim(),
+                      recipe,
+                      data,
+                      0,
+                      FirstPairs(host, recipe.first_pairs, pair.reference(), data, 0)};
+  const TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
+  CsbmModel model(recipe, steps,
+                  backend::make_trainer(kDevice, network_trainer_plan(host, task, steps)));
   std::vector<double> losses(kUpdates), times[2];
   std::int64_t step = 1;
   for (std::vector<double>& of_stage : times) {
     for (int i = 0; i < repeats + 1; ++i) {
-      const double time = seconds([&] { model->updates(host, step, losses); });
+      const double time = seconds([&] { model.updates(step, losses); });
       step += static_cast<std::int64_t>(kUpdates);
       if (i > 0) of_stage.push_back(time);
     }

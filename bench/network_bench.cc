@@ -13,12 +13,13 @@
 #include "bridgemark/backend/cpu/network/dense_layer.h"
 #include "bridgemark/backend/cpu/network/network_math.h"
 #include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
+#include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/process/pinned_steps.h"
-#include "bridgemark/solver/core/pinned_draws.h"
-#include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/csbm/csbm_recipe.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark::bench {
 namespace {
@@ -126,19 +127,23 @@ nlohmann::json profile(const Context& context, const BenchmarkPair& pair, std::s
   backend::NetworkTensors<float> gradient(problem.network.shape),
       first = gradient, second = gradient, average = problem.network;
   backend::NetworkWorkspace<float> workspace;
-  const PinnedDraws points(context, ReferenceChain(pair.reference(), num_steps), 1);
-  const std::vector<std::int32_t> done = points.steps_done(rows, 0);
+  const backend::PinnedRows points =
+      pinned_rows(context, ReferenceChain(pair.reference(), num_steps), 1);
+  const std::vector<std::int32_t> done = backend::draw_steps(points, rows, 0);
   std::vector<std::int32_t> left(rows);
   for (std::size_t b = 0; b < rows; ++b) left[b] = num_steps - done[b];
-  States x = points.states(context, problem.x0, problem.x1, done, 0), drawn = x;
+  States x(rows, pair.dim()), drawn(rows, pair.dim());
+  const auto draw_points = [&] {
+    backend::draw_points(context, points, problem.x0, problem.x1, done, 0, x);
+  };
+  draw_points();
   nlohmann::json ms;
   ms["data"] = processor_ms(repeats, [&] { problem.x0 = pair.sample_x0(context, rows, 1); });
   ms["chain"] = processor_ms(repeats, [&] {
     backend::sample_network_chain(context, average, problem.pinned, num_steps, num_steps,
                                   problem.x0, {1}, 0, drawn, workspace);
   });
-  ms["pinned points"] =
-      processor_ms(repeats, [&] { x = points.states(context, problem.x0, problem.x1, done, 0); });
+  ms["pinned points"] = processor_ms(repeats, draw_points);
   ms["loss and gradient"] = processor_ms(repeats, [&] {
     backend::network_loss<float>(context, problem.network, problem.pinned.chain,
                                  backend::MatchingLoss::kKl, x, problem.x1, left, gradient,

@@ -6,7 +6,7 @@
 
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 

@@ -21,17 +21,16 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/pinned_steps.h"
-#include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
-#include "bridgemark/solver/csbm/device_csbm_model.h"
 #include "bridgemark/solver/csbm/network_bridge.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 namespace {
@@ -111,7 +110,7 @@ nlohmann::json run(const std::string& name, const Faults& faults,
     plan.pinned.before[1] = identity_rows(S);
     plan.pinned.after[static_cast<std::size_t>(recipe.num_steps) - 1] = identity_rows(S);
   }
-  const auto trainer = backend::cuda::make_network_trainer(std::move(plan), initial_networks(task));
+  const auto trainer = backend::make_trainer(device, std::move(plan));
   std::vector<backend::NetworkUpdate> updates;
   std::int64_t counts[2] = {0, 0};
   for (std::int64_t step = 1; step <= recipe.updates(); ++step) {

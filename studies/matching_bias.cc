@@ -12,7 +12,7 @@
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
-#include "bridgemark/solver/core/pinned_draws.h"
+#include "bridgemark/process/pinned_reference.h"
 
 // Where the loss of DLightSB-M has its minimum. It compares transitions coordinate by coordinate,
 // so its minimum is the bridge only for pairs (x0, x1) that are the bridge's own. Here the cores
@@ -34,12 +34,14 @@ class MatchingLossOfWeights {
         gradient_(parameters_) {
     const Array3<double>& cores = pair.bridge().potential().log_cores();
     std::copy_n(cores.data(), cores.size(), parameters_.log_cores.begin());
-    const PinnedDraws draws({}, ReferenceChain(pair.reference(), num_steps), 1);
+    const backend::PinnedRows pinned =
+        pinned_rows({}, ReferenceChain(pair.reference(), num_steps), 1);
     const std::size_t rows = pairs_.x0.rows();
     for (int n = 0; n < num_steps; ++n) {
       const std::vector<std::int32_t> steps(rows, n);
-      points_.push_back(
-          draws.states({}, pairs_.x0, pairs_.x1, steps, static_cast<std::uint64_t>(n) * rows));
+      points_.emplace_back(rows, pair.dim());
+      backend::draw_points({}, pinned, pairs_.x0, pairs_.x1, steps,
+                           static_cast<std::uint64_t>(n) * rows, points_.back());
     }
   }
 

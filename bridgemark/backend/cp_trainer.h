@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,13 +11,12 @@
 #include "bridgemark/math/philox.h"
 
 // A CP solver's training kept on a device as a whole: parameters, moments and batches stay there,
-// and an update needs nothing of the host but its learning rate.
+// and an update needs nothing of the caller but its learning rate.
 namespace bridgemark::backend {
 
-enum class CpLoss { kStatic, kMatchingKl, kMatchingMse };
-
 struct CpTrainerPlan {
-  CpLoss loss = CpLoss::kStatic;
+  CpTensors<float> start;
+  std::optional<MatchingLoss> matching;  // empty: the static loss
   std::size_t batch_size = 0;
   ChainTables<float> chain;
   RowSource x0, x1;
@@ -38,6 +37,7 @@ class CpTrainer {
   // Updates first_step.., counted from 1, one for each rate; losses[i] is the loss before update i.
   virtual void run(std::int64_t first_step, std::span<const double> learning_rates,
                    std::span<double> losses) = 0;
+  virtual std::int64_t updates_at_once() const = 0;  // how many a run had best be asked for
 
   // Loss and gradient at the present parameters for rows of the caller: (x0, x1) of the static
   // loss, (x_n, x1, n) of a matching one. batch_size rows.
@@ -47,9 +47,5 @@ class CpTrainer {
   virtual CpTrainingState state() const = 0;
   virtual void set_state(const CpTrainingState& state) = 0;
 };
-
-namespace cuda {
-std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan, CpTensors<float> parameters);
-}
 
 }  // namespace bridgemark::backend

@@ -2,16 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/philox.h"
 
-// The operations of ops.h and network_training.h on a CUDA device. Defined in cuda/, or in no_cuda/
-// where the build has no CUDA: there each of them throws DeviceError.
+// The operations of ops.h and network_training.h, and the trainers, on a CUDA device. Defined in
+// cuda/, or in no_cuda/ where the build has no CUDA: there each of them throws DeviceError.
 namespace bridgemark::backend::cuda {
 
 void require_device();
@@ -30,6 +32,9 @@ void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key
 void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
                          StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out);
+std::unique_ptr<PairSampler> make_pair_sampler(const RowSource& source);
+std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan);
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan);
 void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
                           int steps_left, int num_steps, StatesView x, const DrawKey& key,
                           std::uint64_t first_index, MutableStatesView out);

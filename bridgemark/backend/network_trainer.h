@@ -11,11 +11,27 @@
 #include "bridgemark/math/philox.h"
 
 // A network solver's training kept on a device as a whole: both directions' networks, moments,
-// averages and batches stay there, and an update needs nothing of the host but its description.
+// averages and batches stay there, and an update needs nothing of the caller but its description.
 namespace bridgemark::backend {
 
-// Directions are numbered: 0 leads from x0 to x1, 1 back.
+// One direction's network with all that its optimiser keeps.
+struct TrainedNetwork {
+  NetworkTensors<float> parameters;
+  NetworkTensors<float> average;  // what samples, and what is kept
+  NetworkTensors<float> first_moment, second_moment;
+};
+
+using NetworkTrainingState =
+    std::array<TrainedNetwork, 2>;  // by direction: 0 leads from x0 to x1, 1 back
+
+// A network before its first update.
+inline TrainedNetwork start_training(NetworkTensors<float> parameters) {
+  const NetworkShape shape = parameters.shape;
+  return {parameters, parameters, NetworkTensors<float>(shape), NetworkTensors<float>(shape)};
+}
+
 struct NetworkTrainerPlan {
+  NetworkTrainingState start;
   std::array<std::shared_ptr<const PinnedSteps>, 2> steps;  // by direction; may be the same
   RowSource x0, x1;
   RowSource first_x0, first_x1;       // of updates on first pairs: row i of both is a pair
@@ -25,7 +41,13 @@ struct NetworkTrainerPlan {
   std::size_t points = 1;  // of the pinned reference for each pair
   MatchingLoss loss = MatchingLoss::kKl;
   AdamWSettings adamw;           // but for the rate, which comes with each update
-  bool both_directions = false;  // an update trains both, each on a half of 2 * batch_size rows
+  bool both_directions = false;  // an update trains both, each on rows of its own
+
+  // Rows of all updates follow each other, those of a direction within its update's.
+  std::size_t rows_of_update() const { return both_directions ? 2 * batch_size : batch_size; }
+  std::size_t first_row(int direction) const {
+    return both_directions && direction == 1 ? batch_size : 0;
+  }
 };
 
 // One update: what it trains on and what its optimiser is told.
@@ -37,15 +59,6 @@ struct NetworkUpdate {
   double ema = 0.0;  // decay of the average
 };
 
-// One direction's network with all that its optimiser keeps.
-struct TrainedNetwork {
-  NetworkTensors<float> parameters;
-  NetworkTensors<float> average;  // what samples, and what is kept
-  NetworkTensors<float> first_moment, second_moment;
-};
-
-using NetworkTrainingState = std::array<TrainedNetwork, 2>;  // by direction
-
 class NetworkTrainer {
  public:
   virtual ~NetworkTrainer() = default;
@@ -54,6 +67,7 @@ class NetworkTrainer {
   // directions where it trains both.
   virtual void run(std::int64_t first_step, std::span<const NetworkUpdate> updates,
                    std::span<double> losses) = 0;
+  virtual std::int64_t updates_at_once() const = 0;  // how many a run had best be asked for
 
   // Loss and gradient of a direction at its present parameters for rows of the caller, as
   // network_loss; batch_size * points rows.
@@ -64,16 +78,5 @@ class NetworkTrainer {
   virtual NetworkTrainingState state() const = 0;
   virtual void set_state(const NetworkTrainingState& state) = 0;
 };
-
-// A network before its first update.
-inline TrainedNetwork start_training(NetworkTensors<float> parameters) {
-  const NetworkShape shape = parameters.shape;
-  return {parameters, parameters, NetworkTensors<float>(shape), NetworkTensors<float>(shape)};
-}
-
-namespace cuda {
-std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan,
-                                                     NetworkTrainingState start);
-}
 
 }  // namespace bridgemark::backend

@@ -1,7 +1,11 @@
 #include "bridgemark/backend/ops.h"
 
+#include <utility>
+
 #include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/trainer.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 
 // Sends each operation to the kernels of the context's device.
@@ -63,6 +67,22 @@ void sample_product_rows(const Context& context, const ScaledRows& left, const S
     return cuda::sample_product_rows(left, right, left_rows, right_rows, key, first_index, out);
   }
   cpu::sample_product_rows(context, left, right, left_rows, right_rows, key, first_index, out);
+}
+
+std::unique_ptr<PairSampler> make_pair_sampler(const Context& context, const RowSource& source) {
+  if (context.device == Device::kCuda) return cuda::make_pair_sampler(source);
+  throw DeviceError(fmt::format("[backend] device of a pair sampler must be cuda, got {}",
+                                device_name(context.device)));
+}
+
+std::unique_ptr<CpTrainer> make_trainer(const Context& context, CpTrainerPlan plan) {
+  if (context.device == Device::kCuda) return cuda::make_cp_trainer(std::move(plan));
+  return cpu::make_cp_trainer(context, std::move(plan));
+}
+
+std::unique_ptr<NetworkTrainer> make_trainer(const Context& context, NetworkTrainerPlan plan) {
+  if (context.device == Device::kCuda) return cuda::make_network_trainer(std::move(plan));
+  return cpu::make_network_trainer(context, std::move(plan));
 }
 
 void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,

@@ -17,7 +17,7 @@
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 

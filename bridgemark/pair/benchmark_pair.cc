@@ -87,7 +87,7 @@ backend::PairSampler& BenchmarkPair::device_sampler(const Context& context) cons
   std::call_once(made_->sampler_once, [&] {
     Context host = context;  // the tables are those of the CPU, bit for bit
     host.device = Device::kCpu;
-    made_->sampler = backend::cuda::make_pair_sampler(target_rows(host, 0));
+    made_->sampler = backend::make_pair_sampler(context, target_rows(host, 0));
   });
   return *made_->sampler;
 }

@@ -141,23 +141,11 @@ SourceDistribution SourceDistribution::empirical(States states, int num_categori
 
 void SourceDistribution::sample(const Context& context, const DrawKey& key,
                                 std::uint64_t first_index, MutableStatesView out) const {
-  const auto S = static_cast<std::size_t>(num_categories_);
-  const States& observed = tables_->states;
-  parallel_blocks(context, out.rows, 1024, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      DrawSequence draws(key, first_index + i);
-      if (kind_ == SourceKind::kEmpirical) {
-        const double position = draws.uniform() * static_cast<double>(observed.rows());
-        const auto row = std::min(static_cast<std::size_t>(position), observed.rows() - 1);
-        std::copy_n(observed.row(row), dim_, out.row(i));
-        continue;
-      }
-      for (std::size_t d = 0; d < dim_; ++d) {
-        out(i, d) = static_cast<std::int32_t>(
-            draw_category(tables_->cumulative.row(d), S, draws.uniform()));
-      }
-    }
-  });
+  if (kind_ == SourceKind::kEmpirical) {
+    backend::draw_observed_rows(context, tables_->states, key, first_index, out);
+  } else {
+    backend::draw_independent_rows(context, tables_->cumulative, key, first_index, out);
+  }
 }
 
 backend::RowSource SourceDistribution::rows(const DrawKey& key) const {

@@ -1,11 +1,12 @@
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -108,22 +109,23 @@ void check_matching(const Context& context, const GoldenFile& file, Verification
   }
 }
 
-void check_on_device(const GoldenFile& file, backend::CpLoss loss, const std::string& prefix,
+void check_on_device(const Context& context, const GoldenFile& file,
+                     std::optional<backend::MatchingLoss> matching, const std::string& prefix,
                      const char* points, std::span<const std::int32_t> n, Verification& result) {
   const Shape shape = read_shape(file, "x1");
   const ReferenceChain chain = file.chain();
   backend::CpTrainerPlan plan;
-  plan.loss = loss;
+  plan.start = read_parameters<float>(file, shape);
+  plan.matching = matching;
   plan.batch_size = shape.batch;
   plan.chain = make_chain_tables<float>({}, chain);
   // Rows that a training would draw; nothing is drawn here.
   plan.x0.cumulative = plan.x1.cumulative = Matrix<double>(shape.dim, shape.num_categories, 1.0);
-  if (loss != backend::CpLoss::kStatic) plan.pinned = pinned_rows({}, chain, 0);
+  if (matching) plan.pinned = pinned_rows({}, chain, 0);
   const States x = read_states(file, points, shape), x1 = read_states(file, "x1", shape);
   backend::CpTensors<float> gradient;
   const double value =
-      backend::cuda::make_cp_trainer(std::move(plan), read_parameters<float>(file, shape))
-          ->evaluate(x, x1, n, gradient);
+      backend::make_trainer(context, std::move(plan))->evaluate(x, x1, n, gradient);
   add_training_check<float>(file, prefix + "loss", std::vector{value}, result);
   add_training_check<float>(file, prefix + "grad_log_beta", gradient.log_beta, result);
   add_training_check<float>(file, prefix + "grad_log_cores", gradient.log_cores, result);
@@ -134,7 +136,7 @@ void check_on_device(const GoldenFile& file, backend::CpLoss loss, const std::st
 Verification verify_dlightsb(const Context& context, const GoldenFile& file) {
   Verification result;
   if (context.device != Device::kCpu) {
-    check_on_device(file, backend::CpLoss::kStatic, "", "x0", {}, result);
+    check_on_device(context, file, std::nullopt, "", "x0", {}, result);
     return result;
   }
   check_static<double>(context, file, result);
@@ -146,8 +148,8 @@ Verification verify_dlightsbm(const Context& context, const GoldenFile& file) {
   Verification result;
   if (context.device != Device::kCpu) {
     const std::vector<std::int32_t> n = read_steps(file, read_shape(file, "x1"));
-    check_on_device(file, backend::CpLoss::kMatchingKl, "kl_", "x_n", n, result);
-    check_on_device(file, backend::CpLoss::kMatchingMse, "mse_", "x_n", n, result);
+    check_on_device(context, file, backend::MatchingLoss::kKl, "kl_", "x_n", n, result);
+    check_on_device(context, file, backend::MatchingLoss::kMse, "mse_", "x_n", n, result);
     return result;
   }
   check_matching<double>(context, file, result);

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -91,7 +91,7 @@ void check_network(const Context& context, const GoldenFile& file, Verification&
 }
 
 // A device has the loss in its trainer alone: in float32, without the values beside it.
-void check_on_device(const GoldenFile& file, Verification& result) {
+void check_on_device(const Context& context, const GoldenFile& file, Verification& result) {
   const Problem problem = read_problem(file);
   const auto parameters = read_network<float>(file.tensors, file.path, "param.", problem.shape);
   const auto steps =
@@ -99,6 +99,7 @@ void check_on_device(const GoldenFile& file, Verification& result) {
   const backend::TrainedNetwork start = backend::start_training(parameters);
   for (const backend::MatchingLoss kind : kLosses) {
     backend::NetworkTrainerPlan plan;
+    plan.start = {start, start};
     plan.steps = {steps, steps};
     // Rows that a training would draw; nothing is drawn here.
     plan.x0.cumulative = plan.x1.cumulative =
@@ -107,7 +108,7 @@ void check_on_device(const GoldenFile& file, Verification& result) {
     plan.batch_size = problem.x.rows();
     plan.loss = kind;
     backend::NetworkTensors<float> gradient;
-    const double loss = backend::cuda::make_network_trainer(std::move(plan), {start, start})
+    const double loss = backend::make_trainer(context, std::move(plan))
                             ->evaluate(0, problem.x, problem.clean, problem.steps_left, gradient);
     check_loss<float>(file, prefix_of(kind), loss, gradient, result);
   }
@@ -118,7 +119,7 @@ void check_on_device(const GoldenFile& file, Verification& result) {
 Verification verify_csbm(const Context& context, const GoldenFile& file) {
   Verification result;
   if (context.device != Device::kCpu) {
-    check_on_device(file, result);
+    check_on_device(context, file, result);
     return result;
   }
   check_network<double>(context, file, result);

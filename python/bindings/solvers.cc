@@ -17,7 +17,7 @@
 
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"

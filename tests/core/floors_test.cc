@@ -66,5 +66,29 @@ TEST(Floors, DevicesDoNotKnowEachOther) {
   });
 }
 
+// Above the backend an operation is asked of a context, never of a device's own namespace.
+TEST(Floors, OnlyTheBackendNamesADevice) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kSources)) {
+    const std::string file = fs::relative(entry.path(), kSources).generic_string();
+    if (!entry.is_regular_file() || file.starts_with("backend/")) continue;
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      for (const char* name : {"cuda::", "cpu::", "backend/cuda", "backend/cpu"}) {
+        EXPECT_EQ(line.find(name), std::string::npos) << file << ": " << line;
+      }
+    }
+  }
+}
+
+// What solvers share knows none of them; the registry stands on top of all.
+TEST(Floors, SolversStandOnTheirCore) {
+  each_include([](const std::string& file, const std::string& included) {
+    if (!file.starts_with("solver/core/") || !included.starts_with("solver/")) return;
+    const bool in_core = included.starts_with("solver/core/");
+    const bool looks_up = file == "solver/core/run.cc" && included == "solver/registry.h";
+    EXPECT_TRUE(in_core || looks_up) << file << " includes " << included;
+  });
+}
+
 }  // namespace
 }  // namespace bridgemark

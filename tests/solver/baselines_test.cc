@@ -11,7 +11,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 #include "tests/support/chi_square.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"

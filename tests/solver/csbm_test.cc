@@ -14,9 +14,9 @@
 #include "bridgemark/metric/trajectory_kl.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/csbm/csbm_recipe.h"
 #include "bridgemark/solver/csbm/network_bridge.h"
+#include "bridgemark/solver/registry.h"
 #include "tests/support/killed_run.h"
 #include "tests/support/model_file.h"
 #include "tests/support/small_pair.h"
@@ -122,7 +122,6 @@ TEST(CsbmRecipe, ScheduleOfIterationsAndDirections) {
   recipe.imf_iterations = 3;
   recipe.updates_first = 3;
   recipe.updates_later = 2;
-  recipe.batch_size = 5;
   recipe.ema = 0.999;
   EXPECT_EQ(recipe.updates(), 14);
   std::vector<int> iterations;
@@ -133,15 +132,12 @@ TEST(CsbmRecipe, ScheduleOfIterationsAndDirections) {
   }
   EXPECT_EQ(iterations, (std::vector<int>{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}));
   EXPECT_EQ(directions, "fffbbbffbbffbb");
-  EXPECT_EQ(recipe.first_row(4, Direction::kBackward), 15u);
 
-  // Both networks at once: half as many updates, each direction on rows of its own.
+  // Both networks at once: half as many updates.
   recipe.both_directions = true;
   EXPECT_EQ(recipe.updates(), 7);
   EXPECT_EQ(recipe.iteration(3), 1);
   EXPECT_EQ(recipe.iteration(4), 2);
-  EXPECT_EQ(recipe.first_row(2, Direction::kForward), 10u);
-  EXPECT_EQ(recipe.first_row(2, Direction::kBackward), 15u);
   EXPECT_DOUBLE_EQ(recipe.ema_at(1), 2.0 / 11.0);
   EXPECT_DOUBLE_EQ(recipe.ema_at(1000000), 0.999);
 }

@@ -11,9 +11,9 @@
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
+#include "bridgemark/solver/registry.h"
 #include "tests/support/killed_run.h"
 #include "tests/support/temp_dir.h"
 
@@ -134,8 +134,10 @@ TEST(Training, LearnsASmallPair) {
 
 class Diverging : public Trainable {
  public:
-  double update(const Context&, std::int64_t step) override {
-    return step < 7 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+  void updates(std::int64_t first, std::span<double> losses) override {
+    for (double& loss : losses) {
+      loss = first++ < 7 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+    }
   }
   void save_state(SafetensorsWriter& writer) const override {
     writer.add("state", {1}, std::span<const double>(state_));

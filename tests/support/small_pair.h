@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 #include "tests/support/dense_oracle.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
@@ -28,6 +30,9 @@ void sample_bridge_step(const Context& context, const BridgeStep& step, StatesVi
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
                          StatesView left_rows, StatesView right_rows, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView out);
+std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan);
+std::unique_ptr<NetworkTrainer> make_network_trainer(const Context& context,
+                                                     NetworkTrainerPlan plan);
 void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
                           const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
                           const DrawKey& key, std::uint64_t first_index, MutableStatesView out,

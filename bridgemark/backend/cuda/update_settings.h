@@ -18,6 +18,8 @@ struct UpdateSettings {
 
 // Updates whose settings and losses the device holds at a time.
 inline constexpr std::size_t kMaxUpdatesOfRun = 4096;
+// Updates that a run had best be asked for: enough to hide its start, few enough to be stopped.
+inline constexpr std::int64_t kUpdatesAtOnce = 256;
 
 // Calls run_part(first, count) until `count` updates are done.
 template <typename RunPart>

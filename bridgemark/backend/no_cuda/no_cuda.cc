@@ -1,6 +1,4 @@
-#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda_ops.h"
-#include "bridgemark/backend/network_trainer.h"
 #include "bridgemark/core/error.h"
 
 namespace bridgemark::backend::cuda {
@@ -49,9 +47,7 @@ void network_log_transition(const NetworkTensors<float>&, const ChainTables<floa
 }
 
 std::unique_ptr<PairSampler> make_pair_sampler(const RowSource&) { throw_no_cuda(); }
-std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan, CpTensors<float>) { throw_no_cuda(); }
-std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan, NetworkTrainingState) {
-  throw_no_cuda();
-}
+std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan) { throw_no_cuda(); }
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan) { throw_no_cuda(); }
 
 }  // namespace bridgemark::backend::cuda

@@ -16,7 +16,7 @@
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bridgemark/bridge/coupling.h"
@@ -50,10 +49,5 @@ class Solver {
   virtual std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
                                                const std::filesystem::path& path) const = 0;
 };
-
-const std::vector<std::unique_ptr<Solver>>& all_solvers();
-
-// Throws InvalidArgument with the nearest name for an unknown one.
-const Solver& find_solver(std::string_view name);
 
 }  // namespace bridgemark

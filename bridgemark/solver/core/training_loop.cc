@@ -39,9 +39,7 @@ class Loop {
  public:
   Loop(const Context& context, const TrainingPlan& plan, const TrainingFiles& files,
        Trainable& model)
-      : context_(context), quiet_(context), plan_(plan), files_(files), model_(model) {
-    quiet_.progress = nullptr;
-  }
+      : context_(context), plan_(plan), files_(files), model_(model) {}
 
   TrainingSummary run() {
     resume();
@@ -58,7 +56,7 @@ class Loop {
       losses.resize(static_cast<std::size_t>(
           std::min({model_.updates_at_once(), to_log,
                     std::min(plan_.updates, stage_last) - summary_.updates})));
-      model_.updates(quiet_, first, losses);
+      model_.updates(first, losses);
       check_finite(first, losses);
       for (const double loss : losses) interval_loss += loss;
       interval += static_cast<std::int64_t>(losses.size());
@@ -148,7 +146,6 @@ class Loop {
   }
 
   const Context& context_;
-  Context quiet_;  // for the model: what it draws is not progress, and only the loop may stop
   const TrainingPlan& plan_;
   const TrainingFiles& files_;
   Trainable& model_;

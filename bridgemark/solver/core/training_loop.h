@@ -19,21 +19,16 @@ struct TrainingStage {
   nlohmann::json log = nlohmann::json::object();
 };
 
-// What a trained solver hands to the loop: one update at a time, and its whole state. An update is
+// What a trained solver hands to the loop: its updates, and its whole state. An update is
 // a function of the state and its number alone, so a run that was stopped and resumed ends in the
 // same parameters as one that was not.
 class Trainable {
  public:
   virtual ~Trainable() = default;
 
-  // Update number `step`, counted from 1; returns the loss before it.
-  virtual double update(const Context& context, std::int64_t step) = 0;
-
-  // Updates first.. with one loss each. A model that lives on a device makes many in one go: the
-  // loop asks for at most updates_at_once().
-  virtual void updates(const Context& context, std::int64_t first, std::span<double> losses) {
-    for (double& loss : losses) loss = update(context, first++);
-  }
+  // Updates first.., counted from 1, each with the loss before it. A model that lives on a device
+  // makes many in one go: the loop asks for at most updates_at_once().
+  virtual void updates(std::int64_t first, std::span<double> losses) = 0;
   virtual std::int64_t updates_at_once() const { return 1; }
 
   // The stage of an update. The log's intervals end where a stage ends, and the progress shows it.

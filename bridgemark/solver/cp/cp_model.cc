@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/process/chain_tables.h"
+#include "bridgemark/process/pinned_reference.h"
 
 namespace bridgemark {
 
 namespace {
 
+// The tensors of a checkpoint.
 template <typename State, typename Visit>
 void each_tensor(State& state, Visit&& visit) {
   visit("log_beta", state.parameters.log_beta);
@@ -18,8 +24,6 @@ void each_tensor(State& state, Visit&& visit) {
   visit("second_log_cores", state.second_moment.log_cores);
 }
 
-}  // namespace
-
 CpPotential to_potential(const backend::CpTensors<float>& parameters) {
   const auto widen = [](std::span<const float> values) {
     return std::vector<double>(values.begin(), values.end());
@@ -29,17 +33,77 @@ CpPotential to_potential(const backend::CpTensors<float>& parameters) {
                          widen(parameters.log_cores))};
 }
 
-void save_cp_state(const backend::CpTrainingState& state, SafetensorsWriter& writer) {
-  each_tensor(state, [&](const char* name, std::span<const float> values) {
-    writer.add(name, {values.size()}, values);
-  });
+class CpModel : public TrainedModel {
+ public:
+  CpModel(const CpTask& task, const CpRecipe& recipe, std::unique_ptr<backend::CpTrainer> trainer)
+      : chain_(task.chain),
+        own_num_steps_(task.matching ? task.chain.num_steps() : 0),
+        recipe_(recipe),
+        trainer_(std::move(trainer)) {}
+
+  void updates(std::int64_t first, std::span<double> losses) override {
+    std::vector<double> rates;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      rates.push_back(recipe_.rate_at(first + static_cast<std::int64_t>(i)));
+    }
+    trainer_->run(first, rates, losses);
+  }
+
+  std::int64_t updates_at_once() const override { return trainer_->updates_at_once(); }
+
+  void save_state(SafetensorsWriter& writer) const override {
+    saved_ = trainer_->state();
+    each_tensor(saved_, [&](const char* name, std::span<const float> values) {
+      writer.add(name, {values.size()}, values);
+    });
+  }
+
+  void load_state(const SafetensorsFile& file) override {
+    backend::CpTrainingState state = trainer_->state();
+    each_tensor(state, [&](const char* name, std::span<float> values) {
+      file.expect_shape(name, std::vector{values.size()});
+      std::ranges::copy(file.read_floats(name), values.begin());
+    });
+    trainer_->set_state(state);
+  }
+
+  std::shared_ptr<const Coupling> coupling() const override {
+    return std::make_shared<CpBridge>(chain_.process(), to_potential(trainer_->state().parameters),
+                                      own_num_steps_);
+  }
+
+ private:
+  ReferenceChain chain_;
+  int own_num_steps_;  // the static loss sees no chain: its bridge has no number of its own
+  CpRecipe recipe_;
+  std::unique_ptr<backend::CpTrainer> trainer_;
+  mutable backend::CpTrainingState saved_;  // what a checkpoint is written from
+};
+
+}  // namespace
+
+backend::CpTrainerPlan cp_trainer_plan(const Context& host, const CpTask& task,
+                                       const CpRecipe& recipe, const TrainingData& data,
+                                       backend::CpTensors<float> start) {
+  backend::CpTrainerPlan plan;
+  plan.start = std::move(start);
+  plan.matching = task.matching;
+  plan.batch_size = recipe.batch_size;
+  plan.chain = make_chain_tables<float>(host, task.chain, task.steps);
+  plan.x0 = data.x0_source(host);
+  plan.x1 = data.x1_source(host);
+  plan.entropy = recipe.entropy;
+  plan.adamw.weight_decay = recipe.weight_decay;
+  if (task.matching) {
+    plan.pinned = pinned_rows(host, task.chain, task.seed, task.steps);
+    plan.coupling = task.coupling;
+  }
+  return plan;
 }
 
-void load_cp_state(const SafetensorsFile& file, backend::CpTrainingState& state) {
-  each_tensor(state, [&](const char* name, std::span<float> values) {
-    file.expect_shape(name, std::vector{values.size()});
-    std::ranges::copy(file.read_floats(name), values.begin());
-  });
+std::unique_ptr<TrainedModel> make_cp_model(const Context& context, const CpTask& task,
+                                            const CpRecipe& recipe, backend::CpTrainerPlan plan) {
+  return std::make_unique<CpModel>(task, recipe, backend::make_trainer(context, std::move(plan)));
 }
 
 }  // namespace bridgemark

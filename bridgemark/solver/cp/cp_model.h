@@ -1,32 +1,34 @@
 #pragma once
 
-#include "bridgemark/backend/cp_trainer.h"
-#include "bridgemark/bridge/cp_potential.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/process/reference_process.h"
 #include "bridgemark/process/step_draws.h"
-#include "bridgemark/solver/core/training_loop.h"
+#include "bridgemark/solver/core/trained_solver.h"
+#include "bridgemark/solver/core/training_data.h"
+#include "bridgemark/solver/cp/cp_recipe.h"
 
 namespace bridgemark {
 
 // What a model is trained for, and on which rows.
 struct CpTask {
   ReferenceChain chain;
-  backend::CpLoss loss;
+  std::optional<backend::MatchingLoss> matching;  // empty: the static loss
   std::uint64_t seed;
   StepDraws steps;                // of a matching loss, as is the coupling
   backend::RowCoupling coupling;  // of x0 and x1
 };
 
-// A CP bridge in training, wherever its parameters live.
-class CpModel : public Trainable {
- public:
-  virtual CpPotential potential() const = 0;
-};
+// The training as a device takes it. `host` is a CPU context.
+backend::CpTrainerPlan cp_trainer_plan(const Context& host, const CpTask& task,
+                                       const CpRecipe& recipe, const TrainingData& data,
+                                       backend::CpTensors<float> start);
 
-CpPotential to_potential(const backend::CpTensors<float>& parameters);
-
-// The tensors of a checkpoint. What is saved must stay alive until the file is written.
-void save_cp_state(const backend::CpTrainingState& state, SafetensorsWriter& writer);
-void load_cp_state(const SafetensorsFile& file, backend::CpTrainingState& state);
+// A CP bridge in training on the context's device.
+std::unique_ptr<TrainedModel> make_cp_model(const Context& context, const CpTask& task,
+                                            const CpRecipe& recipe, backend::CpTrainerPlan plan);
 
 }  // namespace bridgemark

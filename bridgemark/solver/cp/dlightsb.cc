@@ -1,140 +1,20 @@
 #include "bridgemark/solver/cp/dlightsb.h"
 
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
-#include "bridgemark/math/log_domain.h"
-#include "bridgemark/process/chain_tables.h"
-#include "bridgemark/solver/core/pinned_draws.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
-#include "bridgemark/solver/cp/device_cp_model.h"
 
 namespace bridgemark {
 
 namespace {
 
-// Parameters, moments and the optimiser's step in host memory, whatever the loss.
-class HostCpModel : public CpModel {
- public:
-  HostCpModel(const CpRecipe& recipe, TrainingData data, backend::CpTensors<float> parameters)
-      : recipe_(recipe),
-        data_(std::move(data)),
-        gradient_(parameters.dim, parameters.num_categories, parameters.num_components),
-        state_{std::move(parameters), gradient_, gradient_} {}
-
-  double update(const Context& context, std::int64_t step) override {
-    double loss = loss_and_gradient(context, static_cast<std::uint64_t>(step - 1));
-    if (recipe_.entropy > 0.0) loss += add_entropy();
-    backend::AdamWSettings settings;
-    settings.learning_rate = recipe_.rate_at(step);
-    settings.weight_decay = recipe_.weight_decay;
-    backend::adamw_update(context, settings, step, gradient_.log_beta, state_.parameters.log_beta,
-                          state_.first_moment.log_beta, state_.second_moment.log_beta);
-    backend::adamw_update(context, settings, step, gradient_.log_cores, state_.parameters.log_cores,
-                          state_.first_moment.log_cores, state_.second_moment.log_cores);
-    return loss;
-  }
-
-  void save_state(SafetensorsWriter& writer) const override { save_cp_state(state_, writer); }
-  void load_state(const SafetensorsFile& file) override { load_cp_state(file, state_); }
-  CpPotential potential() const override { return to_potential(state_.parameters); }
-
- protected:
-  // Fills gradient_ from the rows of update `index`, counted from 0.
-  virtual double loss_and_gradient(const Context& context, std::uint64_t index) = 0;
-
-  const backend::CpTensors<float>& parameters() const { return state_.parameters; }
-
-  CpRecipe recipe_;
-  TrainingData data_;
-  backend::CpTensors<float> gradient_;
-  backend::CpWorkspace<float> workspace_;
-
- private:
-  // Adds -entropy * H(softmax(log_beta)) to the loss.
-  double add_entropy() {
-    const std::vector<float>& log_beta = state_.parameters.log_beta;
-    std::vector<double> log_p(log_beta.begin(), log_beta.end());
-    log_normalize(log_p.data(), log_p.size());
-    double negative_entropy = 0.0;
-    for (const double value : log_p) negative_entropy += std::exp(value) * value;
-    for (std::size_t k = 0; k < log_p.size(); ++k) {
-      const double pull = std::exp(log_p[k]) * (log_p[k] - negative_entropy);
-      gradient_.log_beta[k] += static_cast<float>(recipe_.entropy * pull);
-    }
-    return recipe_.entropy * negative_entropy;
-  }
-
-  backend::CpTrainingState state_;
-};
-
-class StaticModel : public HostCpModel {
- public:
-  StaticModel(const Context& context, const CpTask& task, const CpRecipe& recipe, TrainingData data,
-              backend::CpTensors<float> parameters)
-      : HostCpModel(recipe, std::move(data), std::move(parameters)),
-        tables_(make_chain_tables<float>(context, task.chain)) {}
-
- protected:
-  double loss_and_gradient(const Context& context, std::uint64_t index) override {
-    const std::uint64_t first = index * recipe_.batch_size;
-    const States x0 = data_.x0(context, recipe_.batch_size, first);
-    const States x1 = data_.x1(context, recipe_.batch_size, first);
-    return backend::static_loss<float>(context, parameters(), tables_, x0, x1, gradient_,
-                                       workspace_);
-  }
-
- private:
-  backend::ChainTables<float> tables_;
-};
-
-class MatchingModel : public HostCpModel {
- public:
-  MatchingModel(const Context& context, const CpTask& task, const CpRecipe& recipe,
-                TrainingData data, backend::CpTensors<float> parameters)
-      : HostCpModel(recipe, std::move(data), std::move(parameters)),
-        loss_(task.loss == backend::CpLoss::kMatchingKl ? backend::MatchingLoss::kKl
-                                                        : backend::MatchingLoss::kMse),
-        tables_(make_chain_tables<float>(context, task.chain, task.steps)),
-        points_(context, task.chain, task.seed, task.steps),
-        coupling_(task.coupling) {}
-
- protected:
-  double loss_and_gradient(const Context& context, std::uint64_t index) override {
-    const std::size_t rows = recipe_.batch_size;
-    const std::uint64_t first = index * rows;
-    const States x0 = data_.x0(context, rows, first);
-    States x1 = data_.x1(context, rows, first);
-    if (coupling_.log_q.size() > 0) backend::couple_rows(context, coupling_, x0, first, x1);
-    const std::vector<std::int32_t> n = points_.steps_done(rows, first);
-    const States x_n = points_.states(context, x0, x1, n, first);
-    return backend::matching_loss<float>(context, parameters(), tables_, loss_, x_n, x1, n,
-                                         gradient_, workspace_);
-  }
-
- private:
-  backend::MatchingLoss loss_;
-  backend::ChainTables<float> tables_;
-  PinnedDraws points_;
-  backend::RowCoupling coupling_;
-};
-
-std::unique_ptr<CpModel> make_host_cp_model(const Context& host, const CpTask& task,
-                                            const CpRecipe& recipe, const TrainingData& data,
-                                            backend::CpTensors<float> parameters) {
-  if (task.loss == backend::CpLoss::kStatic) {
-    return std::make_unique<StaticModel>(host, task, recipe, data, std::move(parameters));
-  }
-  return std::make_unique<MatchingModel>(host, task, recipe, data, std::move(parameters));
-}
-
-// What both solvers do around their model.
-class CpSolver : public CpBridgeSolver {
+// What both solvers share: recipe, start and files.
+class CpSolver : public TrainedSolver {
  public:
   std::vector<OptionSpec> options() const override { return cp_options(); }
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
@@ -145,39 +25,34 @@ class CpSolver : public CpBridgeSolver {
     TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& given,
-             std::uint64_t seed, const TrainingFiles& files) const override {
-    SolverOptions options = given;
-    resolve(options);
-    const CpRecipe recipe = read_cp_recipe(options);
-    const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
-    // Starts and tables are made on the CPU whatever the device: the same on every machine.
-    Context host = context;
-    host.device = Device::kCpu;
-    backend::CpTensors<float> start =
-        initial_cp_parameters(host, recipe, data, pair.dim(), pair.num_categories(), seed);
-    const CpTask what = task(host, pair, options, seed);
-    const std::unique_ptr<CpModel> model =
-        context.device == Device::kCpu
-            ? make_host_cp_model(host, what, recipe, data, std::move(start))
-            : make_device_cp_model(host, what, recipe, data, std::move(start));
-    const TrainingPlan plan{name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every};
-    const TrainingSummary summary = run_training(context, plan, files, *model);
-    Fitted fitted;
-    // The static loss sees no chain: its bridge has no number of steps of its own.
-    const int own_num_steps = what.loss == backend::CpLoss::kStatic ? 0 : what.chain.num_steps();
-    fitted.coupling =
-        std::make_shared<CpBridge>(pair.reference(), model->potential(), own_num_steps);
-    fitted.diagnostics = {{"updates", summary.updates},
-                          {"resumed_from", summary.resumed_from},
-                          {"last_loss", summary.last_loss},
-                          {"training_seconds", summary.seconds}};
-    return fitted;
+  void save(const Coupling& coupling, const std::filesystem::path& path) const override {
+    save_cp_model(dynamic_cast<const CpBridge&>(coupling), path);
+  }
+  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
+                                       const std::filesystem::path& path) const override {
+    return load_cp_model(pair.reference(), pair.dim(), path);
   }
 
  protected:
   virtual CpTask task(const Context& host, const BenchmarkPair& pair, const SolverOptions& options,
                       std::uint64_t seed) const = 0;
+
+  TrainingPlan training_plan(const SolverOptions& options) const override {
+    const CpRecipe recipe = read_cp_recipe(options);
+    return {name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every};
+  }
+
+  std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
+                                           const BenchmarkPair& pair, const SolverOptions& options,
+                                           std::uint64_t seed) const override {
+    const CpRecipe recipe = read_cp_recipe(options);
+    const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
+    const CpTask what = task(host, pair, options, seed);
+    return make_cp_model(context, what, recipe,
+                         cp_trainer_plan(host, what, recipe, data,
+                                         initial_cp_parameters(host, recipe, data, pair.dim(),
+                                                               pair.num_categories(), seed)));
+  }
 };
 
 class DLightSb : public CpSolver {
@@ -190,7 +65,7 @@ class DLightSb : public CpSolver {
  protected:
   CpTask task(const Context&, const BenchmarkPair& pair, const SolverOptions&,
               std::uint64_t seed) const override {
-    return {ReferenceChain(pair.reference(), 1), backend::CpLoss::kStatic, seed, {}, {}};
+    return {ReferenceChain(pair.reference(), 1), std::nullopt, seed, {}, {}};
   }
 };
 
@@ -245,8 +120,8 @@ class DLightSbM : public CpSolver {
     const ReferenceProcess process = pair.reference();
     const auto num_steps = static_cast<int>(options.integer("num_steps", 1, 1 << 20));
     CpTask task{ReferenceChain(process, num_steps),
-                options.choice("loss", kLosses) == 0 ? backend::CpLoss::kMatchingKl
-                                                     : backend::CpLoss::kMatchingMse,
+                options.choice("loss", kLosses) == 0 ? backend::MatchingLoss::kKl
+                                                     : backend::MatchingLoss::kMse,
                 seed,
                 {},
                 {}};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/process/pinned_reference.h"
 
 namespace bridgemark {
 
@@ -46,22 +47,59 @@ DrawKey chain_key(std::uint64_t seed, Direction direction) {
   return {derive_seed(seed, direction_index(direction)), DrawPurpose::kTransition};
 }
 
+backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const CsbmTask& task,
+                                                 const TwoWaySteps& steps) {
+  const CsbmRecipe& recipe = task.recipe;
+  backend::NetworkTrainerPlan plan;
+  plan.start = initial_networks(task);
+  plan.steps = {steps.towards_x1, steps.towards_x0};
+  plan.x0 = task.data.x0_source(host);
+  plan.x1 = task.data.x1_source(host);
+  plan.first_x0 = task.first_pairs.x0_source(host);
+  plan.first_x1 = task.first_pairs.x1_source(host);
+  plan.pinned = pinned_rows(host, ReferenceChain(task.process, recipe.num_steps), task.seed);
+  for (const Direction direction : kDirections) {
+    plan.chain_keys[direction_index(direction)] = chain_key(task.seed, direction);
+  }
+  plan.batch_size = recipe.batch_size;
+  plan.points = recipe.points;
+  plan.loss = recipe.loss;
+  plan.adamw.weight_decay = recipe.weight_decay;
+  plan.both_directions = recipe.both_directions;
+  return plan;
+}
+
+void CsbmModel::updates(std::int64_t first, std::span<double> losses) {
+  std::vector<backend::NetworkUpdate> updates;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const std::int64_t step = first + static_cast<std::int64_t>(i);
+    const bool both = recipe_.both_directions;
+    const Direction direction = both ? Direction::kForward : recipe_.direction(step);
+    const std::int64_t count = count_update(direction);
+    if (both) count_update(Direction::kBackward);
+    updates.push_back({recipe_.iteration(step) == 1, static_cast<int>(direction_index(direction)),
+                       count, recipe_.rate_at(count), recipe_.ema_at(count)});
+  }
+  trainer_->run(first, updates, losses);
+}
+
 TrainingStage CsbmModel::stage(std::int64_t step) const {
-  const int iteration = recipe().iteration(step);
-  return {fmt::format("D-IMF iteration {} of {}", iteration, recipe().imf_iterations),
-          recipe().last_update(iteration),
+  const int iteration = recipe_.iteration(step);
+  return {fmt::format("D-IMF iteration {} of {}", iteration, recipe_.imf_iterations),
+          recipe_.last_update(iteration),
           {{"imf_iteration", iteration}}};
 }
 
 void CsbmModel::save_state(SafetensorsWriter& writer) const {
-  each_tensor(networks(), [&](const std::string& name, const NetworkTensors<float>& tensors) {
+  saved_ = trainer_->state();
+  each_tensor(saved_, [&](const std::string& name, const NetworkTensors<float>& tensors) {
     writer.add(name, {tensors.values.size()}, std::span<const float>(tensors.values));
   });
   writer.add("update_counts", {counts_.size()}, std::span<const std::int64_t>(counts_));
 }
 
 void CsbmModel::load_state(const SafetensorsFile& file) {
-  backend::NetworkTrainingState state = networks();
+  backend::NetworkTrainingState state = trainer_->state();
   each_tensor(state, [&](const std::string& name, NetworkTensors<float>& tensors) {
     file.expect_shape(name, std::vector{tensors.values.size()});
     tensors.values = file.read_floats(name);
@@ -69,11 +107,11 @@ void CsbmModel::load_state(const SafetensorsFile& file) {
   file.expect_shape("update_counts", std::vector{counts_.size()});
   const std::vector<std::int32_t> counts = file.read_int32("update_counts");
   std::copy(counts.begin(), counts.end(), counts_.begin());
-  set_networks(std::move(state));
+  trainer_->set_state(state);
 }
 
-std::shared_ptr<const NetworkBridge> CsbmModel::bridge() const {
-  const backend::NetworkTrainingState& state = networks();
+std::shared_ptr<const Coupling> CsbmModel::coupling() const {
+  const backend::NetworkTrainingState state = trainer_->state();
   const auto average = [&](Direction direction) {
     return std::make_shared<const NetworkTensors<float>>(state[direction_index(direction)].average);
   };

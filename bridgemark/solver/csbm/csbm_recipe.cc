@@ -56,11 +56,6 @@ Direction CsbmRecipe::direction(std::int64_t step) const {
   return step - before <= length ? Direction::kForward : Direction::kBackward;
 }
 
-std::uint64_t CsbmRecipe::first_row(std::int64_t step, Direction direction) const {
-  const bool second = both_directions && direction == Direction::kBackward;
-  return static_cast<std::uint64_t>(step - 1) * rows_of_update() + (second ? batch_size : 0);
-}
-
 double CsbmRecipe::rate_at(std::int64_t count) const {
   if (schedule == Schedule::kConstant) return learning_rate;
   const std::int64_t all = updates_first + (imf_iterations - 1) * updates_later;

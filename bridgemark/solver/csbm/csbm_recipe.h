@@ -14,10 +14,6 @@ enum class Direction { kForward, kBackward };
 
 inline constexpr Direction kDirections[] = {Direction::kForward, Direction::kBackward};
 
-inline Direction other(Direction direction) {
-  return direction == Direction::kForward ? Direction::kBackward : Direction::kForward;
-}
-
 struct CsbmRecipe {
   // How the learning rate moves: it stays; it falls to 0 along a cosine over the whole training; or
   // it does so in each D-IMF iteration, so that the coupling handed on is free of its noise.
@@ -58,11 +54,6 @@ struct CsbmRecipe {
   // then the backward one.
   Direction direction(std::int64_t step) const;
 
-  // Where the rows of an update's direction begin among those of all updates: two directions that
-  // train at once have rows of their own.
-  std::uint64_t first_row(std::int64_t step, Direction direction) const;
-  std::size_t rows_of_update() const { return both_directions ? 2 * batch_size : batch_size; }
-
   // At a network's own update `count`, from 1: the learning rate, and the decay of the average,
   // which grows towards `ema`, so that the random start is soon forgotten.
   double rate_at(std::int64_t count) const;
@@ -83,14 +74,6 @@ void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant);
 
 // Throws InvalidArgument that names a value out of range.
 CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& variant);
-
-// The optimiser of a network at its own update `count`.
-inline backend::AdamWSettings csbm_adamw(const CsbmRecipe& recipe, std::int64_t count) {
-  backend::AdamWSettings settings;
-  settings.learning_rate = recipe.rate_at(count);
-  settings.weight_decay = recipe.weight_decay;
-  return settings;
-}
 
 // Weights and biases uniform within 1 / sqrt(inputs), embeddings standard normal.
 backend::NetworkTensors<float> initial_network(const backend::NetworkShape& shape,

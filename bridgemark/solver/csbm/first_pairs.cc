@@ -100,15 +100,6 @@ FirstPairs::FirstPairs(const Context& context, const FirstPairsPlan& plan,
                SourceDistribution::empirical(std::move(pairs.x1), S)};
 }
 
-PairedStates FirstPairs::rows(const Context& context, std::size_t count,
-                              std::uint64_t first_index) const {
-  if (!made_) return {data_.x0(context, count, first_index), data_.x1(context, count, first_index)};
-  PairedStates drawn{States(count, made_->x0.dim()), States(count, made_->x0.dim())};
-  made_->x0.sample(context, key_, first_index, drawn.x0);
-  made_->x1.sample(context, key_, first_index, drawn.x1);
-  return drawn;
-}
-
 backend::RowSource FirstPairs::x0_source(const Context& context) const {
   return made_ ? made_->x0.rows(key_) : data_.x0_source(context);
 }

@@ -34,9 +34,7 @@ class FirstPairs {
   FirstPairs(const Context& context, const FirstPairsPlan& plan, const ReferenceProcess& process,
              TrainingData data, std::uint64_t seed);
 
-  PairedStates rows(const Context& context, std::size_t count, std::uint64_t first_index) const;
-
-  // The same rows, described for a device that draws them itself.
+  // Row i of both is a pair.
   backend::RowSource x0_source(const Context& context) const;
   backend::RowSource x1_source(const Context& context) const;
 

@@ -21,13 +21,14 @@ namespace {
 
 class CudaCpTrainer : public CpTrainer {
  public:
-  CudaCpTrainer(CpTrainerPlan plan, const CpTensors<float>& parameters)
+  explicit CudaCpTrainer(CpTrainerPlan plan)
       : plan_(std::move(plan)),
         source0_(plan_.x0, kBatchesAhead * plan_.batch_size),
         source1_(plan_.x1, kBatchesAhead * plan_.batch_size),
         settings_(kMaxUpdatesOfRun),
         progress_(1),
         losses_(kMaxUpdatesOfRun) {
+    const CpTensors<float>& parameters = plan_.start;
     view_.D = static_cast<int>(parameters.dim);
     view_.S = static_cast<int>(parameters.num_categories);
     view_.Sp = (view_.S + 7) / 8 * 8;
@@ -36,7 +37,7 @@ class CudaCpTrainer : public CpTrainer {
     view_.B = static_cast<int>(plan_.batch_size);
     view_.passes = (view_.B + kPassRows - 1) / kPassRows;
     view_.num_steps = plan_.chain.num_steps;
-    view_.loss = plan_.loss;
+    if (matching()) view_.matching = *plan_.matching;
     view_.entropy = static_cast<float>(plan_.entropy);
     view_.settings = settings_.get();
     view_.progress = progress_.get();
@@ -69,6 +70,8 @@ class CudaCpTrainer : public CpTrainer {
                losses.subspan(first, count));
     });
   }
+
+  std::int64_t updates_at_once() const override { return kUpdatesAtOnce; }
 
   double evaluate(StatesView x, StatesView x1, std::span<const std::int32_t> n,
                   CpTensors<float>& gradient) override {
@@ -116,7 +119,7 @@ class CudaCpTrainer : public CpTrainer {
   }
 
  private:
-  bool matching() const { return plan_.loss != CpLoss::kStatic; }
+  bool matching() const { return plan_.matching.has_value(); }
   std::size_t padded_size() const { return static_cast<std::size_t>(view_.D) * view_.S * view_.Kp; }
 
   float* floats(std::size_t count) { return memory_.allocate<float>(count); }
@@ -301,9 +304,9 @@ class CudaCpTrainer : public CpTrainer {
 
 }  // namespace
 
-std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan, CpTensors<float> parameters) {
+std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan) {
   require_device();
-  return std::make_unique<CudaCpTrainer>(std::move(plan), parameters);
+  return std::make_unique<CudaCpTrainer>(std::move(plan));
 }
 
 }  // namespace bridgemark::backend::cuda

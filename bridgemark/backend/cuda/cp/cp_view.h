@@ -41,7 +41,7 @@ struct CpView {
   int D, S, Sp, K, Kp, B, num_steps;  // Sp, Kp: padded strides, of 8 categories and kTile
   int passes;                         // of kPassRows rows over the batch
   int ahead;                          // updates since *progress
-  CpLoss loss;
+  MatchingLoss matching;              // which, where it is one
 
   float *log_beta, *log_cores;  // [Kp], [D,S,Kp]
   float *first_beta, *first_cores, *second_beta, *second_cores;

@@ -63,7 +63,7 @@ __device__ double row_loss(const CpView& view, float weight, const float* log_we
     const float log_target = flow[s], log_model = log_weights[s] - log_sum;
     const float target = fast_exp(log_target), model = fast_exp(log_model);
     const float difference = model - target;
-    if (view.loss == CpLoss::kMatchingKl) {
+    if (view.matching == MatchingLoss::kKl) {
       if (target > 0.0f) loss = fmaf(target, log_target - log_model, loss);
       flow[s] = scale * difference;
     } else {
@@ -72,7 +72,7 @@ __device__ double row_loss(const CpView& view, float weight, const float* log_we
       inner = fmaf(flow[s], model, inner);
     }
   }
-  if (view.loss == CpLoss::kMatchingMse) {
+  if (view.matching == MatchingLoss::kMse) {
     inner = reduce_lanes<kLanes, false>(inner);
     for (int s = lane; s < S; s += kLanes) {
       flow[s] = fast_exp(log_weights[s] - log_sum) * (flow[s] - inner);

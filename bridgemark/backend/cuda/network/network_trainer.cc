@@ -36,16 +36,17 @@ struct Trained {
 
 class CudaNetworkTrainer : public NetworkTrainer {
  public:
-  CudaNetworkTrainer(NetworkTrainerPlan plan, const NetworkTrainingState& start)
+  explicit CudaNetworkTrainer(NetworkTrainerPlan plan)
       : plan_(std::move(plan)),
-        shape_(start[0].parameters.shape),
+        shape_(plan_.start[0].parameters.shape),
         rows_(plan_.batch_size * plan_.points),
-        sources_{DeviceSource(plan_.x0, update_rows()), DeviceSource(plan_.x1, update_rows())},
-        first_sources_{DeviceSource(plan_.first_x0, update_rows()),
-                       DeviceSource(plan_.first_x1, update_rows())} {
-    const std::size_t ends = 2 * update_rows() * shape_.dim;
+        sources_{DeviceSource(plan_.x0, plan_.rows_of_update()),
+                 DeviceSource(plan_.x1, plan_.rows_of_update())},
+        first_sources_{DeviceSource(plan_.first_x0, plan_.rows_of_update()),
+                       DeviceSource(plan_.first_x1, plan_.rows_of_update())} {
+    const std::size_t ends = 2 * plan_.rows_of_update() * shape_.dim;
     ends_ = {memory_.allocate<std::int32_t>(ends), memory_.allocate<std::int32_t>(ends),
-             update_rows()};
+             plan_.rows_of_update()};
     settings_ = memory_.allocate<NetworkSettings>(kMaxUpdatesOfRun);
     progress_ = memory_.allocate<Progress>(1);
     pinned_ = upload_pinned(memory_, plan_.pinned);
@@ -61,7 +62,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
       const std::size_t scratch = plan_.batch_size * widest_values(shape_);
       chain_scratch_ = {memory_.allocate<float>(scratch), memory_.allocate<float>(scratch)};
     }
-    set_state(start);
+    set_state(plan_.start);
   }
 
   void run(std::int64_t first_step, std::span<const NetworkUpdate> updates,
@@ -71,6 +72,8 @@ class CudaNetworkTrainer : public NetworkTrainer {
                losses.subspan(first, count));
     });
   }
+
+  std::int64_t updates_at_once() const override { return kUpdatesAtOnce; }
 
   double evaluate(int direction, StatesView x, StatesView clean,
                   std::span<const std::int32_t> steps_left,
@@ -127,11 +130,6 @@ class CudaNetworkTrainer : public NetworkTrainer {
  private:
   int D() const { return static_cast<int>(shape_.dim); }
   int S() const { return static_cast<int>(shape_.num_categories); }
-  std::size_t update_rows() const { return (plan_.both_directions ? 2 : 1) * plan_.batch_size; }
-  // Where a direction's rows begin among those of an update.
-  std::size_t first_row(int direction) const {
-    return plan_.both_directions && direction == 1 ? plan_.batch_size : 0;
-  }
 
   template <typename T>
   static void upload(const T* from, std::size_t count, T* to) {
@@ -186,7 +184,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
       const Trained& from = trained_[static_cast<std::size_t>(sampler)];
       const float* average = from.network.average;
       if (cluster_.blocks > 0) launch_step_table(shape_, average, from.step_table, stream_);
-      const std::size_t row = first_row(1 - sampler);  // it samples for the other direction
+      const std::size_t row = plan_.first_row(1 - sampler);  // it samples for the other direction
       jobs.push_back({average, from.tables, from.step_table,
                       (sampler == 0 ? ends_.x0 : ends_.x1) + row * shape_.dim, from.sampled,
                       plan_.chain_keys[static_cast<std::size_t>(sampler)], row, progress_,
@@ -238,7 +236,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
   void launch_training(int direction, bool first_pairs, Stream& stream) {
     Trained& trained = trained_[static_cast<std::size_t>(direction)];
     const Trained& sampler = trained_[static_cast<std::size_t>(1 - direction)];
-    launch_points(pinned_, D(), S(), shape_.num_steps, first_row(direction), plan_.batch_size,
+    launch_points(pinned_, D(), S(), shape_.num_steps, plan_.first_row(direction), plan_.batch_size,
                   plan_.points, direction, progress_, ends_,
                   first_pairs ? nullptr : sampler.sampled, trained.points, stream);
     launch_gradient(trained, stream);
@@ -333,10 +331,9 @@ class CudaNetworkTrainer : public NetworkTrainer {
 
 }  // namespace
 
-std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan,
-                                                     NetworkTrainingState start) {
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan) {
   require_device();
-  return std::make_unique<CudaNetworkTrainer>(std::move(plan), start);
+  return std::make_unique<CudaNetworkTrainer>(std::move(plan));
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"

@@ -6,20 +6,19 @@
 #include <vector>
 
 #include "bridgemark/backend/common/bridge_step.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
-#include "tests/support/cuda_test.h"
+#include "tests/support/device_test.h"
 
-// The CUDA kernels against plain loops over the scalar mathematics of math/. Skipped aloud where
-// there is no device. Needs no other kernel, so that it also links where the CPU's cannot be built.
+// The operations of every device against plain loops over the scalar mathematics of math/.
 namespace bridgemark {
 namespace {
 
 constexpr double kTolerance = 1e-10;  // of logarithms: both sides are float64
 
-class CudaOps : public testing::CudaTest {
+class Ops : public testing::DeviceTest {
  protected:
   double uniform() { return draw_uniform({5, DrawPurpose::kShuffle}, 0, position_++); }
   double spread(double width) { return width * (2.0 * uniform() - 1.0); }
@@ -52,6 +51,8 @@ class CudaOps : public testing::CudaTest {
   std::uint64_t position_ = 0;
 };
 
+RUN_ON_EVERY_DEVICE(Ops);
+
 std::vector<double> component_weights(const backend::BridgeStep& step, const std::int32_t* x) {
   std::vector<double> weights(step.log_beta);
   for (std::size_t d = 0; d < step.dim; ++d) {
@@ -62,16 +63,16 @@ std::vector<double> component_weights(const backend::BridgeStep& step, const std
   return weights;
 }
 
-TEST_F(CudaOps, LogMatmulAndPropagation) {
+TEST_P(Ops, LogMatmulAndPropagation) {
   for (const double width : {2.0, 2000.0}) {
     const std::size_t D = 3, S = 7, K = 5;
     const Matrix<double> q = random_matrix(S, S, width);
     const Array3<double> cores = random_cores(D, S, K, width);
     Array3<double> out(D, S, K), rank_one(D, S, K);
-    backend::cuda::propagate_cores(q, cores, out);
-    backend::cuda::propagate_cores_rank_one(-0.3, -4.0, cores, rank_one);
+    backend::propagate_cores(context(), q, cores, out);
+    backend::propagate_cores_rank_one(context(), -0.3, -4.0, cores, rank_one);
     Matrix<double> square(S, S);
-    backend::cuda::log_matmul(q, q, square.view());
+    backend::log_matmul(context(), q, q, square.view());
     std::vector<double> terms(S);
     for (std::size_t d = 0; d < D; ++d) {
       for (std::size_t s = 0; s < S; ++s) {
@@ -92,15 +93,15 @@ TEST_F(CudaOps, LogMatmulAndPropagation) {
   }
 }
 
-TEST_F(CudaOps, MixtureAndMarginals) {
+TEST_P(Ops, MixtureAndMarginals) {
   for (const double width : {2.0, 500.0}) {
     const std::size_t D = 4, S = 6, K = 9, rows = 33;
     const backend::BridgeStep step = random_step(D, S, K, width);
     const States x = random_states(rows, D, S);
     std::vector<double> mixture(rows);
-    backend::cuda::log_mixture(step.log_beta, step.log_from, x, mixture);
+    backend::log_mixture(context(), step.log_beta, step.log_from, x, mixture);
     Array3<double> marginals(rows, D, S);
-    backend::cuda::bridge_step_marginals(step, x, marginals);
+    backend::bridge_step_marginals(context(), step, x, marginals);
     for (std::size_t b = 0; b < rows; ++b) {
       const std::vector<double> weights = component_weights(step, x.row(b));
       EXPECT_NEAR(mixture[b], log_sum(weights.data(), K), kTolerance);
@@ -122,18 +123,18 @@ TEST_F(CudaOps, MixtureAndMarginals) {
   }
 }
 
-// The same states as on the host, up to draws within rounding of a boundary: fewer than 1 in 10^5.
-TEST_F(CudaOps, SamplesAreThoseOfTheHost) {
+// The same states, up to draws within rounding of a boundary: fewer than 1 in 10^5.
+TEST_P(Ops, SamplesAreThoseOfTheMathematics) {
   for (const double width : {2.0, 600.0}) {  // the wide one takes the exact path
     const std::size_t D = 16, S = 50, K = 4, rows = 20000;
     const backend::BridgeStep step = random_step(D, S, K, width);
     const States x = random_states(rows, D, S), ends = random_states(rows, D, S);
     const DrawKey key{9, DrawPurpose::kConditional};
     States drawn(rows, D), tabulated(rows, D), products(rows, D);
-    backend::cuda::sample_bridge_step(step, x, key, 100, drawn.view());
-    backend::cuda::sample_bridge_step(backend::tabulated(Context{}, step), x, key, 100,
-                                      tabulated.view());
-    backend::cuda::sample_product_rows(step.q, step.q, x, ends, key, 7, products.view());
+    backend::sample_bridge_step(context(), step, x, key, 100, drawn.view());
+    backend::sample_bridge_step(context(), backend::tabulated(Context{}, step), x, key, 100,
+                                tabulated.view());
+    backend::sample_product_rows(context(), step.q, step.q, x, ends, key, 7, products.view());
     std::size_t different = 0;
     std::vector<double> sums(S), components(K);
     for (std::size_t b = 0; b < rows; ++b) {

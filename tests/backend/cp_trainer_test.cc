@@ -1,55 +1,56 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/cp_trainer.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
-#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/registry.h"
 #include "bridgemark/verify/verification.h"
 #include "tests/support/cp_problem.h"
-#include "tests/support/cuda_test.h"
+#include "tests/support/device_test.h"
 #include "tests/support/float_gradient.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
-// Training on a CUDA device against the CPU. Skipped aloud where there is no device.
+// A trainer's losses and gradients on every device against the CPU's in float64, and trainings of
+// the devices against each other.
 namespace bridgemark {
 namespace {
 
-using backend::CpLoss;
 using backend::CpTensors;
 using testing::CpProblem;
 using testing::expect_close;
 using testing::kFloatError;
 
-constexpr CpLoss kLosses[] = {CpLoss::kStatic, CpLoss::kMatchingKl, CpLoss::kMatchingMse};
+using Loss = std::optional<backend::MatchingLoss>;  // empty: the static one
+constexpr Loss kLosses[] = {std::nullopt, backend::MatchingLoss::kKl, backend::MatchingLoss::kMse};
 
-using CudaTraining = testing::CudaTest;
+class CpTrainer : public testing::DeviceTest {};
+RUN_ON_EVERY_DEVICE(CpTrainer);
+using CudaCpTrainer = testing::CudaTest;
 
-ReferenceChain chain_of(CpLoss loss, const CpProblem& problem) {
-  return loss == CpLoss::kStatic ? ReferenceChain(problem.chain.process(), 1) : problem.chain;
+ReferenceChain chain_of(Loss loss, const CpProblem& problem) {
+  return loss ? problem.chain : ReferenceChain(problem.chain.process(), 1);
 }
 
 // Float64 on the CPU.
-double exact_loss(CpLoss loss, const CpProblem& problem, CpTensors<double>& gradient) {
+double exact_loss(Loss loss, const CpProblem& problem, CpTensors<double>& gradient) {
   const Context context{.num_threads = 1};
   const auto tables = make_chain_tables<double>(context, chain_of(loss, problem), problem.steps);
   backend::CpWorkspace<double> workspace;
   gradient = problem.parameters;
-  if (loss == CpLoss::kStatic) {
+  if (!loss) {
     return backend::static_loss<double>(context, problem.parameters, tables, problem.x0, problem.x1,
                                         gradient, workspace);
   }
-  return backend::matching_loss<double>(
-      context, problem.parameters, tables,
-      loss == CpLoss::kMatchingKl ? backend::MatchingLoss::kKl : backend::MatchingLoss::kMse,
-      problem.x_n, problem.x1, problem.n, gradient, workspace);
+  return backend::matching_loss<double>(context, problem.parameters, tables, *loss, problem.x_n,
+                                        problem.x1, problem.n, gradient, workspace);
 }
 
 // Rows as CpTrainer::evaluate takes them.
@@ -58,72 +59,76 @@ struct Rows {
   std::vector<std::int32_t> n;
 };
 
-double device_loss(CpLoss loss, const ReferenceChain& chain, const StepDraws& steps,
-                   const CpTensors<float>& parameters, const Rows& rows,
-                   CpTensors<float>& gradient) {
-  const Context context{.num_threads = 1};
+double trainer_loss(const Context& context, Loss loss, const ReferenceChain& chain,
+                    const StepDraws& steps, const CpTensors<float>& parameters, const Rows& rows,
+                    CpTensors<float>& gradient) {
   backend::CpTrainerPlan plan;
-  plan.loss = loss;
+  plan.start = parameters;
+  plan.matching = loss;
   plan.batch_size = rows.x1.rows();
-  plan.chain = make_chain_tables<float>(context, chain, steps);
+  plan.chain = make_chain_tables<float>({}, chain, steps);
   plan.x0.cumulative = plan.x1.cumulative =
       Matrix<double>(parameters.dim, parameters.num_categories, 1.0);
-  if (loss != CpLoss::kStatic) plan.pinned = pinned_rows(context, chain, 0, steps);
-  return backend::cuda::make_cp_trainer(plan, parameters)
-      ->evaluate(rows.x, rows.x1, rows.n, gradient);
+  if (loss) plan.pinned = pinned_rows({}, chain, 0, steps);
+  return backend::make_trainer(context, plan)->evaluate(rows.x, rows.x1, rows.n, gradient);
 }
 
-void check(const CpProblem& problem, double addends = 1e-3) {
-  for (const CpLoss loss : kLosses) {
-    SCOPED_TRACE(static_cast<int>(loss));
+void check(const Context& context, const CpProblem& problem, double addends = 1e-3) {
+  for (const Loss loss : kLosses) {
+    SCOPED_TRACE(loss ? static_cast<int>(*loss) : -1);
     CpTensors<double> exact;
     CpTensors<float> gradient;
     const double expected = exact_loss(loss, problem, exact);
-    const Rows rows{loss == CpLoss::kStatic ? problem.x0 : problem.x_n, problem.x1, problem.n};
-    EXPECT_NEAR(device_loss(loss, chain_of(loss, problem), problem.steps,
-                            testing::convert<float>(problem.parameters), rows, gradient),
+    const Rows rows{loss ? problem.x_n : problem.x0, problem.x1, problem.n};
+    EXPECT_NEAR(trainer_loss(context, loss, chain_of(loss, problem), problem.steps,
+                             testing::convert<float>(problem.parameters), rows, gradient),
                 expected, kFloatError * std::max(1.0, std::abs(expected)));
     expect_close(gradient.log_beta, exact.log_beta, addends);
     expect_close(gradient.log_cores, exact.log_cores, addends);
   }
 }
 
-TEST_F(CudaTraining, GradientsMatchTheCpu) {
-  for (const CpProblem& problem : testing::problems()) check(problem);
+TEST_P(CpTrainer, GradientsAreExact) {
+  for (const CpProblem& problem : testing::problems()) check(context(), problem);
 }
 
 // Several tiles of components, passes of rows and blocks of categories; the last one also has both
 // halves of the components, the second one shorter.
-TEST_F(CudaTraining, GradientsMatchTheCpuAtSize) {
-  check(testing::make_problem({ReferenceProcess::gaussian(50, 0.02), 64}, 5, 300, 128, 2.0, 5));
-  check(testing::make_problem({ReferenceProcess::uniform(70, 0.01), 16}, 18, 70, 200, 2.0, 6));
-  check(testing::make_problem({ReferenceProcess::gaussian(20, 0.05), 16}, 18, 900, 100, 2.0, 7));
+TEST_P(CpTrainer, GradientsAreExactAtSize) {
+  check(context(),
+        testing::make_problem({ReferenceProcess::gaussian(50, 0.02), 64}, 5, 300, 128, 2.0, 5));
+  check(context(),
+        testing::make_problem({ReferenceProcess::uniform(70, 0.01), 16}, 18, 70, 200, 2.0, 6));
+  check(context(),
+        testing::make_problem({ReferenceProcess::gaussian(20, 0.05), 16}, 18, 900, 100, 2.0, 7));
 }
 
-TEST_F(CudaTraining, LossesAndGradientsOfReferenceFiles) {
+TEST_P(CpTrainer, LossesAndGradientsOfReferenceFiles) {
   for (const std::string name : {"dlightsb_0", "dlightsb_1", "dlightsb_2", "dlightsbm_0",
                                  "dlightsbm_1", "csbm_0", "csbm_1"}) {
     SCOPED_TRACE(name);
-    const Verification result = verify_file(
-        {.device = Device::kCuda}, std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors");
+    const Verification result =
+        verify_file(context(), std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors");
     EXPECT_GE(result.checks.size(), 3u);
     for (const TensorCheck& check : result.checks) {
-      EXPECT_TRUE(check.tensor.ends_with("(float32)")) << check.tensor;
+      // Only the CPU has float64 as well.
+      EXPECT_TRUE(GetParam() == Device::kCpu || check.tensor.ends_with("(float32)"))
+          << check.tensor;
       EXPECT_TRUE(check.passed()) << check.tensor << " " << check.max_error;
     }
   }
 }
 
-TEST_F(CudaTraining, ExtremeParametersStayExact) {
-  for (const double gamma : {0.08, 0.02}) check(testing::extreme_problem(gamma));
+TEST_P(CpTrainer, ExtremeParametersStayExact) {
+  for (const double gamma : {0.08, 0.02}) check(context(), testing::extreme_problem(gamma));
 }
 
 // One component, whose gradient is 0: what is left of probabilities, about 0.1 for each row, that
 // cancel.
-TEST_F(CudaTraining, ModelsFarFromTheirTargets) {
+TEST_P(CpTrainer, ModelsFarFromTheirTargets) {
   for (double gamma = 0.06; gamma < 0.2; gamma += 0.005) {
     SCOPED_TRACE(gamma);
-    check(testing::distant_problem(gamma), 0.1);
+    check(context(), testing::distant_problem(gamma), 0.1);
   }
 }
 
@@ -147,7 +152,7 @@ std::vector<double> trained_beta(const std::string& solver, Device device, const
 }
 
 // The same draws on both devices, so the same parameters up to rounding.
-TEST_F(CudaTraining, TrainsAsTheCpuDoes) {
+TEST_F(CudaCpTrainer, TrainsAsTheCpuDoes) {
   for (const char* solver : {"dlightsb", "dlightsb-m"}) {
     for (const char* components : {kFewComponents, kManyComponents}) {
       for (const char* entropy : {"entropy=0", "entropy=0.01"}) {
@@ -162,7 +167,7 @@ TEST_F(CudaTraining, TrainsAsTheCpuDoes) {
   }
 }
 
-TEST_F(CudaTraining, OutOfMemoryStatesTheNeed) {
+TEST_F(CudaCpTrainer, OutOfMemoryStatesTheNeed) {
   const Solver& solver = find_solver("dlightsb");
   SolverOptions options(solver.options());
   for (const char* set : {"components=200000", "batch_size=1048576", "updates=1"}) {
@@ -178,13 +183,13 @@ TEST_F(CudaTraining, OutOfMemoryStatesTheNeed) {
 }
 
 // A constant rate, so that a shorter run is the beginning of a longer one.
-TEST_F(CudaTraining, ResumesBitForBit) {
+TEST_P(CpTrainer, ResumesBitForBit) {
   for (const char* solver : {"dlightsb", "dlightsb-m"}) {
     for (const char* components : {kFewComponents, kManyComponents}) {
       SCOPED_TRACE(std::string(solver) + " " + components);
       const testing::TempDir folder;
       const auto train = [&](const char* updates, const TrainingFiles& files) {
-        return trained_beta(solver, Device::kCuda, components, "entropy=0.01", updates, files);
+        return trained_beta(solver, GetParam(), components, "entropy=0.01", updates, files);
       };
       const TrainingFiles files{folder.path() / "checkpoint.safetensors",
                                 folder.path() / "log.jsonl"};

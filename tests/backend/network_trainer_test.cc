@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/cuda_ops.h"
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -15,7 +14,7 @@
 #include "bridgemark/solver/csbm/network_bridge.h"
 #include "bridgemark/solver/csbm/network_file.h"
 #include "bridgemark/verify/verify_kinds.h"
-#include "tests/support/cuda_test.h"
+#include "tests/support/device_test.h"
 #include "tests/support/float_gradient.h"
 #include "tests/support/model_file.h"
 #include "tests/support/network_problem.h"
@@ -39,10 +38,13 @@ using testing::TempDir;
 constexpr MatchingLoss kLosses[] = {MatchingLoss::kKl, MatchingLoss::kMse};
 const Context kCuda{.device = Device::kCuda};
 
+class NetworkTrainer : public testing::DeviceTest {};
+RUN_ON_EVERY_DEVICE(NetworkTrainer);
 using CudaNetwork = testing::CudaTest;
 
 // A trainer of networks that start from these parameters; its own batches are not looked at.
-std::unique_ptr<backend::NetworkTrainer> trainer_of(const ReferenceChain& chain, MatchingLoss loss,
+std::unique_ptr<backend::NetworkTrainer> trainer_of(const Context& context,
+                                                    const ReferenceChain& chain, MatchingLoss loss,
                                                     const NetworkTensors<float>& parameters,
                                                     std::size_t rows) {
   backend::NetworkTrainerPlan plan;
@@ -55,10 +57,11 @@ std::unique_ptr<backend::NetworkTrainer> trainer_of(const ReferenceChain& chain,
   plan.batch_size = rows;
   plan.loss = loss;
   const backend::TrainedNetwork start = backend::start_training(parameters);
-  return backend::cuda::make_network_trainer(std::move(plan), {start, start});
+  plan.start = {start, start};
+  return backend::make_trainer(context, std::move(plan));
 }
 
-void check_gradient(const NetworkProblem& problem) {
+void check_gradient(const Context& context, const NetworkProblem& problem) {
   for (const MatchingLoss loss : kLosses) {
     SCOPED_TRACE(static_cast<int>(loss));
     NetworkTensors<double> exact(problem.parameters.shape);
@@ -66,8 +69,8 @@ void check_gradient(const NetworkProblem& problem) {
     const double expected = backend::network_loss<double>(
         {}, problem.parameters, make_chain_tables<double>({}, problem.chain), loss, problem.x,
         problem.clean, problem.steps_left, exact, workspace);
-    const auto trainer =
-        trainer_of(problem.chain, loss, convert<float>(problem.parameters), problem.x.rows());
+    const auto trainer = trainer_of(context, problem.chain, loss,
+                                    convert<float>(problem.parameters), problem.x.rows());
     for (const int direction : {0, 1}) {
       NetworkTensors<float> gradient;
       EXPECT_NEAR(
@@ -78,38 +81,40 @@ void check_gradient(const NetworkProblem& problem) {
   }
 }
 
-TEST_F(CudaNetwork, GradientsMatchTheCpu) {
-  for (const NetworkProblem& problem : testing::network_problems()) check_gradient(problem);
+TEST_P(NetworkTrainer, GradientsAreExact) {
+  for (const NetworkProblem& problem : testing::network_problems())
+    check_gradient(context(), problem);
 }
 
 // Several tiles, blocks of dimensions and parts of long sums, none of them full.
-TEST_F(CudaNetwork, GradientsMatchTheCpuAtSize) {
+TEST_P(NetworkTrainer, GradientsAreExactAtSize) {
   for (const std::size_t category_width : {0, 3}) {
     SCOPED_TRACE(category_width);
-    check_gradient(make_network_problem({ReferenceProcess::gaussian(7, 0.4, 8), 8}, 3, {40, 24},
-                                        category_width, 61, 0.3, 5));
-    check_gradient(make_network_problem({ReferenceProcess::gaussian(50, 0.02), 64}, 37,
-                                        {128, 70, 128}, category_width, 130, 0.05, 6));
-    check_gradient(make_network_problem({ReferenceProcess::uniform(130, 0.01, 16), 4}, 5, {33},
-                                        category_width, 20, 0.1, 7));
+    check_gradient(context(), make_network_problem({ReferenceProcess::gaussian(7, 0.4, 8), 8}, 3,
+                                                   {40, 24}, category_width, 61, 0.3, 5));
+    check_gradient(context(), make_network_problem({ReferenceProcess::gaussian(50, 0.02), 64}, 37,
+                                                   {128, 70, 128}, category_width, 130, 0.05, 6));
+    check_gradient(context(), make_network_problem({ReferenceProcess::uniform(130, 0.01, 16), 4}, 5,
+                                                   {33}, category_width, 20, 0.1, 7));
   }
 }
 
-TEST_F(CudaNetwork, ExtremeParametersStayExact) {
-  for (const double gamma : {0.08, 0.02}) check_gradient(testing::extreme_network_problem(gamma));
+TEST_P(NetworkTrainer, ExtremeParametersStayExact) {
+  for (const double gamma : {0.08, 0.02})
+    check_gradient(context(), testing::extreme_network_problem(gamma));
 }
 
-TEST_F(CudaNetwork, ParametersOutOfRangeGiveNan) {
+TEST_P(NetworkTrainer, ParametersOutOfRangeGiveNan) {
   NetworkProblem problem = testing::network_problems()[0];
   for (double& value : problem.parameters.values) value *= 1e38;
   NetworkTensors<float> gradient;
-  const auto trainer = trainer_of(problem.chain, MatchingLoss::kKl,
+  const auto trainer = trainer_of(context(), problem.chain, MatchingLoss::kKl,
                                   convert<float>(problem.parameters), problem.x.rows());
   EXPECT_TRUE(
       std::isnan(trainer->evaluate(0, problem.x, problem.clean, problem.steps_left, gradient)));
 }
 
-TEST_F(CudaNetwork, LossesAndGradientsOfReferenceFiles) {
+TEST_P(NetworkTrainer, LossesAndGradientsOfReferenceFiles) {
   for (const char* name : {"csbm_0", "csbm_1"}) {
     SCOPED_TRACE(name);
     const std::string path = std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors";
@@ -126,8 +131,8 @@ TEST_F(CudaNetwork, LossesAndGradientsOfReferenceFiles) {
     for (const MatchingLoss loss : kLosses) {
       const std::string prefix = loss == MatchingLoss::kKl ? "kl_" : "mse_";
       NetworkTensors<float> gradient;
-      const double value =
-          trainer_of(backwards, loss, parameters, n.size())->evaluate(0, x, clean, n, gradient);
+      const double value = trainer_of(context(), backwards, loss, parameters, n.size())
+                               ->evaluate(0, x, clean, n, gradient);
       Verification result;
       add_training_check<float>(file, prefix + "loss", std::vector{value}, result);
       for (const backend::NetworkPart& part : backend::network_parts(shape)) {
@@ -197,7 +202,7 @@ TEST_F(CudaNetwork, LayerwiseChainsAreThoseOfTheCpu) {
               true, 20000);
 }
 
-TEST_F(CudaNetwork, RowsDoNotDependOnTheirBatch) {
+TEST_P(NetworkTrainer, RowsDoNotDependOnTheirBatch) {
   const NetworkProblem problem = make_network_problem({ReferenceProcess::gaussian(11, 0.3, 8), 8},
                                                       3, {19, 23}, 2, 101, 0.5, 7);
   const NetworkTensors<float> network = convert<float>(problem.parameters);
@@ -207,11 +212,11 @@ TEST_F(CudaNetwork, RowsDoNotDependOnTheirBatch) {
     if (!with_table) pinned.probabilities.clear();
     backend::NetworkWorkspace<float> workspace;
     States whole(101, 3), parts(101, 3);
-    backend::sample_network_chain(kCuda, network, pinned, 8, 8, problem.x, key, 40, whole,
+    backend::sample_network_chain(context(), network, pinned, 8, 8, problem.x, key, 40, whole,
                                   workspace);
     std::size_t first = 0;
     for (const std::size_t count : {1u, 7u, 64u, 29u}) {
-      backend::sample_network_chain(kCuda, network, pinned, 8, 8,
+      backend::sample_network_chain(context(), network, pinned, 8, 8,
                                     problem.x.view().slice(first, count), key, 40 + first,
                                     parts.view().slice(first, count), workspace);
       first += count;
@@ -281,17 +286,17 @@ TEST_F(CudaNetwork, TrainsAsTheCpuDoes) {
   }
 }
 
-TEST_F(CudaNetwork, ResumesBitForBit) {
+TEST_P(NetworkTrainer, ResumesBitForBit) {
   for (const std::string solver : {"csbm", "alpha-csbm"}) {
     SCOPED_TRACE(solver);
     const TempDir dir;
     const RunConfig config = small_run(solver, {"learning_rate=0.01", "input=embedding"});
-    train_run(kCuda, config, dir.path() / "whole", false);
-    Context stopping = kCuda;
+    train_run(context(), config, dir.path() / "whole", false);
+    Context stopping = context();
     int asked = 0;
     stopping.stop = [&] { return ++asked == 3; };  // within the second iteration at the latest
     EXPECT_THROW(train_run(stopping, config, dir.path() / "parts", false), Interrupted);
-    train_run(kCuda, config, dir.path() / "parts", true);
+    train_run(context(), config, dir.path() / "parts", true);
     EXPECT_EQ(parameters_of(dir.path() / "parts"), parameters_of(dir.path() / "whole"));
   }
 }

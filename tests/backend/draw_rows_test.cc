@@ -1,10 +1,10 @@
-#include "bridgemark/solver/core/pinned_draws.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
+#include "bridgemark/backend/row_source.h"
+#include "bridgemark/process/pinned_reference.h"
 #include "tests/support/chi_square.h"
 
 namespace bridgemark {
@@ -22,10 +22,11 @@ std::vector<std::int32_t> drawn_steps(DrawPurpose purpose, std::uint64_t seed, i
 
 // The step that matching looks at has draws of its own: no split or shuffle of the same seed moves
 // with it.
-TEST(PinnedDraws, StepsHaveAPurposeOfTheirOwn) {
+TEST(DrawRows, StepsHaveAPurposeOfTheirOwn) {
   constexpr std::size_t kRows = 200;
-  const PinnedDraws points({}, {ReferenceProcess::uniform(5, 0.1, 16), 16}, 7);
-  const std::vector<std::int32_t> steps = points.steps_done(kRows, 0);
+  const backend::PinnedRows points =
+      pinned_rows({}, {ReferenceProcess::uniform(5, 0.1, 16), 16}, 7);
+  const std::vector<std::int32_t> steps = backend::draw_steps(points, kRows, 0);
   EXPECT_EQ(steps, drawn_steps(DrawPurpose::kMatchingTime, 7, 16, kRows));
   for (std::uint32_t other = 1; other < 64; ++other) {
     if (other == static_cast<std::uint32_t>(DrawPurpose::kMatchingTime)) continue;
@@ -34,14 +35,15 @@ TEST(PinnedDraws, StepsHaveAPurposeOfTheirOwn) {
 }
 
 // Steps of the ends are drawn as often as said, and weighed back to one draw of each step.
-TEST(PinnedDraws, EndsByTheirShare) {
+TEST(DrawRows, EndsByTheirShare) {
   constexpr std::size_t kRows = 40000;
   constexpr int kSteps = 16;
   const StepDraws steps = steps_of_ends(kSteps);
-  const PinnedDraws points({}, {ReferenceProcess::uniform(5, 0.1, kSteps), kSteps}, 3, steps);
+  const backend::PinnedRows points =
+      pinned_rows({}, {ReferenceProcess::uniform(5, 0.1, kSteps), kSteps}, 3, steps);
   std::vector<std::size_t> counts(kSteps);
   std::vector<double> probabilities(kSteps);
-  for (const std::int32_t n : points.steps_done(kRows, 0)) ++counts[n];
+  for (const std::int32_t n : backend::draw_steps(points, kRows, 0)) ++counts[n];
   double before = 0.0;
   for (int n = 0; n < kSteps; ++n) {
     const double share = (steps.cumulative[n] - before) / steps.cumulative.back();

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/math/log_domain.h"
+
+namespace bridgemark::backend::cpu {
+
+namespace {
+
+class CpuCpTrainer : public CpTrainer {
+ public:
+  CpuCpTrainer(const Context& context, CpTrainerPlan plan)
+      : context_(context),
+        plan_(std::move(plan)),
+        gradient_(plan_.start.dim, plan_.start.num_categories, plan_.start.num_components),
+        state_{std::move(plan_.start), gradient_, gradient_} {}
+
+  void run(std::int64_t first_step, std::span<const double> learning_rates,
+           std::span<double> losses) override {
+    for (std::size_t i = 0; i < learning_rates.size(); ++i) {
+      losses[i] = update(first_step + static_cast<std::int64_t>(i), learning_rates[i]);
+    }
+  }
+
+  std::int64_t updates_at_once() const override { return 1; }
+
+  double evaluate(StatesView x, StatesView x1, std::span<const std::int32_t> n,
+                  CpTensors<float>& gradient) override {
+    const double loss = loss_and_gradient(x, x1, n);
+    gradient = gradient_;
+    return loss;
+  }
+
+  CpTrainingState state() const override { return state_; }
+  void set_state(const CpTrainingState& state) override { state_ = state; }
+
+ private:
+  double update(std::int64_t step, double learning_rate) {
+    const std::size_t rows = plan_.batch_size, D = state_.parameters.dim;
+    const std::uint64_t first = static_cast<std::uint64_t>(step - 1) * rows;
+    States x(rows, D), x1(rows, D);
+    draw_rows(context_, plan_.x0, first, x);
+    draw_rows(context_, plan_.x1, first, x1);
+    std::vector<std::int32_t> n;
+    if (plan_.matching) {
+      if (plan_.coupling.log_q.size() > 0) couple_rows(context_, plan_.coupling, x, first, x1);
+      n = draw_steps(plan_.pinned, rows, first);
+      States x_n(rows, D);
+      draw_points(context_, plan_.pinned, x, x1, n, first, x_n);
+      x = std::move(x_n);
+    }
+    double loss = loss_and_gradient(x, x1, n);
+    if (plan_.entropy > 0.0) loss += add_entropy();
+    AdamWSettings settings = plan_.adamw;
+    settings.learning_rate = learning_rate;
+    adamw_update(context_, settings, step, gradient_.log_beta, state_.parameters.log_beta,
+                 state_.first_moment.log_beta, state_.second_moment.log_beta);
+    adamw_update(context_, settings, step, gradient_.log_cores, state_.parameters.log_cores,
+                 state_.first_moment.log_cores, state_.second_moment.log_cores);
+    return loss;
+  }
+
+  double loss_and_gradient(StatesView x, StatesView x1, std::span<const std::int32_t> n) {
+    return plan_.matching ? matching_loss<float>(context_, state_.parameters, plan_.chain,
+                                                 *plan_.matching, x, x1, n, gradient_, workspace_)
+                          : static_loss<float>(context_, state_.parameters, plan_.chain, x, x1,
+                                               gradient_, workspace_);
+  }
+
+  // Adds -entropy * H(softmax(log_beta)) to the loss.
+  double add_entropy() {
+    const std::vector<float>& log_beta = state_.parameters.log_beta;
+    std::vector<double> log_p(log_beta.begin(), log_beta.end());
+    log_normalize(log_p.data(), log_p.size());
+    double negative_entropy = 0.0;
+    for (const double value : log_p) negative_entropy += std::exp(value) * value;
+    for (std::size_t k = 0; k < log_p.size(); ++k) {
+      const double pull = std::exp(log_p[k]) * (log_p[k] - negative_entropy);
+      gradient_.log_beta[k] += static_cast<float>(plan_.entropy * pull);
+    }
+    return plan_.entropy * negative_entropy;
+  }
+
+  Context context_;
+  CpTrainerPlan plan_;
+  CpTensors<float> gradient_;
+  CpTrainingState state_;
+  CpWorkspace<float> workspace_;
+};
+
+}  // namespace
+
+std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan) {
+  return std::make_unique<CpuCpTrainer>(context, std::move(plan));
+}
+
+}  // namespace bridgemark::backend::cpu

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "bridgemark/solver/core/solver.h"
+#include "bridgemark/solver/core/training_loop.h"
+
+namespace bridgemark {
+
+// A model in training and the coupling that it is by now.
+class TrainedModel : public Trainable {
+ public:
+  virtual std::shared_ptr<const Coupling> coupling() const = 0;
+};
+
+// A solver whose coupling comes out of the training loop. Options are resolved where they come in.
+class TrainedSolver : public Solver {
+ public:
+  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+             std::uint64_t seed, const TrainingFiles& files) const final;
+
+ protected:
+  virtual TrainingPlan training_plan(const SolverOptions& options) const = 0;
+
+  // The model at its start, which trains on the context's device. Starts and tables are made with
+  // `host`, the same context on the CPU, so that they are the same on every machine.
+  virtual std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
+                                                   const BenchmarkPair& pair,
+                                                   const SolverOptions& options,
+                                                   std::uint64_t seed) const = 0;
+};
+
+}  // namespace bridgemark
