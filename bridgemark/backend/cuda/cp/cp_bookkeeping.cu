@@ -1,3 +1,5 @@
+#include <cub/block/block_reduce.cuh>
+
 #include "bridgemark/backend/cuda/cp/cp_view.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 
@@ -12,33 +14,28 @@ __global__ void count_updates(Progress* progress) {
 
 // Log-sum of log_beta and the negative entropy of its softmax; one block.
 __global__ void measure_entropy(const float* log_beta, int K, float* out) {
-  __shared__ float scratch[kTileThreads];
-  const auto reduce = [&](float value, bool largest) {
-    scratch[threadIdx.x] = value;
-    __syncthreads();
-    for (int half = kTileThreads / 2; half > 0; half /= 2) {
-      if (threadIdx.x < half) {
-        const float other = scratch[threadIdx.x + half];
-        scratch[threadIdx.x] =
-            largest ? fmaxf(scratch[threadIdx.x], other) : scratch[threadIdx.x] + other;
-      }
-      __syncthreads();
-    }
-    const float result = scratch[0];
+  using Reduce = cub::BlockReduce<float, kTileThreads>;
+  __shared__ Reduce::TempStorage scratch;
+  __shared__ float result;
+  const auto reduce = [&](float value, auto&& combine) {
+    value = Reduce(scratch).Reduce(value, combine);
+    if (threadIdx.x == 0) result = value;
     __syncthreads();
     return result;
   };
+  const auto larger = [](float a, float b) { return fmaxf(a, b); };
+  const auto sum_of = [](float a, float b) { return a + b; };
   float value = -INFINITY;
   for (int k = threadIdx.x; k < K; k += kTileThreads) value = fmaxf(value, log_beta[k]);
-  const float high = reduce(value, true);
+  const float high = reduce(value, larger);
   value = 0.0f;
   for (int k = threadIdx.x; k < K; k += kTileThreads) value += expf(log_beta[k] - high);
-  const float log_sum = high + logf(reduce(value, false));
+  const float log_sum = high + logf(reduce(value, sum_of));
   value = 0.0f;
   for (int k = threadIdx.x; k < K; k += kTileThreads) {
     value += expf(log_beta[k] - log_sum) * (log_beta[k] - log_sum);
   }
-  value = reduce(value, false);
+  value = reduce(value, sum_of);
   if (threadIdx.x == 0) {
     out[0] = log_sum;
     out[1] = value;

@@ -11,7 +11,7 @@ constexpr int kTilesOfHalf = 128;
 
 // One of the two halves of the components, in whole slices; the second is empty where there are too
 // few tiles.
-CpView half_of(CpView view, bool second) {
+MatchingView half_of(MatchingView view, bool second) {
   constexpr int kSliceTiles = kSliceComponents / kTile;
   const int tiles = view.Kp / kTile, half = (count_slices(view) + 1) / 2 * kSliceTiles;
   const int first = view.D * tiles >= 2 * kTilesOfHalf ? std::min(tiles, half) : tiles;
@@ -22,14 +22,14 @@ CpView half_of(CpView view, bool second) {
 
 }  // namespace
 
-void prepare_matching(const CpView& view) {
+void prepare_matching(const MatchingView& view) {
   prepare_forward(view);
   prepare_rows(view);
   prepare_backward(view);
 }
 
-void launch_matching(const CpView& view, const Batch& batch, Stream& first, Stream& second) {
-  const CpView halves[] = {half_of(view, false), half_of(view, true)};
+void launch_matching(const MatchingView& view, const Batch& batch, Stream& first, Stream& second) {
+  const MatchingView halves[] = {half_of(view, false), half_of(view, true)};
   const bool split = halves[1].num_tiles > 0;
   // The first update of a row comes after the batches, and right after a fork, which the entropy
   // makes as well, there is no kernel of the second stream's own to overlap.

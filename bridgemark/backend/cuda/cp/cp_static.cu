@@ -11,13 +11,13 @@ namespace bridgemark::backend::cuda {
 namespace {
 
 // The reference's whole power, or its transpose.
-__device__ const float* whole_power(const CpView& view, const float* powers) {
+__device__ const float* whole_power(const StaticView& view, const float* powers) {
   return powers + static_cast<std::size_t>(view.num_steps) * view.S * view.Sp;
 }
 
 // Entries of log u that propagate_tile left at -infinity.
 template <int Tile>
-__device__ void propagate_exactly(const CpView& view, int d, int k0) {
+__device__ void propagate_exactly(const StaticView& view, int d, int k0) {
   const std::size_t last = static_cast<std::size_t>(view.num_steps) * view.S;
   for (int i = threadIdx.x; i < view.S * Tile; i += kTileThreads) {
     const int s = i / Tile, k = k0 + i % Tile;
@@ -31,7 +31,7 @@ __device__ void propagate_exactly(const CpView& view, int d, int k0) {
 
 // log u = log of power x cores for a tile of log-cores that all threads see. The tile is lost.
 template <int Tile>
-__device__ void propagate_tile(const CpView& view, int d, int k0, const float* power_transposed,
+__device__ void propagate_tile(const StaticView& view, int d, int k0, const float* power_transposed,
                                float* tile, float* scratch) {
   using T = Tiling<Tile>;
   __shared__ float high[Tile];
@@ -61,7 +61,7 @@ __device__ void propagate_tile(const CpView& view, int d, int k0, const float* p
 }
 
 template <int Tile>
-__global__ void __launch_bounds__(kTileThreads) propagate(CpView view) {
+__global__ void __launch_bounds__(kTileThreads) propagate(StaticView view) {
   extern __shared__ float shared[];
   __shared__ float scratch[kTileThreads];
   const int d = blockIdx.y, k0 = blockIdx.x * Tile;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kTileThreads) propagate(CpView view) {
 }
 
 // weights[b,:] = exp(log_beta + sum over d of the table's rows - maximum), with what divides them.
-__global__ void __launch_bounds__(kTileThreads, 4) gather(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 4) gather(StaticView view, Batch batch) {
   extern __shared__ int states[];
   __shared__ float scratch[kTileThreads / 32];
   const int side = blockIdx.y, b = blockIdx.x, D = view.D, Kp = view.Kp;
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kTileThreads, 4) gather(CpView view, Batch bat
 }
 
 // One block for each dimension, side, batch and pass of rows.
-__global__ void sort_states(CpView view, Batch batches) {
+__global__ void sort_states(StaticView view, Batch batches) {
   __shared__ int states[kPassRows];
   const int d = blockIdx.z, side = blockIdx.y;
   const int pass = blockIdx.x % view.passes, first = pass * kPassRows;
@@ -141,7 +141,7 @@ struct SortedPass {
   std::int32_t head[2][kRuns];       // state of the run's head
 };
 
-__device__ void load_pass(const CpView& view, const Batch& batch, int d, int first,
+__device__ void load_pass(const StaticView& view, const Batch& batch, int d, int first,
                           SortedPass& out) {
   const int rows = min(kPassRows, view.B - first);
   for (int i = threadIdx.x; i < 2 * kPassRows; i += kTileThreads) {
@@ -157,7 +157,7 @@ __device__ void load_pass(const CpView& view, const Batch& batch, int d, int fir
 // Adds what the rows of a pass in each state weigh to sums[side][state], sides side_size apart and
 // states kStride; heads has room for [2][kRuns][Tile].
 template <int Tile>
-__device__ void weigh_pass(const CpView& view, const SortedPass& pass, int first, int k0,
+__device__ void weigh_pass(const StaticView& view, const SortedPass& pass, int first, int k0,
                            float* sums, int side_size, float* heads) {
   using T = Tiling<Tile>;
   const int c = T::column();
@@ -208,7 +208,7 @@ __device__ void weigh_pass(const CpView& view, const SortedPass& pass, int first
 }
 
 // Shares of log u where u left its range, one column a thread.
-__device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d, int k) {
+__device__ void pull_back_exactly(const StaticView& view, const Batch& batch, int d, int k) {
   const std::size_t Kp = view.Kp, last = static_cast<std::size_t>(view.num_steps) * view.S;
   float* out = view.exact_gradient + core_at(view, d, 0, k);
   for (int t = 0; t < view.S; ++t) out[t * Kp] = 0.0f;
@@ -231,7 +231,7 @@ __device__ float over_product(float weight, float log_product, int& any_exact) {
 }
 
 template <int Tile>
-__global__ void __launch_bounds__(kTileThreads, 3) update_tile(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) update_tile(StaticView view, Batch batch) {
   using T = Tiling<Tile>;
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = blockIdx.x * Tile, c = T::column();
@@ -320,7 +320,7 @@ std::size_t update_bytes(int S, int Sp) {
 
 // The widest tiles that still give every multiprocessor work and that fit it, as a type's value.
 template <typename Launch>
-void with_tile(const CpView& view, Launch&& launch) {
+void with_tile(const StaticView& view, Launch&& launch) {
   constexpr int kBlocksWanted = 256;
   const int components = view.D * view.Kp;
   const std::size_t room = max_shared_memory();
@@ -335,7 +335,7 @@ void with_tile(const CpView& view, Launch&& launch) {
 
 }  // namespace
 
-void prepare_static(const CpView& view) {
+void prepare_static(const StaticView& view) {
   with_tile(view, [&](auto tile) {
     allow_shared_memory(reinterpret_cast<const void*>(propagate<tile>),
                         propagate_bytes<tile>(view.S, view.Sp), view.S);
@@ -344,12 +344,12 @@ void prepare_static(const CpView& view) {
   });
 }
 
-void launch_sort(const CpView& view, const Batch& batches, int count, cudaStream_t stream) {
+void launch_sort(const StaticView& view, const Batch& batches, int count, cudaStream_t stream) {
   sort_states<<<dim3(view.passes * count, 2, view.D), kPassRows, 0, stream>>>(view, batches);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_propagate(const CpView& view, cudaStream_t stream) {
+void launch_propagate(const StaticView& view, cudaStream_t stream) {
   with_tile(view, [&](auto tile) {
     propagate<tile><<<dim3(view.Kp / tile, view.D), kTileThreads,
                       propagate_bytes<tile>(view.S, view.Sp), stream>>>(view);
@@ -357,7 +357,7 @@ void launch_propagate(const CpView& view, cudaStream_t stream) {
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream) {
+void launch_static(const StaticView& view, const Batch& batch, cudaStream_t stream) {
   // Rounded up: the compiler reads the states four at a time.
   const std::size_t states = sizeof(int) * static_cast<std::size_t>((view.D + 3) / 4 * 4);
   gather<<<dim3(view.B, 2), kTileThreads, states, stream>>>(view, batch);

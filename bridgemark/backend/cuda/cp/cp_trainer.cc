@@ -37,7 +37,6 @@ class CudaCpTrainer : public CpTrainer {
     view_.B = static_cast<int>(plan_.batch_size);
     view_.passes = (view_.B + kPassRows - 1) / kPassRows;
     view_.num_steps = plan_.chain.num_steps;
-    if (matching()) view_.matching = *plan_.matching;
     view_.entropy = static_cast<float>(plan_.entropy);
     view_.settings = settings_.get();
     view_.progress = progress_.get();
@@ -45,10 +44,10 @@ class CudaCpTrainer : public CpTrainer {
     allocate_state();
     allocate_tables();
     if (matching()) {
-      prepare_matching(view_);
+      prepare_matching(matching_view(view_));
       allocate_matching();
     } else {
-      prepare_static(view_);
+      prepare_static(static_view(view_));
       allocate_static();
     }
     allocate_batches();
@@ -93,8 +92,8 @@ class CudaCpTrainer : public CpTrainer {
     const Progress start{0, 0};
     BM_CUDA_CHECK(cudaMemcpy(view_.progress, &start, sizeof start, cudaMemcpyHostToDevice));
     if (!matching()) {
-      launch_sort(view, batch, 1, stream_);
-      launch_propagate(view, stream_);
+      launch_sort(static_view(view), batch, 1, stream_);
+      launch_propagate(static_view(view), stream_);
     }
     fork();
     launch(view, batch);
@@ -134,6 +133,7 @@ class CudaCpTrainer : public CpTrainer {
     }
     view_.high = floats(static_cast<std::size_t>(view_.D) * view_.Kp);
     view_.entropy_of_beta = floats(2);
+    view_.exact_gradient = floats(padded_size());
   }
 
   void allocate_tables() {
@@ -151,7 +151,6 @@ class CudaCpTrainer : public CpTrainer {
     view_.q = memory_.upload(q);
     view_.q_transposed = memory_.upload(transposed);
     view_.log_q = memory_.upload(plan_.chain.log);
-    view_.step_weights = memory_.upload(plan_.chain.step_weights);
     pinned_ = upload_pinned(memory_, plan_.pinned);
     const Matrix<double>& log_q = plan_.coupling.log_q;
     coupling_ = {memory_.upload(log_q.data(), log_q.size()), plan_.coupling.key};
@@ -168,34 +167,39 @@ class CudaCpTrainer : public CpTrainer {
     }
   }
 
+  StaticView static_view(const CpView& view) const { return {view, static_parts_}; }
+  MatchingView matching_view(const CpView& view) const { return {view, matching_parts_}; }
+
   void allocate_static() {
     const std::size_t B = view_.B;
-    view_.log_u = floats(padded_size());
-    view_.exact_gradient = floats(padded_size());
+    static_parts_.log_u = floats(padded_size());
     for (int side = 0; side < 2; ++side) {
-      view_.weights[side] = floats(B * view_.Kp);
-      view_.factors[side] = floats(B);
+      static_parts_.weights[side] = floats(B * view_.Kp);
+      static_parts_.factors[side] = floats(B);
     }
     view_.row_loss = memory_.allocate<double>(2 * B);
   }
 
   void allocate_matching() {
     const std::size_t D = view_.D, B = view_.B, Kp = view_.Kp, Sp = view_.Sp, S = view_.S;
-    view_.log_r = floats(D * B * Kp);
-    view_.terms = floats(D * B * Kp);
-    view_.total = floats(B * Kp);
-    view_.total_terms = floats(B * Kp);
-    view_.row_high = floats(B * count_slices(view_));
-    view_.tiles_of_part = choose_tiles_of_part(view_);
-    view_.shift = floats(D * B);
-    view_.partial = floats(static_cast<std::size_t>(count_parts(view_)) * D * B * Sp);
-    view_.back = floats(D * B * Sp);
-    view_.mixed_gradient = floats(padded_size());
-    view_.exact_rows = memory_.allocate<int>(D * B);
-    view_.any_exact = memory_.allocate<int>(D);
-    view_.exact_back = memory_.allocate<double>(D * B * S);
-    view_.exact_log_v = memory_.allocate<double>(D * B * S);
-    view_.exact_gradient = floats(padded_size());
+    MatchingParts& parts = matching_parts_;
+    parts.kind = *plan_.matching;
+    parts.step_weights = memory_.upload(plan_.chain.step_weights);
+    parts.tiles_of_part = choose_tiles_of_part(matching_view(view_));
+    const MatchingView view = matching_view(view_);
+    parts.log_r = floats(D * B * Kp);
+    parts.terms = floats(D * B * Kp);
+    parts.total = floats(B * Kp);
+    parts.total_terms = floats(B * Kp);
+    parts.row_high = floats(B * count_slices(view));
+    parts.shift = floats(D * B);
+    parts.partial = floats(static_cast<std::size_t>(count_parts(view)) * D * B * Sp);
+    parts.back = floats(D * B * Sp);
+    parts.mixed_gradient = floats(padded_size());
+    parts.exact_rows = memory_.allocate<int>(D * B);
+    parts.any_exact = memory_.allocate<int>(D);
+    parts.exact_back = memory_.allocate<double>(D * B * S);
+    parts.exact_log_v = memory_.allocate<double>(D * B * S);
     view_.row_loss = memory_.allocate<double>(D * B);
   }
 
@@ -206,8 +210,8 @@ class CudaCpTrainer : public CpTrainer {
       launch_entropy(view, stream_);
       fork();
     }
-    matching() ? launch_matching(view, batch, stream_, second_stream_)
-               : launch_static(view, batch, stream_);
+    matching() ? launch_matching(matching_view(view), batch, stream_, second_stream_)
+               : launch_static(static_view(view), batch, stream_);
   }
 
   void fork() { second_stream_.follow(stream_); }
@@ -218,7 +222,7 @@ class CudaCpTrainer : public CpTrainer {
     CpView view = view_;
     view.ahead = ahead;
     launch_draws(view, source0_.view(), source1_.view(), pinned_, coupling_, batches, stream);
-    if (!matching()) launch_sort(view, batches, kBatchesAhead, stream);
+    if (!matching()) launch_sort(static_view(view), batches, kBatchesAhead, stream);
   }
 
   void update(const Batch& batches, int number) {
@@ -253,7 +257,7 @@ class CudaCpTrainer : public CpTrainer {
     BM_CUDA_CHECK(
         cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
     draw(0, batches_[0], stream_);
-    if (!matching()) launch_propagate(view_, stream_);
+    if (!matching()) launch_propagate(static_view(view_), stream_);
     const std::size_t graphs = settings.size() / kBatchesAhead;
     for (std::size_t i = 0; i < graphs; ++i) graphs_[i % 2].launch(stream_);
     const int rest = static_cast<int>(settings.size() % kBatchesAhead);
@@ -295,6 +299,8 @@ class CudaCpTrainer : public CpTrainer {
   Buffer<double> losses_;
   Memory memory_;
   CpView view_{};
+  StaticParts static_parts_{};
+  MatchingParts matching_parts_{};
   PinnedView pinned_{};
   CouplingView coupling_{};
   std::array<Batch, 2> batches_{};

@@ -37,52 +37,60 @@ struct Batch {
   std::int32_t* order;
 };
 
+// What every loss has.
 struct CpView {
   int D, S, Sp, K, Kp, B, num_steps;  // Sp, Kp: padded strides, of 8 categories and kTile
   int passes;                         // of kPassRows rows over the batch
   int ahead;                          // updates since *progress
-  MatchingLoss matching;              // which, where it is one
 
   float *log_beta, *log_cores;  // [Kp], [D,S,Kp]
   float *first_beta, *first_cores, *second_beta, *second_cores;
   float *gradient_beta, *gradient_cores;  // where a gradient is asked for, else null
-  float entropy;                          // its weight in the loss
 
   // Powers n = 0..num_steps of the chain: [n][S][Sp] with row x_from, transposed, and logarithms
   // [n][S][S].
   const float *q, *q_transposed;
   const double* log_q;
-  const float* step_weights;  // [num_steps], matching; null: each row counts once
 
-  float* high;             // [D,Kp], largest core of each column
-  float* log_u;            // [D,S,Kp], static: propagated cores
-  float* weights[2];       // [B,Kp], static: of each side, not yet divided by their sum
-  float* factors[2];       // [B], what divides them, and by the batch
-  double* row_loss;        // [2,B] of the sides, or [D,B]
+  float entropy;           // its weight in the loss
   float* entropy_of_beta;  // [2]: log-sum of log_beta and the entropy's negative
-
-  float* log_r;           // [D,B,Kp], matching
-  float* terms;           // [D,B,Kp]
-  float* total;           // [B,Kp]: W
-  float* total_terms;     // [B,Kp]
-  float* row_high;        // [B,slices], largest W of each slice
-  float* shift;           // [D,B]
-  int first_tile;         // of the components that a launch handles, and their number, where the
-  int num_tiles;          // kernel handles a part of them
-  int tiles_of_part;      // of components
-  float* partial;         // [parts,D,B,Sp] of V
-  float* back;            // [D,B,Sp]
-  float* mixed_gradient;  // [D,S,Kp]
-  int* exact_rows;        // [D,B], rows on the exact path
-  int* any_exact;         // [D]
-  double* exact_back;     // [D,B,S], d loss / d log V
-  double* exact_log_v;    // [D,B,S]
-  float* exact_gradient;  // [D,S,Kp], touched where any_exact
+  float* high;             // [D,Kp], largest core of each column
+  double* row_loss;        // [2,B] of the sides, or [D,B]
+  float* exact_gradient;   // [D,S,Kp], of what went the exact path
 
   const UpdateSettings* settings;
   Progress* progress;
   double* losses;
 };
+
+struct StaticParts {
+  float* log_u;       // [D,S,Kp], propagated cores
+  float* weights[2];  // [B,Kp] of each side, not yet divided by their sum
+  float* factors[2];  // [B], what divides them, and by the batch
+};
+struct StaticView : CpView, StaticParts {};
+
+struct MatchingParts {
+  MatchingLoss kind;
+  const float* step_weights;  // [num_steps]; null: each row counts once
+  int first_tile;             // of the components that a launch handles, and their number, where
+  int num_tiles;              // the kernel handles a part of them
+  int tiles_of_part;          // of components
+  float* log_r;               // [D,B,Kp]
+  float* terms;               // [D,B,Kp]
+  float* total;               // [B,Kp]: W
+  float* total_terms;         // [B,Kp]
+  float* row_high;            // [B,slices], largest W of each slice
+  float* shift;               // [D,B]
+  float* partial;             // [parts,D,B,Sp] of V
+  float* back;                // [D,B,Sp]
+  float* mixed_gradient;      // [D,S,Kp]
+  int* exact_rows;            // [D,B], rows on the exact path
+  int* any_exact;             // [D]; exact_gradient is touched there alone
+  double* exact_back;         // [D,B,S], d loss / d log V
+  double* exact_log_v;        // [D,B,S]
+};
+struct MatchingView : CpView, MatchingParts {};
 
 // Number `i` of the batches.
 constexpr Batch batch_at(const CpView& view, const Batch& first, int i) {
@@ -97,17 +105,17 @@ void launch_draws(const CpView& view, const RowSourceView& x0, const RowSourceVi
                   cudaStream_t stream);
 
 // Sorts the rows of `count` batches by state.
-void launch_sort(const CpView& view, const Batch& batches, int count, cudaStream_t stream);
+void launch_sort(const StaticView& view, const Batch& batches, int count, cudaStream_t stream);
 
 // log_u of the parameters. An update leaves that of the next one behind.
-void launch_propagate(const CpView& view, cudaStream_t stream);
+void launch_propagate(const StaticView& view, cudaStream_t stream);
 
 // Loss, gradient and, unless gradient_cores is set, the update.
-void launch_static(const CpView& view, const Batch& batch, cudaStream_t stream);
+void launch_static(const StaticView& view, const Batch& batch, cudaStream_t stream);
 // On two streams: what is made of single components runs in two halves beside each other. `second`
 // has to follow `first` before the first update of a row (ahead = 0), and `first` follows `second`
 // after the last.
-void launch_matching(const CpView& view, const Batch& batch, Stream& first, Stream& second);
+void launch_matching(const MatchingView& view, const Batch& batch, Stream& first, Stream& second);
 
 // Moves *progress on by kBatchesAhead updates; measures log_beta for the entropy's part of the
 // loss.
@@ -116,8 +124,8 @@ void launch_entropy(const CpView& view, cudaStream_t stream);
 
 // Makes room for the shared memory of the kernels; throws DeviceError where it is not enough for
 // so many categories.
-void prepare_static(const CpView& view);
-void prepare_matching(const CpView& view);
+void prepare_static(const StaticView& view);
+void prepare_matching(const MatchingView& view);
 std::size_t max_shared_memory();  // that a block can ask for
 void allow_shared_memory(const void* kernel, std::size_t bytes, int num_categories);
 

@@ -23,7 +23,7 @@ __device__ void add_rows_product(const float* rows, int Sp, int t0, const float*
 }
 
 // Rows of the exact path: their terms, and their part of the gradient of the cores.
-__device__ void push_back_exactly(const CpView& view, int d, int k0) {
+__device__ void push_back_exactly(const MatchingView& view, int d, int k0) {
   if (threadIdx.x >= kTile) return;
   const int k = k0 + threadIdx.x;
   for (int t = 0; t < view.S; ++t) view.exact_gradient[core_at(view, d, t, k)] = 0.0f;
@@ -46,7 +46,7 @@ __device__ void push_back_exactly(const CpView& view, int d, int k0) {
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads, 3) push_back(CpView view) {
+__global__ void __launch_bounds__(kTileThreads, 3) push_back(MatchingView view) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = (view.first_tile + blockIdx.x) * kTile;
   const int c = Tiles::column();
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) push_back(CpView view) {
   }
 }
 
-__global__ void __launch_bounds__(kSliceThreads) add_terms(CpView view) {
+__global__ void __launch_bounds__(kSliceThreads) add_terms(MatchingView view) {
   const int b = blockIdx.x, Kp = view.Kp;
   const int k =
       (first_slice(view) + blockIdx.y) * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
@@ -133,7 +133,7 @@ __device__ float through_log(float total, float term, float log_product, int& an
 }
 
 // Entries of R on the exact path: their shares, added to what push_back_exactly left.
-__device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d, int k) {
+__device__ void pull_back_exactly(const MatchingView& view, const Batch& batch, int d, int k) {
   float* out = view.exact_gradient + core_at(view, d, 0, k);
   if (view.any_exact[d] == 0) {
     for (int t = 0; t < view.S; ++t) out[static_cast<std::size_t>(t) * view.Kp] = 0.0f;
@@ -153,7 +153,7 @@ __device__ void pull_back_exactly(const CpView& view, const Batch& batch, int d,
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads, 3) pull_back(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) pull_back(MatchingView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, d = blockIdx.y, k0 = (view.first_tile + blockIdx.x) * kTile;
   const int c = Tiles::column();
@@ -244,12 +244,13 @@ std::size_t push_back_bytes(int Sp) {
 
 }  // namespace
 
-void prepare_backward(const CpView& view) {
+void prepare_backward(const MatchingView& view) {
   allow_shared_memory(reinterpret_cast<const void*>(push_back), push_back_bytes(view.Sp), view.S);
   allow_shared_memory(reinterpret_cast<const void*>(pull_back), pull_back_bytes(view.Sp), view.S);
 }
 
-void launch_backward(const CpView& view, const Batch& batch, bool follows, cudaStream_t stream) {
+void launch_backward(const MatchingView& view, const Batch& batch, bool follows,
+                     cudaStream_t stream) {
   const dim3 tiles(view.num_tiles, view.D);
   launch_following(follows, push_back, tiles, kTileThreads, push_back_bytes(view.Sp), stream, view);
   launch_overlapping(add_terms, dim3(view.B, own_slices(view)), kSliceThreads, 0, stream, view);

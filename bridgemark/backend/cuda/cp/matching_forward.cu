@@ -14,10 +14,12 @@ constexpr int kMixStride = kTile + 4;  // rows of a tile read side by side
 
 // Rows of the batch of a block of mix: few, so that more blocks share a multiprocessor.
 constexpr int kMixRows = 64;
-constexpr int count_mix_passes(const CpView& view) { return (view.B + kMixRows - 1) / kMixRows; }
+constexpr int count_mix_passes(const MatchingView& view) {
+  return (view.B + kMixRows - 1) / kMixRows;
+}
 
 // Entries of log R that propagate_rows left at -infinity.
-__device__ void propagate_exactly(const CpView& view, const Batch& batch, int d, int k0) {
+__device__ void propagate_exactly(const MatchingView& view, const Batch& batch, int d, int k0) {
   for (int i = threadIdx.x; i < view.B * kTile; i += kTileThreads) {
     const int b = i / kTile, c = i % kTile;
     float& log_r = view.log_r[row_at(view, d, b) * view.Kp + k0 + c];
@@ -30,7 +32,7 @@ __device__ void propagate_exactly(const CpView& view, const Batch& batch, int d,
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(MatchingView view, Batch batch) {
   extern __shared__ float shared[];
   const int Sp = view.Sp, d = blockIdx.y, k0 = (view.first_tile + blockIdx.x) * kTile;
   float* tile = shared;                      // [Sp][kStride]
@@ -66,7 +68,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) propagate_rows(CpView view, B
   if (__syncthreads_or(out_of_range)) propagate_exactly(view, batch, d, k0);
 }
 
-__global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
+__global__ void __launch_bounds__(kSliceThreads) add_dimensions(MatchingView view) {
   const int b = blockIdx.x, slice = first_slice(view) + blockIdx.y, Kp = view.Kp;
   const int k = slice * kSliceComponents + 4 * static_cast<int>(threadIdx.x % 32);
   const bool there = k < Kp;
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(CpView view) {
 }
 
 // The block's pass of rows and categories lie in blockIdx.z.
-__global__ void __launch_bounds__(kTileThreads, 4) mix(CpView view) {
+__global__ void __launch_bounds__(kTileThreads, 4) mix(MatchingView view) {
   extern __shared__ float shared[];
   const int S = view.S, d = blockIdx.y, part = blockIdx.x;
   const int passes = count_mix_passes(view);
@@ -156,20 +158,21 @@ constexpr std::size_t kMixBytes = sizeof(float) * (kMixRows + kBlockCategories) 
 
 }  // namespace
 
-void prepare_forward(const CpView& view) {
+void prepare_forward(const MatchingView& view) {
   allow_shared_memory(reinterpret_cast<const void*>(propagate_rows), propagate_bytes(view.Sp),
                       view.S);
   allow_shared_memory(reinterpret_cast<const void*>(mix), kMixBytes, view.S);
 }
 
-void launch_propagation(const CpView& view, const Batch& batch, bool follows, cudaStream_t stream) {
+void launch_propagation(const MatchingView& view, const Batch& batch, bool follows,
+                        cudaStream_t stream) {
   launch_following(follows, propagate_rows, dim3(view.num_tiles, view.D), kTileThreads,
                    propagate_bytes(view.Sp), stream, view, batch);
   launch_overlapping(add_dimensions, dim3(view.B, own_slices(view)), kSliceThreads, 0, stream,
                      view);
 }
 
-void launch_mix(const CpView& view, bool follows, cudaStream_t stream) {
+void launch_mix(const MatchingView& view, bool follows, cudaStream_t stream) {
   const int blocks = (view.S + kBlockCategories - 1) / kBlockCategories;
   const dim3 grid(count_parts(view), view.D, count_mix_passes(view) * blocks);
   launch_following(follows, mix, grid, kTileThreads, kMixBytes, stream, view);

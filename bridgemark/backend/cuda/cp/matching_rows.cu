@@ -29,7 +29,8 @@ struct RowPlace {
 
 // The logarithm of the pinned target, by the lanes that share a row.
 template <int kLanes>
-__device__ void write_target(const CpView& view, const RowPlace& at, float* log_target, int lane) {
+__device__ void write_target(const MatchingView& view, const RowPlace& at, float* log_target,
+                             int lane) {
   const int S = view.S, rest = view.num_steps - at.n;
   const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
   const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S + at.end;
@@ -41,15 +42,15 @@ __device__ void write_target(const CpView& view, const RowPlace& at, float* log_
   }
 }
 
-__device__ float step_weight(const CpView& view, int n) {
+__device__ float step_weight(const MatchingView& view, int n) {
   return view.step_weights == nullptr ? 1.0f : view.step_weights[n];
 }
 
 // From log_weights [S], unnormalised, the loss, which counts `weight` times; flow is the target's
 // logarithm and becomes d loss / d log_weights.
 template <int kLanes>
-__device__ double row_loss(const CpView& view, float weight, const float* log_weights, float* flow,
-                           int lane) {
+__device__ double row_loss(const MatchingView& view, float weight, const float* log_weights,
+                           float* flow, int lane) {
   const int S = view.S;
   float high = -INFINITY;
   for (int s = lane; s < S; s += kLanes) high = fmaxf(high, log_weights[s]);
@@ -63,7 +64,7 @@ __device__ double row_loss(const CpView& view, float weight, const float* log_we
     const float log_target = flow[s], log_model = log_weights[s] - log_sum;
     const float target = fast_exp(log_target), model = fast_exp(log_model);
     const float difference = model - target;
-    if (view.matching == MatchingLoss::kKl) {
+    if (view.kind == MatchingLoss::kKl) {
       if (target > 0.0f) loss = fmaf(target, log_target - log_model, loss);
       flow[s] = scale * difference;
     } else {
@@ -72,7 +73,7 @@ __device__ double row_loss(const CpView& view, float weight, const float* log_we
       inner = fmaf(flow[s], model, inner);
     }
   }
-  if (view.matching == MatchingLoss::kMse) {
+  if (view.kind == MatchingLoss::kMse) {
     inner = reduce_lanes<kLanes, false>(inner);
     for (int s = lane; s < S; s += kLanes) {
       flow[s] = fast_exp(log_weights[s] - log_sum) * (flow[s] - inner);
@@ -82,7 +83,7 @@ __device__ double row_loss(const CpView& view, float weight, const float* log_we
 }
 
 // One row on the exact path, by a whole warp: log V in double, and d loss / d log V.
-__device__ void match_exactly(const CpView& view, const RowPlace& at, float high_of_row,
+__device__ void match_exactly(const MatchingView& view, const RowPlace& at, float high_of_row,
                               float* log_weights, float* flow) {
   const int S = view.S, lane = threadIdx.x % 32, rest = view.num_steps - at.n;
   const float* w = view.total + static_cast<std::size_t>(at.b) * view.Kp;
@@ -163,7 +164,7 @@ __device__ void multiply_rows(const float* table, const float* x, int Sp, Out&& 
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads) match(CpView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads) match(MatchingView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, b = blockIdx.x, d0 = blockIdx.y * kMatchDims;
   const int row = threadIdx.x / kMatchLanes, lane = threadIdx.x % kMatchLanes, d = d0 + row;
@@ -263,11 +264,11 @@ std::size_t match_bytes(int Sp) {
 
 }  // namespace
 
-void prepare_rows(const CpView& view) {
+void prepare_rows(const MatchingView& view) {
   allow_shared_memory(reinterpret_cast<const void*>(match), match_bytes(view.Sp), view.S);
 }
 
-void launch_rows(const CpView& view, const Batch& batch, cudaStream_t stream) {
+void launch_rows(const MatchingView& view, const Batch& batch, cudaStream_t stream) {
   launch_overlapping(match, dim3(view.B, (view.D + kMatchDims - 1) / kMatchDims), kTileThreads,
                      match_bytes(view.Sp), stream, view, batch);
 }

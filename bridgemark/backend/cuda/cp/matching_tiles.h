@@ -12,13 +12,14 @@ namespace bridgemark::backend::cuda {
 inline constexpr int kSliceWarps = 4, kSliceThreads = 32 * kSliceWarps;
 static_assert(kSliceComponents == 32 * 4);
 
-__device__ inline std::size_t row_at(const CpView& view, int d, int b) {
+__device__ inline std::size_t row_at(const MatchingView& view, int d, int b) {
   return static_cast<std::size_t>(d) * view.B + b;
 }
 
 // start + the sum over dimensions of value(d), by the whole block; for threads of the first warp.
 template <typename Value>
-__device__ inline float4 add_over_dimensions(const CpView& view, float4 start, Value&& value) {
+__device__ inline float4 add_over_dimensions(const MatchingView& view, float4 start,
+                                             Value&& value) {
   __shared__ float4 parts[kSliceWarps][32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   float4 sum = warp == 0 ? start : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -34,7 +35,7 @@ __device__ inline float4 add_over_dimensions(const CpView& view, float4 start, V
 }
 
 // The largest W of a row over its slices.
-__device__ inline float row_high(const CpView& view, int b) {
+__device__ inline float row_high(const MatchingView& view, int b) {
   const int slices = count_slices(view);
   float largest = -INFINITY;
 #pragma unroll 8
@@ -51,7 +52,7 @@ template <int Rows>
 using PassValues = float4[Rows / Tiling<kTile>::kRowGroups];
 
 template <int Rows, typename Visit>
-__device__ inline void each_own_row(const CpView& view, int b0, Visit&& visit) {
+__device__ inline void each_own_row(const MatchingView& view, int b0, Visit&& visit) {
   using T = Tiling<kTile>;
 #pragma unroll
   for (int i = 0; i < Rows / T::kRowGroups; ++i) {
@@ -61,7 +62,8 @@ __device__ inline void each_own_row(const CpView& view, int b0, Visit&& visit) {
 }
 
 template <int Rows>
-__device__ inline void load_log_r(const CpView& view, int d, int b0, int k, float* to, int stride) {
+__device__ inline void load_log_r(const MatchingView& view, int d, int b0, int k, float* to,
+                                  int stride) {
   each_own_row<Rows>(view, b0, [&](int, int r, int b, bool there) {
     copy4(to + r * stride + Tiling<kTile>::column(),
           view.log_r + row_at(view, d, there ? b : 0) * view.Kp + k, there);
@@ -70,8 +72,8 @@ __device__ inline void load_log_r(const CpView& view, int d, int b0, int k, floa
 
 // `from(b)` is where row b begins.
 template <int Rows, typename From>
-__device__ inline void load_values(const CpView& view, int b0, int k, PassValues<Rows>& values,
-                                   From&& from) {
+__device__ inline void load_values(const MatchingView& view, int b0, int k,
+                                   PassValues<Rows>& values, From&& from) {
   each_own_row<Rows>(view, b0, [&](int i, int, int b, bool there) {
     values[i] = there ? load4(from(b) + k) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   });
@@ -79,7 +81,7 @@ __device__ inline void load_values(const CpView& view, int b0, int k, PassValues
 
 // exp(W - log R_d + high_d - shift(r)) takes the place of log R; 0 behind the batch.
 template <int Rows, typename Shift>
-__device__ inline void write_others(const CpView& view, int b0, const PassValues<Rows>& total,
+__device__ inline void write_others(const MatchingView& view, int b0, const PassValues<Rows>& total,
                                     float4 high, float* weights, int stride, Shift&& shift) {
   each_own_row<Rows>(view, b0, [&](int i, int r, int, bool there) {
     auto* place = reinterpret_cast<float4*>(weights + r * stride + Tiling<kTile>::column());
@@ -96,7 +98,7 @@ constexpr int row_stride(int Sp) { return Sp + 4; }
 
 // Copies rows[r,:] = from(b) + [0, Sp) for the rows of a pass, 0 behind the batch.
 template <int Rows, typename From>
-__device__ inline void load_rows(const CpView& view, int b0, float* rows, From&& from) {
+__device__ inline void load_rows(const MatchingView& view, int b0, float* rows, From&& from) {
   using T = Tiling<kTile>;
   constexpr int kRows = Rows / T::kRowGroups;
   const float* sources[kRows];
@@ -117,7 +119,7 @@ __device__ inline void load_rows(const CpView& view, int b0, float* rows, From&&
 
 // Copies rows[r,:] = Q_rest[x,:].
 template <int Rows>
-__device__ inline void load_sources(const CpView& view, const Batch& batch, int d, int b0,
+__device__ inline void load_sources(const MatchingView& view, const Batch& batch, int d, int b0,
                                     float* rows) {
   load_rows<Rows>(view, b0, rows, [&](int b) {
     const std::size_t power = view.num_steps - batch.n[b];

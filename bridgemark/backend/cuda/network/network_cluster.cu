@@ -80,183 +80,269 @@ __device__ void load_weights(const ClusterNetwork& net, const ClusterLayout& lay
   }
 }
 
+// A block's part in the walk of Rows rows, Held categories to a lane that draws.
 template <int Rows, int Held>
-__global__ void __launch_bounds__(kClusterThreads)
-    cluster_chain(ClusterNetwork net, ClusterJobs jobs, ChainSteps steps) {
-  extern __shared__ __align__(16) float memory[];
-  constexpr int kStride = padded_stride(Rows);
-  cg::cluster_group cluster = cg::this_cluster();
-  const ChainJob job = jobs.job[blockIdx.y];
-  const int blocks = static_cast<int>(cluster.num_blocks()),
-            rank = static_cast<int>(cluster.block_rank()), tid = static_cast<int>(threadIdx.x);
-  const int D = net.D, S = net.S, E = net.E, hidden = net.num_hidden, width = input_width(net);
-  const ClusterLayout layout = cluster_layout(net, blocks, Rows);
-  const std::size_t first_row = blockIdx.x / blocks * static_cast<std::size_t>(Rows);
-  const int share = share_of(D, blocks), first_dim = rank * share;
-  // A pair is a dimension of this block in a row: number dimension * Rows + row.
-  const int dims = max(0, min(share, D - first_dim)), pairs = dims * Rows;
-  float *input = memory + layout.input, *drawn = memory + layout.drawn,
-        *logits = memory + layout.logits;
-  auto* states = reinterpret_cast<int*>(memory + layout.states);
-  auto* arrivals = reinterpret_cast<Arrivals*>(memory + layout.arrivals);
-  auto* layers = reinterpret_cast<HiddenLayer*>(memory + layout.layers);
-  const int input_bytes = net.widths[0] * kStride * static_cast<int>(sizeof(float));
+class Walk {
+ public:
+  __device__ __forceinline__ Walk(const ClusterNetwork& net, const ChainJob& job,
+                                  const ChainSteps& steps, const ClusterLayout& layout, int blocks,
+                                  int rank, float* memory)
+      : net_(net),
+        job_(job),
+        steps_(steps),
+        layout_(layout),
+        blocks_(blocks),
+        rank_(rank),
+        memory_(memory),
+        width_(input_width(net)),
+        first_row_(blockIdx.x / blocks * static_cast<std::size_t>(Rows)),
+        first_dim_(rank * share_of(net.D, blocks)),
+        dims_(max(0, min(share_of(net.D, blocks), net.D - first_dim_))),
+        pairs_(dims_ * Rows),
+        input_(memory + layout_.input),
+        states_(reinterpret_cast<int*>(memory + layout_.states)),
+        arrivals_(reinterpret_cast<Arrivals*>(memory + layout_.arrivals)),
+        layers_(reinterpret_cast<HiddenLayer*>(memory + layout_.layers)),
+        input_bytes_(net.widths[0] * kStride * static_cast<int>(sizeof(float))),
+        split_(memory + layout_.values[(net.num_hidden - 1) % 2]),
+        inner_(round_up(net.widths[net.num_hidden], 16)),
+        all_(draw_share(net.S)) {}
 
-  load_weights(net, layout, blocks, rank, job, memory);
-  // Values behind a layer's own meet weights of 0 and must be numbers.
-  for (int i = layout.input + tid; i < layout.states; i += kClusterThreads) memory[i] = 0.0f;
-  if (tid < hidden) {
-    const int outputs = share_of(net.widths[tid + 1], blocks), first = rank * outputs;
-    layers[tid] = {net.widths[tid],
-                   first,
-                   max(0, min(outputs, net.widths[tid + 1] - first)),
-                   layout.hidden[tid],
-                   layout.start[tid],
-                   tid == 0 ? outputs : 0,
-                   layout.values[tid % 2],
-                   net.widths[tid + 1] * Rows * static_cast<int>(sizeof(float))};
-  }
-  if (tid == 0) {
-    for (int l = 0; l <= hidden; ++l) start_arrivals(arrivals + l);
-  }
-  __syncthreads();
-  if (tid == 0) {
-    for (int l = 0; l < hidden; ++l) expect_arrivals(arrivals + l, layers[l].bytes);
-    expect_arrivals(arrivals + hidden, input_bytes);
-  }
-  // The states that the rows start from: those of all dimensions as input, this block's as such.
-  const float* categories = job.parameters + net.categories;
-  const std::int32_t* from =
-      job.from + (job.progress != nullptr ? job.progress->index % 2 * job.update_rows * D : 0);
-  const auto state_of = [&](int row, int d) {
-    return first_row + row < steps.rows ? from[(first_row + row) * D + d] : 0;
-  };
-  const auto input_of = [&](int state, int e) {
-    return E == 0 ? static_cast<float>(state) : categories[static_cast<std::size_t>(state) * E + e];
-  };
-  for (int i = tid; i < net.widths[0] * Rows; i += kClusterThreads) {
-    const int row = i % Rows, column = i / Rows;
-    input[column * kStride + row] = input_of(state_of(row, column / width), column % width);
-  }
-  for (int p = tid; p < pairs; p += kClusterThreads) {
-    states[p] = state_of(p % Rows, first_dim + p / Rows);
-  }
-
-  const std::uint64_t index =
-      (job.progress != nullptr ? job.progress->index * job.update_rows : 0) + job.first_index +
-      first_row;
-  const int group = tid / kDrawLanes, passes = (pairs + kGroups - 1) / kGroups;
-  // The uniforms of a step for the group's pair of pass draw_lane().
-  double for_clean = 0.0, for_step = 0.0;
-  const auto draw_uniforms = [&](int step) {
-    const int p = group + draw_lane() * kGroups;
-    if (p >= pairs) return;
-    DrawSequence draws(
-        job.key, index + p % Rows,
-        static_cast<std::uint32_t>(static_cast<std::size_t>(step) * D + first_dim + p / Rows));
-    for_clean = draws.uniform();
-    for_step = draws.uniform();
-  };
-  const DrawShare all = draw_share(S), none{0, 0};
-  // The last hidden layer is split into halves in its place. From spare to end these would be met
-  // as values by a layer there whose width is no multiple of 16.
-  float* split = memory + layout.values[(hidden - 1) % 2];
-  const int inner = round_up(net.widths[hidden], 16);
-  const int end = max(inner * kStride, Rows * half_row_stride(inner));
-  int spare = end;
-  for (int l = (hidden - 1) % 2; l < hidden; l += 2) {
-    if (net.widths[l + 1] % 16 != 0) spare = min(spare, net.widths[l + 1] * kStride);
-  }
-  const int vectors = dims * width * kStride / 4;  // of the inputs that the block draws
-  draw_uniforms(0);
-  cluster.sync();
-
-  for (int step = 0; step < steps.num_steps; ++step) {
-    const int left = steps.steps_left - step;
-    const float* in = input;
-    if (step > 0) await_arrivals(arrivals + hidden, step - 1, input_bytes);
-    for (int l = 0; l < hidden; ++l) {
-      const HiddenLayer layer = layers[l];
-      hidden_layer<Rows>(memory, layer, left, in, memory + layout.partial[l % 2], blocks,
-                         arrivals + l);
-      await_arrivals(arrivals + l, step, layer.bytes);
-      in = memory + layer.out;
+  // Weights, barriers and the rows' start.
+  __device__ __forceinline__ void prepare() {
+    load_weights(net_, layout_, blocks_, rank_, job_, memory_);
+    // Values behind a layer's own meet weights of 0 and must be numbers.
+    for (int i = layout_.input + tid(); i < layout_.states; i += kClusterThreads) {
+      memory_[i] = 0.0f;
     }
-    // What tilts the clean ends of a pass, on its way while others are worked on.
-    HeldWeights<Held> tilt;
-    const auto fetch_tilt = [&](int pass) {
-      const int p = pass * kGroups + group;
-      const bool used = (left > 1 || steps.reference_last_step) && p < pairs;
-      const std::size_t row = used ? static_cast<std::size_t>(left) * S + states[p] : 0;
-      hold<Held>(job.tables.log_powers + row * S, used ? all : none, 0.0f, tilt);
-    };
-    fetch_tilt(0);
-    split_values<Rows>(split, inner, memory + layout.highs);
-    __syncthreads();
-    last_layer<Rows>(reinterpret_cast<const std::uint32_t*>(memory + layout.last),
-                     memory + layout.bias, inner, dims * S, layout.logit_stride,
-                     reinterpret_cast<const std::uint32_t*>(split), logits);
-    __syncthreads();
-    for (int i = spare + tid; i < end; i += kClusterThreads) split[i] = 0.0f;
+    describe_layers();
+    place_rows();
+    end_ = max(inner_ * kStride, Rows * half_row_stride(inner_));
+    spare_ = end_;
+    for (int l = (net_.num_hidden - 1) % 2; l < net_.num_hidden; l += 2) {
+      if (net_.widths[l + 1] % 16 != 0) spare_ = min(spare_, net_.widths[l + 1] * kStride);
+    }
+    draw_uniforms(0);
+  }
 
-    const auto keep = [&](int p, int to) {
-      __syncwarp();  // the lanes of a group have read its state
-      if (p >= pairs) return;
-      const int dim = p / Rows, row = p % Rows;
-      for (int e = draw_lane(); e < width; e += kDrawLanes) {
-        drawn[(dim * width + e) * kStride + row] = input_of(to, e);
-      }
-      if (draw_lane() != 0) return;
-      states[p] = to;
-      if (step + 1 == steps.num_steps && first_row + row < steps.rows) {
-        job.to[(first_row + row) * D + first_dim + dim] = to;
-      }
-    };
-    // The clean ends of a pass; then, while the steps pinned to them are fetched, the steps of the
-    // pass before.
+  // Logits of this block's dimensions from the inputs of all.
+  __device__ __forceinline__ void think(int step) {
+    const float* in = input_;
+    if (step > 0) await_arrivals(arrivals_ + net_.num_hidden, step - 1, input_bytes_);
+    for (int l = 0; l < net_.num_hidden; ++l) {
+      const HiddenLayer layer = layers_[l];
+      hidden_layer<Rows>(memory_, layer, left(step), in, memory_ + layout_.partial[l % 2], blocks_,
+                         arrivals_ + l);
+      await_arrivals(arrivals_ + l, step, layer.bytes);
+      in = memory_ + layer.out;
+    }
+    fetch_tilt(step, 0);
+    split_values<Rows>(split_, inner_, memory_ + layout_.highs);
+    __syncthreads();
+    last_layer<Rows>(reinterpret_cast<const std::uint32_t*>(memory_ + layout_.last),
+                     memory_ + layout_.bias, inner_, dims_ * net_.S, layout_.logit_stride,
+                     reinterpret_cast<const std::uint32_t*>(split_), memory_ + layout_.logits);
+    __syncthreads();
+    for (int i = spare_ + tid(); i < end_; i += kClusterThreads) split_[i] = 0.0f;
+  }
+
+  // A pass handles a pair for each group of lanes: its clean end; then, while the step pinned to it
+  // is fetched, the step of the pass before.
+  __device__ __forceinline__ void draw(int step) {
+    const int passes = (pairs_ + kGroups - 1) / kGroups;
     HeldWeights<Held> pinned = {};
     for (int pass = 0; pass <= passes; ++pass) {
-      const int p = pass * kGroups + group;
+      const int p = pass * kGroups + group();
       HeldWeights<Held> fetched = {};
       if (pass < passes) {
-        const DrawShare share_of_pair = p < pairs ? all : none;
-        HeldWeights<Held> values;
-        hold<Held>(logits + p % Rows * layout.logit_stride + p / Rows * S, share_of_pair, -INFINITY,
-                   values);
-#pragma unroll
-        for (int j = 0; j < Held; ++j) values[j] += tilt[j];
-        fetch_tilt(pass + 1);
-        const int clean = draw_held_softmax<Held>(
-            values, share_of_pair.first, __shfl_sync(kWholeWarp, for_clean, pass, kDrawLanes));
-        if (left > 1) {
+        const int clean = draw_clean_end(step, pass);
+        if (left(step) > 1) {
           const std::size_t row =
-              p < pairs ? (static_cast<std::size_t>(left - 1) * S + states[p]) * S + clean : 0;
-          hold<Held>(job.tables.probabilities + row * S, share_of_pair, 0.0f, fetched);
+              p < pairs_
+                  ? (static_cast<std::size_t>(left(step) - 1) * net_.S + states_[p]) * net_.S +
+                        clean
+                  : 0;
+          hold<Held>(job_.tables.probabilities + row * net_.S, share_of_pair(p), 0.0f, fetched);
         } else {
-          keep(p, clean);
+          keep(step, p, clean);
         }
       }
-      if (pass > 0 && left > 1) {
+      if (pass > 0 && left(step) > 1) {
         const int before = p - kGroups;
-        const int to = draw_held<Held>(pinned, before < pairs ? all.first : 0,
-                                       __shfl_sync(kWholeWarp, for_step, pass - 1, kDrawLanes));
-        keep(before, to);
+        const int to = draw_held<Held>(pinned, share_of_pair(before).first,
+                                       __shfl_sync(kWholeWarp, for_step_, pass - 1, kDrawLanes));
+        keep(step, before, to);
       }
 #pragma unroll
       for (int j = 0; j < Held; ++j) pinned[j] = fetched[j];
     }
     __syncthreads();
-    if (step + 1 == steps.num_steps) break;
-    // To every block, in whole vectors. While they are on their way the next uniforms are drawn.
+  }
+
+  // The new inputs to every block, in whole vectors. While they are on their way the uniforms of
+  // the next step are drawn.
+  __device__ __forceinline__ void hand_on(int step) {
     constexpr int kSenders = 16;  // lanes of a vector
-    for (int vector = tid / kSenders; vector < vectors; vector += kClusterThreads / kSenders) {
-      const float4 values = reinterpret_cast<const float4*>(drawn)[vector];
-      const float* to = input + first_dim * width * kStride + 4 * vector;
-      for (int block = tid % kSenders; block < blocks; block += kSenders) {
-        send(values, to, arrivals + hidden, block);
+    const int vectors = dims_ * width_ * kStride / 4;
+    for (int vector = tid() / kSenders; vector < vectors; vector += kClusterThreads / kSenders) {
+      const float4 values = reinterpret_cast<const float4*>(memory_ + layout_.drawn)[vector];
+      const float* to = input_ + first_dim_ * width_ * kStride + 4 * vector;
+      for (int block = tid() % kSenders; block < blocks_; block += kSenders) {
+        send(values, to, arrivals_ + net_.num_hidden, block);
       }
     }
     draw_uniforms(step + 1);
+  }
+
+ private:
+  static constexpr int kStride = padded_stride(Rows);
+
+  static __device__ __forceinline__ int tid() { return static_cast<int>(threadIdx.x); }
+  static __device__ __forceinline__ int group() { return tid() / kDrawLanes; }
+  __device__ __forceinline__ int left(int step) const { return steps_.steps_left - step; }
+  __device__ __forceinline__ DrawShare share_of_pair(int p) const {
+    return p < pairs_ ? all_ : DrawShare{0, 0};
+  }
+
+  __device__ __forceinline__ void describe_layers() {
+    const int hidden = net_.num_hidden;
+    if (tid() < hidden) {
+      const int outputs = share_of(net_.widths[tid() + 1], blocks_), first = rank_ * outputs;
+      layers_[tid()] = {net_.widths[tid()],
+                        first,
+                        max(0, min(outputs, net_.widths[tid() + 1] - first)),
+                        layout_.hidden[tid()],
+                        layout_.start[tid()],
+                        tid() == 0 ? outputs : 0,
+                        layout_.values[tid() % 2],
+                        net_.widths[tid() + 1] * Rows * static_cast<int>(sizeof(float))};
+    }
+    if (tid() == 0) {
+      for (int l = 0; l <= hidden; ++l) start_arrivals(arrivals_ + l);
+    }
+    __syncthreads();
+    if (tid() == 0) {
+      for (int l = 0; l < hidden; ++l) expect_arrivals(arrivals_ + l, layers_[l].bytes);
+      expect_arrivals(arrivals_ + hidden, input_bytes_);
+    }
+  }
+
+  // The states that the rows start from: those of all dimensions as input, this block's as such.
+  __device__ __forceinline__ void place_rows() {
+    const std::int32_t* from =
+        job_.from +
+        (job_.progress != nullptr ? job_.progress->index % 2 * job_.update_rows * net_.D : 0);
+    const auto state_of = [&](int row, int d) {
+      return first_row_ + row < steps_.rows ? from[(first_row_ + row) * net_.D + d] : 0;
+    };
+    for (int i = tid(); i < net_.widths[0] * Rows; i += kClusterThreads) {
+      const int row = i % Rows, column = i / Rows;
+      input_[column * kStride + row] = input_of(state_of(row, column / width_), column % width_);
+    }
+    for (int p = tid(); p < pairs_; p += kClusterThreads) {
+      states_[p] = state_of(p % Rows, first_dim_ + p / Rows);
+    }
+  }
+
+  __device__ __forceinline__ float input_of(int state, int e) const {
+    const float* categories = job_.parameters + net_.categories;
+    return net_.E == 0 ? static_cast<float>(state)
+                       : categories[static_cast<std::size_t>(state) * net_.E + e];
+  }
+
+  // The uniforms of a step for the group's pair of pass draw_lane().
+  __device__ __forceinline__ void draw_uniforms(int step) {
+    const int p = group() + draw_lane() * kGroups;
+    if (p >= pairs_) return;
+    const std::uint64_t index =
+        (job_.progress != nullptr ? job_.progress->index * job_.update_rows : 0) +
+        job_.first_index + first_row_;
+    DrawSequence draws(job_.key, index + p % Rows,
+                       static_cast<std::uint32_t>(static_cast<std::size_t>(step) * net_.D +
+                                                  first_dim_ + p / Rows));
+    for_clean_ = draws.uniform();
+    for_step_ = draws.uniform();
+  }
+
+  // What tilts the clean ends of a pass, on its way while others are worked on.
+  __device__ __forceinline__ void fetch_tilt(int step, int pass) {
+    const int p = pass * kGroups + group();
+    const bool used = (left(step) > 1 || steps_.reference_last_step) && p < pairs_;
+    const std::size_t row = used ? static_cast<std::size_t>(left(step)) * net_.S + states_[p] : 0;
+    hold<Held>(job_.tables.log_powers + row * net_.S, used ? all_ : DrawShare{0, 0}, 0.0f, tilt_);
+  }
+
+  __device__ __forceinline__ int draw_clean_end(int step, int pass) {
+    const int p = pass * kGroups + group();
+    const DrawShare share = share_of_pair(p);
+    HeldWeights<Held> values;
+    hold<Held>(memory_ + layout_.logits + p % Rows * layout_.logit_stride + p / Rows * net_.S,
+               share, -INFINITY, values);
+#pragma unroll
+    for (int j = 0; j < Held; ++j) values[j] += tilt_[j];
+    fetch_tilt(step, pass + 1);
+    return draw_held_softmax<Held>(values, share.first,
+                                   __shfl_sync(kWholeWarp, for_clean_, pass, kDrawLanes));
+  }
+
+  // The state that a pair has moved to.
+  __device__ __forceinline__ void keep(int step, int p, int to) {
+    __syncwarp();  // the lanes of a group have read its state
+    if (p >= pairs_) return;
+    const int dim = p / Rows, row = p % Rows;
+    for (int e = draw_lane(); e < width_; e += kDrawLanes) {
+      memory_[layout_.drawn + (dim * width_ + e) * kStride + row] = input_of(to, e);
+    }
+    if (draw_lane() != 0) return;
+    states_[p] = to;
+    if (step + 1 == steps_.num_steps && first_row_ + row < steps_.rows) {
+      job_.to[(first_row_ + row) * net_.D + first_dim_ + dim] = to;
+    }
+  }
+
+  const ClusterNetwork& net_;
+  const ChainJob& job_;
+  const ChainSteps& steps_;
+  const ClusterLayout& layout_;
+  const int blocks_, rank_;
+  float* const memory_;
+  const int width_;
+  const std::size_t first_row_;
+  const int first_dim_;
+  // A pair is a dimension of this block in a row: number dimension * Rows + row.
+  const int dims_, pairs_;
+  float* const input_;
+  int* const states_;
+  Arrivals* const arrivals_;
+  HiddenLayer* const layers_;
+  const int input_bytes_;
+  // The last hidden layer is split into halves in its place. From spare to end these would be met
+  // as values by a layer there whose width is no multiple of 16.
+  float* const split_;
+  const int inner_;
+  int spare_ = 0, end_ = 0;
+  const DrawShare all_;  // the categories of a lane
+  double for_clean_ = 0.0, for_step_ = 0.0;
+  HeldWeights<Held> tilt_;
+};
+
+template <int Rows, int Held>
+__global__ void __launch_bounds__(kClusterThreads)
+    cluster_chain(const __grid_constant__ ClusterNetwork net,
+                  const __grid_constant__ ClusterJobs jobs,
+                  const __grid_constant__ ChainSteps steps) {
+  extern __shared__ __align__(16) float memory[];
+  cg::cluster_group cluster = cg::this_cluster();
+  const int blocks = static_cast<int>(cluster.num_blocks());
+  const ClusterLayout layout = cluster_layout(net, blocks, Rows);
+  Walk<Rows, Held> walk(net, jobs.job[blockIdx.y], steps, layout, blocks,
+                        static_cast<int>(cluster.block_rank()), memory);
+  walk.prepare();
+  cluster.sync();
+  for (int step = 0; step < steps.num_steps; ++step) {
+    walk.think(step);
+    walk.draw(step);
+    if (step + 1 < steps.num_steps) walk.hand_on(step);
   }
   cluster.sync();  // no block may leave while others send to it
 }
@@ -264,7 +350,9 @@ __global__ void __launch_bounds__(kClusterThreads)
 #else
 
 template <int Rows, int Held>
-__global__ void cluster_chain(ClusterNetwork, ClusterJobs, ChainSteps) {}
+__global__ void cluster_chain(const __grid_constant__ ClusterNetwork,
+                              const __grid_constant__ ClusterJobs,
+                              const __grid_constant__ ChainSteps) {}
 
 #endif
 
