@@ -89,7 +89,7 @@ Timing time_steps(const Context& context, const Problem& problem, bool matching,
                                                       problem.x1, problem.n, gradient, workspace)
                       : backend::static_loss<float>(context, parameters, problem.ends, problem.x0,
                                                     problem.x1, gradient, workspace);
-      const backend::AdamWSettings settings;
+      const AdamWSettings settings;
       backend::adamw_update(context, settings, step, gradient.log_beta, parameters.log_beta,
                             first.log_beta, second.log_beta);
       backend::adamw_update(context, settings, step, gradient.log_cores, parameters.log_cores,

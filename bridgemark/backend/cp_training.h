@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +9,7 @@
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/large_array.h"
+#include "bridgemark/math/adamw.h"
 
 // Losses of the CP solvers with their gradients in closed form, and the optimiser's update. T is
 // float for training and double for checks.
@@ -86,28 +86,7 @@ double matching_loss(const Context& context, const CpTensors<T>& parameters,
                      CpWorkspace<T>& workspace, std::span<double> log_model = {},
                      std::span<double> target = {});
 
-// Decoupled weight decay and Adam with bias correction; step counts from 1.
-struct AdamWSettings {
-  double learning_rate = 1e-2;
-  double beta1 = 0.95;
-  double beta2 = 0.99;
-  double epsilon = 1e-8;
-  double weight_decay = 0.0;
-};
-
-// What depends on the settings and the step alone.
-struct AdamWFactors {
-  float correction1, correction2;  // of the moments' bias
-  float decay;
-};
-
-inline AdamWFactors adamw_factors(const AdamWSettings& settings, std::int64_t step) {
-  const auto count = static_cast<double>(step);
-  return {static_cast<float>(1.0 / (1.0 - std::pow(settings.beta1, count))),
-          static_cast<float>(1.0 / (1.0 - std::pow(settings.beta2, count))),
-          static_cast<float>(1.0 - settings.learning_rate * settings.weight_decay)};
-}
-
+// AdamW over whole arrays; step counts from 1.
 void adamw_update(const Context& context, const AdamWSettings& settings, std::int64_t step,
                   std::span<const float> gradient, std::span<float> parameters,
                   std::span<float> first_moment, std::span<float> second_moment);

@@ -272,7 +272,7 @@ TEST(AdamW, MatchesTheTextbook) {
   for (std::size_t i = 0; i < count; ++i) {
     p[i] = parameters[i] = static_cast<float>(std::sin(static_cast<double>(i)));
   }
-  backend::AdamWSettings settings;
+  AdamWSettings settings;
   settings.weight_decay = 0.1;
   for (int step = 1; step <= 5; ++step) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -290,6 +290,33 @@ TEST(AdamW, MatchesTheTextbook) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_NEAR(static_cast<double>(parameters[i]), p[i], 2e-6) << i;
+  }
+}
+
+// The vectors' step and the one that devices share.
+TEST(AdamW, VectorsStepAsSingleParametersDo) {
+  const std::size_t count = 67;
+  std::vector<float> gradient(count), parameters(count), first(count), second(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    parameters[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+  }
+  std::vector<float> p = parameters, m = first, v = second;
+  AdamWSettings settings;
+  settings.weight_decay = 0.1;
+  for (int update = 1; update <= 5; ++update) {
+    const AdamWStep step = adamw_step(settings, update);
+    for (std::size_t i = 0; i < count; ++i) {
+      gradient[i] = static_cast<float>(std::cos(static_cast<double>(i * 3) + update));
+      adamw(step, gradient[i], p[i], m[i], v[i], [](float up, float square, float epsilon) {
+        return up / (std::sqrt(square) + epsilon);
+      });
+    }
+    backend::adamw_update({}, settings, update, gradient, parameters, first, second);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_NEAR(parameters[i], p[i], 1e-6f) << i;
+    EXPECT_NEAR(first[i], m[i], 1e-6f) << i;
+    EXPECT_NEAR(second[i], v[i], 1e-6f) << i;
   }
 }
 

@@ -9,14 +9,11 @@ void adamw_update(const Context& context, const AdamWSettings& settings, std::in
                   std::span<const float> gradient, std::span<float> parameters,
                   std::span<float> first_moment, std::span<float> second_moment) {
   cpu::require_host(context, "adamw_update");
-  const AdamWFactors factors = adamw_factors(settings, step);
+  const AdamWStep numbers = adamw_step(settings, step);
   parallel_blocks(
       context, parameters.size(), std::size_t{1} << 15, [&](std::size_t first, std::size_t last) {
-        cpu::adamw_row(
-            gradient.data() + first, last - first, static_cast<float>(settings.learning_rate),
-            factors.decay, static_cast<float>(settings.beta1), static_cast<float>(settings.beta2),
-            factors.correction1, factors.correction2, static_cast<float>(settings.epsilon),
-            parameters.data() + first, first_moment.data() + first, second_moment.data() + first);
+        cpu::adamw_row(numbers, gradient.data() + first, last - first, parameters.data() + first,
+                       first_moment.data() + first, second_moment.data() + first);
       });
 }
 

@@ -154,22 +154,22 @@ void MultiplyInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT o
   });
 }
 
-void AdamWRow(const float* HWY_RESTRICT gradient, std::size_t count, float learning_rate,
-              float decay, float beta1, float beta2, float correction1, float correction2,
-              float epsilon, float* HWY_RESTRICT parameters, float* HWY_RESTRICT first,
+void AdamWRow(const AdamWStep& step, const float* HWY_RESTRICT gradient, std::size_t count,
+              float* HWY_RESTRICT parameters, float* HWY_RESTRICT first,
               float* HWY_RESTRICT second) {
   ForEach<float>(count, [&](auto d, std::size_t i) HWY_ATTR {
     const auto g = hn::LoadU(d, gradient + i);
-    const auto m = hn::MulAdd(hn::Set(d, 1.0f - beta1), hn::Sub(g, hn::LoadU(d, first + i)),
+    const auto m = hn::MulAdd(hn::Set(d, 1.0f - step.beta1), hn::Sub(g, hn::LoadU(d, first + i)),
                               hn::LoadU(d, first + i));
     const auto v =
-        hn::MulAdd(hn::Set(d, 1.0f - beta2), hn::Sub(hn::Mul(g, g), hn::LoadU(d, second + i)),
+        hn::MulAdd(hn::Set(d, 1.0f - step.beta2), hn::Sub(hn::Mul(g, g), hn::LoadU(d, second + i)),
                    hn::LoadU(d, second + i));
     hn::StoreU(m, d, first + i);
     hn::StoreU(v, d, second + i);
-    const auto root = hn::Add(hn::Sqrt(hn::Mul(v, hn::Set(d, correction2))), hn::Set(d, epsilon));
-    const auto move = hn::Div(hn::Mul(m, hn::Set(d, learning_rate * correction1)), root);
-    const auto p = hn::Mul(hn::LoadU(d, parameters + i), hn::Set(d, decay));
+    const auto root =
+        hn::Add(hn::Sqrt(hn::Mul(v, hn::Set(d, step.correction2))), hn::Set(d, step.epsilon));
+    const auto move = hn::Div(hn::Mul(m, hn::Set(d, step.rate)), root);
+    const auto p = hn::Mul(hn::LoadU(d, parameters + i), hn::Set(d, step.decay));
     hn::StoreU(hn::Sub(p, move), d, parameters + i);
   });
 }
@@ -254,12 +254,9 @@ BM_INSTANTIATE(log_each);
 
 HWY_EXPORT(AdamWRow);
 
-void adamw_row(const float* gradient, std::size_t count, float learning_rate, float decay,
-               float beta1, float beta2, float correction1, float correction2, float epsilon,
-               float* parameters, float* first, float* second) {
-  HWY_DYNAMIC_DISPATCH(AdamWRow)
-  (gradient, count, learning_rate, decay, beta1, beta2, correction1, correction2, epsilon,
-   parameters, first, second);
+void adamw_row(const AdamWStep& step, const float* gradient, std::size_t count, float* parameters,
+               float* first, float* second) {
+  HWY_DYNAMIC_DISPATCH(AdamWRow)(step, gradient, count, parameters, first, second);
 }
 
 }  // namespace bridgemark::backend::cpu

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "bridgemark/math/adamw.h"
+
 // The inner loops of training over rows of components, through Highway. T is float or double.
 namespace bridgemark::backend::cpu {
 
@@ -40,8 +42,8 @@ void divide_into(const T* in, std::size_t count, T* out);
 template <typename T>
 void multiply_into(const T* in, std::size_t count, T* out);
 
-void adamw_row(const float* gradient, std::size_t count, float learning_rate, float decay,
-               float beta1, float beta2, float correction1, float correction2, float epsilon,
-               float* parameters, float* first, float* second);
+// math/adamw.h.
+void adamw_row(const AdamWStep& step, const float* gradient, std::size_t count, float* parameters,
+               float* first, float* second);
 
 }  // namespace bridgemark::backend::cpu

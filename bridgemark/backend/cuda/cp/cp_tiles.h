@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "bridgemark/backend/cuda/adamw.h"
 #include "bridgemark/backend/cuda/cp/cp_view.h"
+#include "bridgemark/backend/cuda/device/adamw.h"
 #include "bridgemark/backend/cuda/device/fast_math.h"
 #include "bridgemark/backend/cuda/device/tensor_product.h"
 
@@ -173,12 +173,12 @@ __device__ inline float4 finish_cores(const CpView& view, std::size_t at, float4
     store4(view.gradient_cores + at, gradient);
     return core;
   }
-  const UpdateSettings settings = view.settings[update_number(view)];
+  const AdamWStep step = view.settings[update_number(view)];
   float4 m = load4(view.first_cores + at), v = load4(view.second_cores + at);
-  adamw(settings, gradient[0], core.x, m.x, v.x);
-  adamw(settings, gradient[1], core.y, m.y, v.y);
-  adamw(settings, gradient[2], core.z, m.z, v.z);
-  adamw(settings, gradient[3], core.w, m.w, v.w);
+  update_parameter(step, gradient[0], core.x, m.x, v.x);
+  update_parameter(step, gradient[1], core.y, m.y, v.y);
+  update_parameter(step, gradient[2], core.z, m.z, v.z);
+  update_parameter(step, gradient[3], core.w, m.w, v.w);
   *reinterpret_cast<float4*>(view.log_cores + at) = core;
   *reinterpret_cast<float4*>(view.first_cores + at) = m;
   *reinterpret_cast<float4*>(view.second_cores + at) = v;
@@ -196,8 +196,8 @@ __device__ inline void finish_beta(const CpView& view, int k, float gradient) {
     return;
   }
   if (k >= view.K) return;
-  adamw(view.settings[update_number(view)], gradient, view.log_beta[k], view.first_beta[k],
-        view.second_beta[k]);
+  update_parameter(view.settings[update_number(view)], gradient, view.log_beta[k],
+                   view.first_beta[k], view.second_beta[k]);
 }
 
 // Sums over the row groups of what each thread has for its four columns, to finish_beta. scratch

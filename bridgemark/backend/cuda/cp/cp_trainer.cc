@@ -9,7 +9,7 @@
 #include "bridgemark/backend/cuda/cp/matching_steps.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
-#include "bridgemark/backend/cuda/update_settings.h"
+#include "bridgemark/backend/cuda/runtime/update_runs.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -244,15 +244,15 @@ class CudaCpTrainer : public CpTrainer {
 
   void run_part(std::int64_t first_step, std::span<const double> learning_rates,
                 std::span<double> losses) {
-    std::vector<UpdateSettings> settings;
+    std::vector<AdamWStep> settings;
     for (std::size_t i = 0; i < learning_rates.size(); ++i) {
       AdamWSettings adamw = plan_.adamw;
       adamw.learning_rate = learning_rates[i];
-      settings.push_back(update_settings(adamw, first_step + static_cast<std::int64_t>(i)));
+      settings.push_back(adamw_step(adamw, first_step + static_cast<std::int64_t>(i)));
     }
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     BM_CUDA_CHECK(cudaMemcpyAsync(settings_.get(), settings.data(),
-                                  settings.size() * sizeof(UpdateSettings), cudaMemcpyHostToDevice,
+                                  settings.size() * sizeof(AdamWStep), cudaMemcpyHostToDevice,
                                   stream_));
     BM_CUDA_CHECK(
         cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
@@ -294,7 +294,7 @@ class CudaCpTrainer : public CpTrainer {
 
   CpTrainerPlan plan_;
   DeviceSource source0_, source1_;
-  Buffer<UpdateSettings> settings_;
+  Buffer<AdamWStep> settings_;
   Buffer<Progress> progress_;
   Buffer<double> losses_;
   Memory memory_;

@@ -7,7 +7,7 @@
 #include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/bridge/device_source.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
-#include "bridgemark/backend/cuda/update_settings.h"
+#include "bridgemark/math/adamw.h"
 
 // What the kernels of CP training share: where everything lies on the device, and their launches.
 // Components are padded to whole tiles with weight 0, so no kernel looks at the end of a row.
@@ -58,7 +58,7 @@ struct CpView {
   double* row_loss;        // [2,B] of the sides, or [D,B]
   float* exact_gradient;   // [D,S,Kp], of what went the exact path
 
-  const UpdateSettings* settings;
+  const AdamWStep* settings;
   Progress* progress;
   double* losses;
 };

@@ -8,7 +8,7 @@
 #include "bridgemark/backend/cuda/network/device_network.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
-#include "bridgemark/backend/cuda/update_settings.h"
+#include "bridgemark/backend/cuda/runtime/update_runs.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
@@ -289,8 +289,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     for (const NetworkUpdate& update : updates) {
       AdamWSettings adamw = plan_.adamw;
       adamw.learning_rate = update.learning_rate;
-      settings.push_back(
-          {update_settings(adamw, update.count), static_cast<float>(1.0 - update.ema)});
+      settings.push_back({adamw_step(adamw, update.count), static_cast<float>(1.0 - update.ema)});
     }
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     upload(settings.data(), settings.size(), settings_);

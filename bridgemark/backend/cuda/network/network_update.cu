@@ -1,4 +1,4 @@
-#include "bridgemark/backend/cuda/adamw.h"
+#include "bridgemark/backend/cuda/device/adamw.h"
 #include "bridgemark/backend/cuda/network/dense_product.h"
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
@@ -102,7 +102,8 @@ __global__ void optimize(OptimizedNetwork network, const NetworkSettings* all_se
   if (i >= network.count) return;
   const NetworkSettings settings = all_settings[progress->local];
   float parameter = network.parameters[i];
-  adamw(settings.adamw, network.gradient[i], parameter, network.first[i], network.second[i]);
+  update_parameter(settings.adamw, network.gradient[i], parameter, network.first[i],
+                   network.second[i]);
   network.parameters[i] = parameter;
   network.average[i] += settings.share * (parameter - network.average[i]);
 }

@@ -23,7 +23,7 @@ struct StepTables {
 
 // AdamW's and the average's numbers of one update, made on the host.
 struct NetworkSettings {
-  UpdateSettings adamw;
+  AdamWStep adamw;
   float share;  // of the parameters in the average
 };
 
