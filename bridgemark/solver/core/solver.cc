@@ -3,10 +3,16 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/solver/baseline/baselines.h"
+#include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/cp/dlightsb.h"
 #include "bridgemark/solver/csbm/csbm.h"
 
 namespace bridgemark {
+
+Fitted Solver::fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+                   std::uint64_t seed) const {
+  return fit(context, pair, options, seed, TrainingFiles{});
+}
 
 const std::vector<std::unique_ptr<Solver>>& all_solvers() {
   static const std::vector<std::unique_ptr<Solver>> solvers = [] {
