@@ -8,7 +8,7 @@ PYTHON ?= python3
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
-.PHONY: packages build build-cuda test test-asan test-report demo bench clean
+.PHONY: packages build build-cuda test test-asan test-install test-report demo bench clean
 .PHONY: python-packages wheel python test-python test-torch
 
 packages:
@@ -25,6 +25,11 @@ build: packages build/build.ninja
 test: packages build/build.ninja
 	cmake --build --preset cpu --target bridgemark_tests bridgemark_cli sample_and_score
 	ctest --preset cpu -j 2
+
+# A project outside of the library, by find_package on an installed tree and by add_subdirectory.
+test-install: packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
+	tests/install/run.sh
 
 # Compiles the kernels, with a compiler from PyPI where the machine has none; no device is needed.
 build-cuda/build.ninja: | packages
@@ -93,4 +98,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-cuda build-python build-wheel .venv .venv-browser .cuda
+	rm -rf build build-asan build-cuda build-embedded build-python build-wheel .venv .venv-browser .cuda

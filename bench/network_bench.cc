@@ -98,8 +98,8 @@ UpdateTime time_update(const Context& context, const BenchmarkPair& pair, const 
     options.set("updates_first", "1");
     options.set("updates_later", std::to_string(count));
     const std::clock_t before = std::clock();
-    const Fitted fitted = find_solver(solver).fit(context, pair, options, 1, {});
-    return std::pair{fitted.diagnostics["training_seconds"].get<double>(),
+    const Fitted fitted = find_solver(solver).fit(context, pair, options, 1);
+    return std::pair{std::get<double>(fitted.diagnostics.at("training_seconds")),
                      static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC};
   };
   const double setup_cpu = run(1).second;

@@ -6,6 +6,7 @@
 
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/registry.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"

@@ -1,10 +1,8 @@
 // Builds a preset pair, draws from its truth, and scores a coupling of one's own against it.
+#include <bridgemark/bridgemark.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "bridgemark/metric/evaluation.h"
-#include "bridgemark/pair/pair_spec.h"
 
 namespace {
 

@@ -91,7 +91,7 @@ std::shared_ptr<const Coupling> fit_feature_wise(const BenchmarkPair& pair) {
 }
 
 std::shared_ptr<const Coupling> fit(const Solver& solver, const BenchmarkPair& pair) {
-  return solver.fit(kOneThread, pair, SolverOptions(solver.options()), kSeed, {}).coupling;
+  return solver.fit(kOneThread, pair, SolverOptions(solver.options()), kSeed).coupling;
 }
 
 // The scores of the evaluation protocol with its draws; the truth's are shared by the baselines.

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"

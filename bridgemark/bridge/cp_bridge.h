@@ -4,12 +4,15 @@
 #include <memory>
 #include <span>
 
-#include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/bridge/cp_potential.h"
 #include "bridgemark/process/reference_process.h"
 
 namespace bridgemark {
+
+namespace backend {
+struct BridgeStep;
+}
 
 // A bridge = reference process + potential: q(x1|x0) = v(x1) q_ref(x1|x0) / c(x0). The ground truth
 // of a benchmark pair and the models of the CP solvers are all of this type. Immutable; copies

@@ -8,6 +8,7 @@
 #include "bridgemark/experiment/csv_field.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/solver/core/run_result.h"
 
 namespace bridgemark {
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/row_source.h"
 #include "bridgemark/bridge/enumerated_coupling.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "bridgemark/backend/row_source.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -13,6 +12,11 @@
 #include "bridgemark/pair/source_distribution.h"
 
 namespace bridgemark {
+
+namespace backend {
+class PairSampler;
+struct RowSource;
+}  // namespace backend
 
 inline constexpr std::string_view kReverseSuffix = "-reverse";  // of a reversed pair's name
 inline constexpr std::size_t kTestSetSize = 20000;

@@ -5,12 +5,15 @@
 #include <span>
 #include <string_view>
 
-#include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
 
 namespace bridgemark {
+
+namespace backend {
+struct RowSource;
+}
 
 enum class SourceKind { kGaussian, kUniform, kProduct, kEmpirical };
 

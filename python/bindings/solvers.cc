@@ -17,6 +17,7 @@
 
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/registry.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
@@ -82,7 +83,7 @@ FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const Who
         if (folder) return train_run(context, config, pair, *folder, resume);
         SolverOptions options(solver.options());
         for (const auto& [key, value] : config.options) options.set(key, value);
-        return solver.fit(context, pair, options, config.seed, TrainingFiles{});
+        return solver.fit(context, pair, options, config.seed);
       },
       progress, parse_device(device));
   const double seconds =
@@ -99,7 +100,7 @@ FittedCoupling load_coupling(const std::filesystem::path& folder,
     const nlohmann::json result = load_run_result(folder);
     return {std::move(config),
             pair,
-            {std::move(coupling), result.at("diagnostics")},
+            {std::move(coupling), read_diagnostics(result.at("diagnostics"))},
             result.at("wall_seconds").get<double>()};
   });
 }
@@ -187,7 +188,7 @@ void init_solvers(nb::module_& module) {
       .def_prop_ro(
           "diagnostics",
           [](const FittedCoupling& self) {
-            return nb::borrow<nb::dict>(to_python(self.fitted.diagnostics));
+            return nb::borrow<nb::dict>(to_python(diagnostics_json(self.fitted.diagnostics)));
           },
           nb::sig("def diagnostics(self) -> dict[str, typing.Any]"),
           "What the solver says of the fit; empty for those that have nothing to say.")

@@ -10,6 +10,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
+#include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
 #include "bridgemark/verify/verification.h"
 #include "tests/support/cp_problem.h"
@@ -174,7 +175,7 @@ TEST_F(CudaCpTrainer, OutOfMemoryStatesTheNeed) {
     options.set_assignment(set);
   }
   try {
-    solver.fit({.device = Device::kCuda}, build_pair(testing::small_spec()), options, 3, {});
+    solver.fit({.device = Device::kCuda}, build_pair(testing::small_spec()), options, 3);
     FAIL() << "800 GB were found";
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find("MiB more are needed"), std::string::npos);

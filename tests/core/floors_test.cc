@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 12> kFloors = {"core",    "math",       "io",     "backend",
-                                                      "process", "bridge",     "pair",   "metric",
-                                                      "solver",  "experiment", "verify", "report"};
+// The umbrella stands above them all.
+constexpr std::array<std::string_view, 13> kFloors = {
+    "core",   "math",   "io",         "backend", "process", "bridge",      "pair",
+    "metric", "solver", "experiment", "verify",  "report",  "bridgemark.h"};
 
 const fs::path kSources = fs::path(BRIDGEMARK_TEST_DATA) / "../../bridgemark";
 
@@ -38,6 +40,18 @@ void each_include(Visit&& visit) {
       visit(file, line.substr(kInclude.size(), line.rfind('"') - kInclude.size()));
     }
   }
+}
+
+// What the umbrella reaches: the headers that are installed.
+std::set<std::string> public_headers() {
+  std::set<std::string> reached = {"bridgemark.h"};
+  for (std::size_t before = 0; before != reached.size();) {
+    before = reached.size();
+    each_include([&](const std::string& file, const std::string& included) {
+      if (reached.contains(file)) reached.insert(included);
+    });
+  }
+  return reached;
 }
 
 std::string floor_of(const std::string& path) { return path.substr(0, path.find('/')); }
@@ -75,6 +89,21 @@ TEST(Floors, OnlyTheBackendNamesADevice) {
     for (std::string line; std::getline(in, line);) {
       for (const char* name : {"cuda::", "cpu::", "backend/cuda", "backend/cpu"}) {
         EXPECT_EQ(line.find(name), std::string::npos) << file << ": " << line;
+      }
+    }
+  }
+}
+
+TEST(Floors, PublicHeadersHideJsonAndKernels) {
+  const std::set<std::string> headers = public_headers();
+  EXPECT_TRUE(headers.contains("core/context.h"));
+  for (const std::string& header : headers) {
+    EXPECT_NE(floor_of(header), "backend") << "bridgemark.h reaches " << header;
+    std::ifstream in(kSources / header);
+    for (std::string line; std::getline(in, line);) {
+      for (const char* library : {"nlohmann", "Eigen", "hwy", "toml++", "cuda"}) {
+        EXPECT_FALSE(line.starts_with("#include <" + std::string(library)))
+            << header << ": " << line;
       }
     }
   }

@@ -23,10 +23,10 @@ TEST(FeatureWise, IsExactForAPairThatFactorises) {
       spec.reverse = reverse;
       const BenchmarkPair pair = build_pair(spec);
       const Fitted fitted = fit_solver("feature-wise", pair);
-      EXPECT_TRUE(fitted.diagnostics.at("converged").get<bool>());
-      EXPECT_LT(fitted.diagnostics.at("largest_change").get<double>(), 1e-10);
-      EXPECT_LT(fitted.diagnostics.at("largest_error_against_exact").get<double>(), 1e-7);
-      EXPECT_GT(fitted.diagnostics.at("iterations").get<int>(), 1);
+      EXPECT_TRUE(std::get<bool>(fitted.diagnostics.at("converged")));
+      EXPECT_LT(std::get<double>(fitted.diagnostics.at("largest_change")), 1e-10);
+      EXPECT_LT(std::get<double>(fitted.diagnostics.at("largest_error_against_exact")), 1e-7);
+      EXPECT_GT(std::get<std::int64_t>(fitted.diagnostics.at("iterations")), 1);
       const double kl = joint_kl(pair, *fitted.coupling);
       // Two estimated marginals of 6 categories a coordinate from 100,000 draws: about
       // 2 coordinates * 2 * 5 / (2 * 100,000) = 1e-4 in the mean.
@@ -49,9 +49,9 @@ TEST(FeatureWise, IsWrongForAPairThatDoesNot) {
 TEST(FeatureWise, SaysWhenItHasNotConverged) {
   const BenchmarkPair pair = build_pair(small_spec());
   const Fitted fitted = fit_solver("feature-wise", pair, {"max_iterations=3", "samples=5000"});
-  EXPECT_FALSE(fitted.diagnostics.at("converged").get<bool>());
-  EXPECT_EQ(fitted.diagnostics.at("iterations").get<int>(), 3);
-  EXPECT_GT(fitted.diagnostics.at("largest_error_against_exact").get<double>(), 1e-4);
+  EXPECT_FALSE(std::get<bool>(fitted.diagnostics.at("converged")));
+  EXPECT_EQ(std::get<std::int64_t>(fitted.diagnostics.at("iterations")), 3);
+  EXPECT_GT(std::get<double>(fitted.diagnostics.at("largest_error_against_exact")), 1e-4);
   for (const char* steps : {"imf_steps=1", "imf_steps=3"}) {
     EXPECT_THROW(fit_solver("feature-wise", pair, {steps}), InvalidArgument);
   }

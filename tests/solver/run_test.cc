@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -14,6 +16,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/solver/core/run_result.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -128,6 +131,19 @@ TEST_F(RunTest, FolderHoldsTheRecord) {
   }
   EXPECT_TRUE(result.at("diagnostics").at("converged").get<bool>());
   EXPECT_EQ(nlohmann::json::parse(read(run_path() / "log.jsonl")).at("event"), "fitted");
+}
+
+TEST_F(RunTest, DiagnosticsSurviveJson) {
+  const Diagnostics diagnostics = {
+      {"converged", true}, {"updates", 20000}, {"loss", 3.0}, {"note", "text"}};
+  const std::string text = diagnostics_json(diagnostics).dump();
+  EXPECT_EQ(text, R"({"converged":true,"loss":3.0,"note":"text","updates":20000})");
+  EXPECT_EQ(read_diagnostics(nlohmann::json::parse(text)), diagnostics);
+  // JSON has no numbers beyond the finite ones.
+  const std::string null =
+      diagnostics_json({{"loss", std::numeric_limits<double>::infinity()}}).dump();
+  const Diagnostics read = read_diagnostics(nlohmann::json::parse(null));
+  EXPECT_TRUE(std::isnan(std::get<double>(read.at("loss"))));
 }
 
 TEST_F(RunTest, ConfigSurvivesOddText) {
@@ -268,7 +284,8 @@ TEST_F(RunTest, CorruptFilesGiveOneClearLine) {
   }
   write(run_path() / "config.toml", config_text);
   for (const char* text : {"{", "", "[]", "3", "null", "{}", R"({"pair": 3})",
-                           R"({"pair": {}, "diagnostics": {}, "wall_seconds": "1"})"}) {
+                           R"({"pair": {}, "diagnostics": {}, "wall_seconds": "1"})",
+                           R"({"pair": {}, "diagnostics": {"a": [1]}, "wall_seconds": 1})"}) {
     write(run_path() / "result.json", text);
     EXPECT_THAT(load_error(), HasSubstr("result.json")) << text;
   }

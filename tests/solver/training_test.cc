@@ -124,7 +124,7 @@ TEST(Training, LearnsASmallPair) {
   options.set("updates", "1500");
   options.set("components", "50");
   const Context context{.num_threads = 2};
-  const Fitted fitted = find_solver("dlightsb").fit(context, pair, options, 1, {});
+  const Fitted fitted = find_solver("dlightsb").fit(context, pair, options, 1);
   EvaluationOptions evaluation;
   evaluation.num_trajectories = 50;
   const Evaluation scores = evaluate(context, pair, *fitted.coupling, evaluation);
@@ -170,7 +170,7 @@ TEST(Training, FixedDataSetsAndBadOptions) {
     options.set("components", "3");
     options.set(key, value);
     try {
-      solver.fit(Context{.num_threads = 1}, pair, options, 0, {});
+      solver.fit(Context{.num_threads = 1}, pair, options, 0);
     } catch (const Error& error) {
       return std::string(error.what());
     }

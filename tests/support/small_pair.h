@@ -61,7 +61,7 @@ inline Fitted fit_solver(const std::string& name, const BenchmarkPair& pair,
   const Solver& solver = find_solver(name);
   SolverOptions options(solver.options());
   for (const std::string& assignment : assignments) options.set_assignment(assignment);
-  return solver.fit(context, pair, options, seed, {});
+  return solver.fit(context, pair, options, seed);
 }
 
 // The elementary matrix of a process, as probabilities.

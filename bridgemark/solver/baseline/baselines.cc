@@ -7,6 +7,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 
 namespace bridgemark {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <span>
 #include <sstream>
 #define TOML_HEADER_ONLY 1
@@ -16,6 +17,8 @@
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/run_result.h"
+#include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
@@ -88,7 +91,7 @@ void complete_run(const Context& context, const RunConfig& config, const Benchma
                                {"threads", context.threads()},
                                {"wall_seconds", seconds},
                                {"peak_memory_bytes", peak_memory_bytes()},
-                               {"diagnostics", fitted.diagnostics}});
+                               {"diagnostics", diagnostics_json(fitted.diagnostics)}});
 }
 
 }  // namespace
@@ -164,7 +167,8 @@ Fitted train_run(const Context& context, const RunConfig& request, const Benchma
       throw_file(folder.string(), "holds a run with another configuration (see {})", kConfig);
     }
     if (is_complete_run(folder)) {
-      return {load_run(context, pair, folder), load_run_result(folder).at("diagnostics")};
+      return {load_run(context, pair, folder),
+              read_diagnostics(load_run_result(folder).at("diagnostics"))};
     }
   }
   const bool new_run = !std::filesystem::exists(folder / kConfig);
@@ -210,7 +214,38 @@ nlohmann::json load_run_result(const std::filesystem::path& folder) {
   require("pair", &nlohmann::json::is_object, "an object");
   require("diagnostics", &nlohmann::json::is_object, "an object");
   require("wall_seconds", &nlohmann::json::is_number, "a number");
+  for (const auto& [key, value] : result["diagnostics"].items()) {
+    if (value.is_structured()) {
+      throw_file(path.string(), "diagnostic '{}' must be a number, text or true or false", key);
+    }
+  }
   return result;
+}
+
+nlohmann::json diagnostics_json(const Diagnostics& diagnostics) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const auto& [key, value] : diagnostics) {
+    std::visit([&](const auto& kind) { object[key] = kind; }, value);
+  }
+  return object;
+}
+
+Diagnostics read_diagnostics(const nlohmann::json& object) {
+  Diagnostics diagnostics;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_boolean()) {
+      diagnostics[key] = value.get<bool>();
+    } else if (value.is_number_integer()) {
+      diagnostics[key] = value.get<std::int64_t>();
+    } else if (value.is_number()) {
+      diagnostics[key] = value.get<double>();
+    } else if (value.is_string()) {
+      diagnostics[key] = value.get<std::string>();
+    } else {
+      diagnostics[key] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  return diagnostics;
 }
 
 std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bridgemark/bridge/coupling.h"
@@ -46,9 +45,6 @@ Fitted train_run(const Context& context, const RunConfig& config, const Benchmar
 // A folder that already holds a run is refused.
 void save_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
               const Fitted& fitted, double seconds, const std::filesystem::path& folder);
-
-// result.json of a complete run. Throws FileError where it is not what train_run writes.
-nlohmann::json load_run_result(const std::filesystem::path& folder);
 
 // The coupling of a complete run, in the direction of the pair where its solver answers both.
 // Throws InvalidArgument when it was fitted to another pair.

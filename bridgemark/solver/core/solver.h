@@ -2,23 +2,28 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/solver/core/options.h"
-#include "bridgemark/solver/core/training_loop.h"
+#include "bridgemark/solver/core/training_files.h"
 
 namespace bridgemark {
 
-// A coupling made from data, and what the making has to say about itself.
+// What a fit has to say about itself, by name: whether it converged, its last loss.
+using Diagnostics =
+    std::map<std::string, std::variant<bool, std::int64_t, double, std::string>, std::less<>>;
+
+// A coupling made from data.
 struct Fitted {
   std::shared_ptr<const Coupling> coupling;
-  nlohmann::json diagnostics = nlohmann::json::object();
+  Diagnostics diagnostics = {};
 };
 
 // Makes a coupling from the unpaired samples of a pair. Stateless: everything about a run is in its
@@ -43,6 +48,12 @@ class Solver {
   virtual Fitted fit(const Context& context, const BenchmarkPair& pair,
                      const SolverOptions& options, std::uint64_t seed,
                      const TrainingFiles& files) const = 0;
+
+  // The same without checkpoint and log.
+  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+             std::uint64_t seed) const {
+    return fit(context, pair, options, seed, TrainingFiles{});
+  }
 
   // The parameters of a coupling this solver made, and the coupling they belong to.
   virtual void save(const Coupling& coupling, const std::filesystem::path& path) const = 0;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/solver/core/training_files.h"
 
 namespace bridgemark {
 
@@ -37,12 +37,6 @@ class Trainable {
   // The state as tensors; what is added must stay alive until the file is written.
   virtual void save_state(SafetensorsWriter& writer) const = 0;
   virtual void load_state(const SafetensorsFile& file) = 0;
-};
-
-// Where a run keeps its checkpoint and log; empty paths keep none.
-struct TrainingFiles {
-  std::filesystem::path checkpoint;
-  std::filesystem::path log;
 };
 
 struct TrainingPlan {

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "bridgemark/solver/core/solver.h"
+
+namespace bridgemark {
+
+// result.json of a complete run. Throws FileError where it is not what train_run writes.
+nlohmann::json load_run_result(const std::filesystem::path& folder);
+
+// The diagnostics of a fit as an object, and back from that of result.json, where a number that is
+// not finite has become null: it is read as NaN.
+nlohmann::json diagnostics_json(const Diagnostics& diagnostics);
+Diagnostics read_diagnostics(const nlohmann::json& object);
+
+}  // namespace bridgemark
