@@ -154,7 +154,8 @@ void MultiplyInto(const T* HWY_RESTRICT in, std::size_t count, T* HWY_RESTRICT o
   });
 }
 
-void AdamWRow(const AdamWStep& step, const float* HWY_RESTRICT gradient, std::size_t count,
+// The step by value: a reference would have to be read again after each store.
+void AdamWRow(AdamWStep step, const float* HWY_RESTRICT gradient, std::size_t count,
               float* HWY_RESTRICT parameters, float* HWY_RESTRICT first,
               float* HWY_RESTRICT second) {
   ForEach<float>(count, [&](auto d, std::size_t i) HWY_ATTR {
@@ -254,7 +255,7 @@ BM_INSTANTIATE(log_each);
 
 HWY_EXPORT(AdamWRow);
 
-void adamw_row(const AdamWStep& step, const float* gradient, std::size_t count, float* parameters,
+void adamw_row(AdamWStep step, const float* gradient, std::size_t count, float* parameters,
                float* first, float* second) {
   HWY_DYNAMIC_DISPATCH(AdamWRow)(step, gradient, count, parameters, first, second);
 }

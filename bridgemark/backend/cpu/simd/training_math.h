@@ -43,7 +43,7 @@ template <typename T>
 void multiply_into(const T* in, std::size_t count, T* out);
 
 // math/adamw.h.
-void adamw_row(const AdamWStep& step, const float* gradient, std::size_t count, float* parameters,
+void adamw_row(AdamWStep step, const float* gradient, std::size_t count, float* parameters,
                float* first, float* second);
 
 }  // namespace bridgemark::backend::cpu

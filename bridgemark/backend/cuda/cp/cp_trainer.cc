@@ -133,7 +133,6 @@ class CudaCpTrainer : public CpTrainer {
     }
     view_.high = floats(static_cast<std::size_t>(view_.D) * view_.Kp);
     view_.entropy_of_beta = floats(2);
-    view_.exact_gradient = floats(padded_size());
   }
 
   void allocate_tables() {
@@ -173,6 +172,7 @@ class CudaCpTrainer : public CpTrainer {
   void allocate_static() {
     const std::size_t B = view_.B;
     static_parts_.log_u = floats(padded_size());
+    view_.exact_gradient = floats(padded_size());
     for (int side = 0; side < 2; ++side) {
       static_parts_.weights[side] = floats(B * view_.Kp);
       static_parts_.factors[side] = floats(B);
@@ -200,6 +200,7 @@ class CudaCpTrainer : public CpTrainer {
     parts.any_exact = memory_.allocate<int>(D);
     parts.exact_back = memory_.allocate<double>(D * B * S);
     parts.exact_log_v = memory_.allocate<double>(D * B * S);
+    view_.exact_gradient = floats(padded_size());
     view_.row_loss = memory_.allocate<double>(D * B);
   }
 
