@@ -1,17 +1,11 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/core/resources.h"
-#include "bridgemark/core/version.h"
-#include "bridgemark/metric/evaluation.h"
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_text.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -58,30 +52,14 @@ int run(const Options& options) {
       options.run.empty() ? load_predictions(context, pair, options.predictions,
                                              options.evaluation.conditional_samples)
                           : load_run(context, pair, options.run);
-  EvaluationOptions evaluation_options = options.evaluation;
-  evaluation_options.seed = options.common.seed;
-  evaluation_options.c2st = evaluation_options.c2st || pair.reverse();
-  const auto started = std::chrono::steady_clock::now();
-  const Evaluation evaluation = evaluate(context, pair, *coupling, evaluation_options);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  if (!options.common.json) {
-    print_table(pair, what, evaluation, evaluation_options);
-    return 0;
+  EvaluationOptions evaluation = options.evaluation;
+  evaluation.seed = options.common.seed;
+  const EvaluationRecord record = evaluate_and_record(context, pair, *coupling, evaluation);
+  if (options.common.json) {
+    fmt::print("{}\n", record.json.dump(2));
+  } else {
+    print_table(pair, what, record.evaluation, evaluation);
   }
-  nlohmann::json json = evaluation_json(evaluation);
-  json["pair"] = pair.identity().name;
-  json["seed"] = evaluation_options.seed;
-  json["num_seeds"] = evaluation_options.num_seeds;
-  json["num_steps"] = evaluation.num_steps;
-  json["num_trajectories"] = evaluation_options.num_trajectories;
-  json["conditional_samples"] = evaluation_options.conditional_samples;
-  json["version"] = kVersion;
-  json["device"] = device_name(context.device);
-  json["machine"] = backend::machine_of(context);
-  json["wall_seconds"] = seconds;
-  json["peak_memory_bytes"] = peak_memory_bytes();
-  fmt::print("{}\n", json.dump(2));
   return 0;
 }
 

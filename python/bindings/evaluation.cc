@@ -6,17 +6,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/core/resources.h"
-#include "bridgemark/core/version.h"
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_text.h"
 #include "python/bindings/arguments.h"
@@ -115,35 +111,19 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   if (num_steps) options.num_steps = num_steps->positive_int("num_steps");
   options.num_trajectories = num_trajectories.in_range("num_trajectories", 1, kMaxRows);
   options.conditional_samples = conditional_samples.in_range("conditional_samples", 1, kMaxRows);
-  options.c2st = c2st || pair.reverse();
+  options.c2st = c2st;
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
-  const auto started = std::chrono::steady_clock::now();
-  const Evaluation evaluation = interruptible(
-      [&](const Context& context) { return evaluate(context, pair, *scored, options); }, progress,
-      device);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  const nlohmann::json json = evaluation_json(evaluation);
+  const EvaluationRecord record = interruptible(
+      [&](const Context& context) { return evaluate_and_record(context, pair, *scored, options); },
+      progress, device);
   nb::dict result;
-  for (const Score& score : evaluation.scores) {  // in the order of the protocol
-    result[score.name.c_str()] = to_python(json[score.name]);
+  for (const Score& score : record.evaluation.scores) {  // in the order of the protocol
+    result[score.name.c_str()] = to_python(record.json[score.name]);
   }
-  result["infinite"] = to_python(json["infinite"]);
-  result["missing"] = to_python(json["missing"]);
-  result["standard_errors"] = to_python(json["standard_errors"]);
-  result["values"] = to_python(json["values"]);
-  result["pair"] = pair.identity().name;
-  result["seed"] = options.seed;
-  result["num_seeds"] = options.num_seeds;
-  result["num_steps"] = evaluation.num_steps;
-  result["num_trajectories"] = options.num_trajectories;
-  result["conditional_samples"] = options.conditional_samples;
-  result["version"] = kVersion;
-  result["device"] = std::string(device_name(device));
-  result["machine"] = backend::machine_of({.device = device});
-  result["wall_seconds"] = seconds;
-  result["peak_memory_bytes"] = peak_memory_bytes();
+  for (const auto& [key, value] : record.json.items()) {
+    if (!result.contains(key.c_str())) result[key.c_str()] = to_python(value);
+  }
   return result;
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "bridgemark/metric/evaluation.h"
+
+namespace bridgemark {
+
+// Scores with all that says where they come from.
+struct EvaluationRecord {
+  Evaluation evaluation;
+  // evaluation_json() and the pair, seeds, sizes of the protocol, version, device, machine, seconds
+  // and peak memory: what `evaluate --json` prints, Python returns and a grid keeps.
+  nlohmann::json json;
+};
+
+// evaluate() as every front end asks for it: a reversed pair gets its C2ST whether or not the
+// options ask for one, as it has the fewest scores of its own.
+EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair& pair,
+                                     const Coupling& coupling, const EvaluationOptions& options);
+
+}  // namespace bridgemark
