@@ -43,6 +43,7 @@ void add_kit(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_run_cell(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 

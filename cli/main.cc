@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   add_train(app, action);
   add_evaluate(app, action);
   add_run(app, action);
+  add_run_cell(app, action);
   add_report(app, action);
   add_verify(app, action);
 

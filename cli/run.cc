@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/overview.h"
@@ -82,7 +84,33 @@ int run(const Options& options) {
   return summary.failed.empty() ? 0 : 1;
 }
 
+struct CellOptions {
+  CommonOptions common;
+  std::string cell;
+  std::string folder;
+};
+
+int run_one_cell(const CellOptions& options) {
+  const Context context = options.common.context();
+  stop_on_signals();
+  const ExperimentRun run = parse_cell(options.cell);
+  const BenchmarkPair pair = load_pair(run.config.pair);
+  warn_if_still(pair.bridge().process());
+  run_cell(context, run, pair, options.folder);
+  return 0;
+}
+
 }  // namespace
+
+void add_run_cell(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CellOptions>();
+  CLI::App* command = app.add_subcommand(kCellCommand, "One cell of a grid, as run starts it");
+  command->group("");  // not in the help: run is what people use
+  command->add_option("CELL", options->cell, "The cell as JSON")->required();
+  command->add_option("FOLDER", options->folder, "Its run folder")->required();
+  add_common_options(*command, options->common, "Not used: the cell has its seeds");
+  command->callback([=, &action] { action = [=] { return run_one_cell(*options); }; });
+}
 
 void add_run(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();

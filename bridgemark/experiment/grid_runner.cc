@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/child_process.h"
 #include "bridgemark/experiment/free_memory.h"
 #include "bridgemark/experiment/results.h"
@@ -26,7 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr char kExperimentFile[] = "experiment.toml";
-constexpr char kPartial[] = ".part";
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kResultsSeconds = 10.0;
@@ -97,15 +97,10 @@ class GridRunner {
   }
 
  private:
-  enum class Stage { kTrain, kEvaluate };
-
   struct Job {
     const ExperimentRun* run;
-    Stage stage;
-    int threads;
     Clock::time_point started;
     std::unique_ptr<ChildProcess> process;
-    std::string last_line = {};
   };
 
   // What finished runs of the same solver and dimension took.
@@ -178,10 +173,7 @@ class GridRunner {
       const int share =
           std::min<int>(slots_, static_cast<int>(active_.size() + waiting_.size()) + 1);
       const int threads = std::max(1, context_.threads() / share);
-      Job job{&run, is_complete_run(run_folder(run)) ? Stage::kEvaluate : Stage::kTrain, threads,
-              Clock::now(), nullptr};
-      start(job);
-      active_.push_back(std::move(job));
+      active_.push_back({&run, Clock::now(), start(run, threads)});
     }
   }
 
@@ -202,21 +194,15 @@ class GridRunner {
     return seen == seen_.end() ? kFirstGuessBytes : seen->second.peak_bytes;
   }
 
-  void start(Job& job) const {
-    const ExperimentRun& run = *job.run;
-    const bool train = job.stage == Stage::kTrain;
-    std::vector<std::string> arguments =
-        train ? train_arguments(run, run_folder(run)) : evaluate_arguments(run, run_folder(run));
-    if (train) arguments.push_back("--resume");
-    arguments.insert(arguments.end(), {"--threads", std::to_string(job.threads), "--device",
-                                       std::string(device_name(context_.device))});
-    const std::filesystem::path out =
-        train ? std::filesystem::path("/dev/null") : partial_scores(run);
-    job.process = std::make_unique<ChildProcess>(options_.program, arguments, out, log_file(run));
-  }
-
-  std::filesystem::path partial_scores(const ExperimentRun& run) const {
-    return run_folder(run) / (std::string(kScoresFile) + kPartial);
+  std::unique_ptr<ChildProcess> start(const ExperimentRun& run, int threads) const {
+    const std::vector<std::string> arguments = {kCellCommand,
+                                                cell_text(run),
+                                                run_folder(run).string(),
+                                                "--threads",
+                                                std::to_string(threads),
+                                                "--device",
+                                                std::string(device_name(context_.device))};
+    return std::make_unique<ChildProcess>(options_.program, arguments, "/dev/null", log_file(run));
   }
 
   void collect() {
@@ -224,12 +210,6 @@ class GridRunner {
       Job& job = active_[i];
       const std::optional<int> status = job.process->poll();
       if (!status) {
-        ++i;
-        continue;
-      }
-      if (*status == 0 && job.stage == Stage::kTrain && is_complete_run(run_folder(*job.run))) {
-        job.stage = Stage::kEvaluate;
-        start(job);
         ++i;
         continue;
       }
@@ -248,9 +228,6 @@ class GridRunner {
                                              : fmt::format("ended with status {}", status);
         throw Error(said.empty() ? how : fmt::format("{}: {}", how, said));
       }
-      // Through the file writer, so that scores.json is on disk whole or not at all.
-      save_json(run_folder(run) / kScoresFile, load_json(partial_scores(run)));
-      std::filesystem::remove(partial_scores(run));
       remember(run);
     } catch (const std::exception& error) {
       failed_.push_back({run.id, error.what()});
@@ -305,7 +282,8 @@ class GridRunner {
     overview.skipped = skipped_;
     overview.failed = failed_.size();
     for (const Job& job : active_) {
-      overview.active.push_back({job.run->id, job.stage == Stage::kTrain ? "train" : "evaluate",
+      const bool trained = is_complete_run(run_folder(*job.run));
+      overview.active.push_back({job.run->id, trained ? "evaluate" : "train",
                                  seconds_since(job.started), last_line(log_file(*job.run))});
     }
     overview.seconds_left = seconds_left();

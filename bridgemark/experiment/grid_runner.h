@@ -32,8 +32,12 @@ struct FailedRun {
   std::string reason;  // the last line it printed
 };
 
+// The program's command that runs one cell: its text and its run folder follow, then the context's
+// threads and device. For a grid's own use.
+inline constexpr char kCellCommand[] = "run-cell";
+
 struct GridOptions {
-  std::filesystem::path program;  // the bridgemark program, which trains and scores each run
+  std::filesystem::path program;  // the bridgemark program, which runs the cells
   std::vector<std::string> only;  // see select_runs
   int jobs = 0;                   // runs side by side; 0: one for each thread, one on a GPU
   bool resume = false;

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/experiment/experiment.h"
+#include "bridgemark/pair/benchmark_pair.h"
+
+// One cell of a grid on its own: what each process of a grid does.
+namespace bridgemark {
+
+// Trains the run into its folder, or goes on with what is there, and keeps its scores beside it in
+// scores.json. A run that is complete is scored again, not trained again.
+void run_cell(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
+              const std::filesystem::path& run_folder);
+
+// A cell as one line of JSON, to hand it to another process, and back. Throws InvalidArgument for
+// text that is no cell.
+std::string cell_text(const ExperimentRun& run);
+ExperimentRun parse_cell(const std::string& text);
+
+}  // namespace bridgemark

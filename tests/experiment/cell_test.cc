@@ -1,0 +1,73 @@
+#include "bridgemark/experiment/cell.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+ExperimentRun reference_cell() {
+  ExperimentRun run;
+  run.id = "cell";
+  run.config = {"reference", "d2-uniform-0.01", 3, {}};
+  run.evaluation = {.seed = 5,
+                    .num_seeds = 2,
+                    .num_steps = 8,
+                    .num_trajectories = 20,
+                    .conditional_samples = 50,
+                    .c2st = false};
+  return run;
+}
+
+TEST(Cell, TextKeepsWhatARunIs) {
+  ExperimentRun run = reference_cell();
+  run.config.options = {{"updates", "7"}, {"label", "a \"quoted\" one"}};
+  const ExperimentRun read = parse_cell(cell_text(run));
+  EXPECT_EQ(read.id, run.id);
+  EXPECT_EQ(read.config.solver, run.config.solver);
+  EXPECT_EQ(read.config.pair, run.config.pair);
+  EXPECT_EQ(read.config.seed, run.config.seed);
+  EXPECT_EQ(read.config.options, run.config.options);
+  EXPECT_EQ(read.evaluation.seed, 5u);
+  EXPECT_EQ(read.evaluation.num_seeds, 2);
+  EXPECT_EQ(read.evaluation.num_steps, 8);
+  EXPECT_EQ(read.evaluation.num_trajectories, 20u);
+  EXPECT_EQ(read.evaluation.conditional_samples, 50u);
+  run.evaluation.num_steps.reset();
+  EXPECT_EQ(parse_cell(cell_text(run)).evaluation.num_steps, std::nullopt);
+}
+
+TEST(Cell, OtherTextIsRefused) {
+  for (const char* text : {"", "{", "{}", "[1]", R"({"id": 3})"}) {
+    EXPECT_THROW(parse_cell(text), InvalidArgument) << text;
+  }
+}
+
+// Trained once, and scored again where that is asked for.
+TEST(Cell, TrainsAndScores) {
+  const testing::TempDir dir;
+  ExperimentRun run = reference_cell();
+  const BenchmarkPair pair = load_pair(run.config.pair);
+  const std::filesystem::path folder = dir.path() / "run";
+  run_cell({}, run, pair, folder);
+  EXPECT_TRUE(is_complete_run(folder));
+  const nlohmann::json first = load_json(folder / kScoresFile);
+  EXPECT_EQ(first.at("seed"), 5);
+  EXPECT_EQ(first.at("num_seeds"), 2);
+  EXPECT_EQ(first.at("pair"), "d2-uniform-0.01");
+  const auto trained = std::filesystem::last_write_time(folder / "result.json");
+  run.evaluation.seed = 6;
+  run_cell({}, run, pair, folder);
+  EXPECT_EQ(load_json(folder / kScoresFile).at("seed"), 6);
+  EXPECT_EQ(std::filesystem::last_write_time(folder / "result.json"), trained);
+}
+
+}  // namespace
+}  // namespace bridgemark
