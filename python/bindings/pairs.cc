@@ -149,17 +149,8 @@ std::string describe(const BenchmarkPair& pair) {
                      pair.dim(), pair.num_categories());
 }
 
-}  // namespace
-
-void init_pairs(nb::module_& module) {
-  nb::class_<BenchmarkPair>(
-      module, "Pair",
-      "Two distributions p0, p1 on {0..S-1}^D and the Schrödinger bridge between them.\n\n"
-      "Made by load and build_pair. States are integer arrays [B,D] of categories:\n"
-      "every integer dtype is taken. Draws without an array argument are NumPy; a call with one\n"
-      "answers in its library and on its device. The same seed gives the same states for any\n"
-      "number of threads; row i of a seed does not depend on how many are drawn. A reversed pair\n"
-      "asks for p1 -> p0.")
+void define_properties(nb::class_<BenchmarkPair>& pair_class) {
+  pair_class
       .def_prop_ro(
           "name", [](const BenchmarkPair& pair) { return pair.identity().name; },
           "Name of the pair; a preset's says its D, reference and gamma.")
@@ -200,7 +191,11 @@ void init_pairs(nb::module_& module) {
                    "log of the component weights of the true potential: float64 [K].")
       .def_prop_ro("log_cores", log_cores,
                    nb::sig("def log_cores(self) -> numpy.typing.NDArray[numpy.float64]"),
-                   "log of the cores of the true potential: float64 [D,S,K].")
+                   "log of the cores of the true potential: float64 [D,S,K].");
+}
+
+void define_calls(nb::class_<BenchmarkPair>& pair_class) {
+  pair_class
       .def("log_reference", log_reference, "n"_a,
            nb::sig("def log_reference(self, n: int) -> numpy.typing.NDArray[numpy.float64]"),
            "log q_ref(y | x) of n elementary steps of the reference, n in 0..total_steps:\n"
@@ -248,7 +243,21 @@ void init_pairs(nb::module_& module) {
            "Write config.json and model.safetensors into a folder, in the layout of the published\n"
            "benchmark: `load` and that package read it.")
       .def("__repr__", describe);
+}
 
+}  // namespace
+
+void init_pairs(nb::module_& module) {
+  nb::class_<BenchmarkPair> pair(
+      module, "Pair",
+      "Two distributions p0, p1 on {0..S-1}^D and the Schrödinger bridge between them.\n\n"
+      "Made by load and build_pair. States are integer arrays [B,D] of categories:\n"
+      "every integer dtype is taken. Draws without an array argument are NumPy; a call with one\n"
+      "answers in its library and on its device. The same seed gives the same states for any\n"
+      "number of threads; row i of a seed does not depend on how many are drawn. A reversed pair\n"
+      "asks for p1 -> p0.");
+  define_properties(pair);
+  define_calls(pair);
   module.def("load", load, "name_or_folder"_a,
              nb::sig("def load(name_or_folder: str | os.PathLike[str]) -> Pair"),
              "The pair of a preset's name (NAME-reverse for p1 -> p0) or of a pair folder.");

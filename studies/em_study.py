@@ -2,7 +2,7 @@
 """Can DLightSB's loss be minimised in fewer updates by expectation-maximisation or a natural
 gradient? Needs the Python package and NumPy. Adds one line of JSON, with joint KL and exact shape:
 
-  scripts/em_study.py PAIR OUT.jsonl [--kind natural] [--updates 250] [--rows 4000] [--rate 0.33]
+  studies/em_study.py PAIR OUT.jsonl [--kind natural] [--updates 250] [--rows 4000] [--rate 0.33]
 
 Jensen's inequality bounds -log v(x1), the tangent of the logarithm bounds log c(x0), and the
 arithmetic mean bounds the product over dimensions in it; the bound falls apart into one-dimensional

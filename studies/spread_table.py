@@ -11,7 +11,7 @@ SCORE = "conditional_shape_score"
 def published():
     """(method, loss, steps, pair) -> the paper's conditional shape score."""
     cells = {}
-    with open(ROOT / "bridgemark/experiment/data/published.csv") as file:
+    with open(ROOT / "bridgemark/report/data/published.csv") as file:
         for row in csv.DictReader(file):
             for column, value in row.items():
                 if row["table"] == SCORE and column[1:2].isdigit():
