@@ -61,6 +61,19 @@ std::unique_ptr<backend::NetworkTrainer> trainer_of(const Context& context,
   return backend::make_trainer(context, std::move(plan));
 }
 
+// Directions that train at once have rows of their own, and those of updates do not overlap.
+TEST(NetworkTrainerPlan, RowsOfDirections) {
+  backend::NetworkTrainerPlan plan;
+  plan.batch_size = 5;
+  EXPECT_EQ(plan.rows_of_update(), 5u);
+  EXPECT_EQ(plan.first_row(0), 0u);
+  EXPECT_EQ(plan.first_row(1), 0u);
+  plan.both_directions = true;
+  EXPECT_EQ(plan.rows_of_update(), 10u);
+  EXPECT_EQ(plan.first_row(0), 0u);
+  EXPECT_EQ(plan.first_row(1), 5u);
+}
+
 void check_gradient(const Context& context, const NetworkProblem& problem) {
   for (const MatchingLoss loss : kLosses) {
     SCOPED_TRACE(static_cast<int>(loss));
