@@ -43,7 +43,9 @@ std::vector<PublishedCell> parse() {
     const std::vector<std::string> fields = split(lines[i], ',');
     const bool reverse = fields.at(0) == "reverse_c2st";
     for (std::size_t j = kFirstPair; j < header.size(); ++j) {
-      PublishedCell cell{reverse ? "c2st_score" : fields[0],
+      PublishedCell cell{fields[0],
+                         fields.at(1),
+                         reverse ? "c2st_score" : fields[0],
                          solver_of(fields.at(1)),
                          lower(fields.at(2)),
                          fields.at(3),

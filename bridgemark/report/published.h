@@ -7,15 +7,16 @@
 
 namespace bridgemark {
 
-// One cell of the paper's tables, in our names. The paper's pairs are lost; the spread presets
-// stand in for them, since no pair of the text's family has such baselines
+// One cell of the paper's tables, in its names and in ours. The paper's pairs are lost; the spread
+// presets stand in for them, since no pair of the text's family has such baselines
 // (results/families/README.md).
 struct PublishedCell {
-  std::string score;      // "conditional_shape_score", ..., "c2st_score" for the reversed pairs
-  std::string solver;     // "dlightsb-m"
-  std::string loss;       // "kl", "mse" or empty
-  std::string num_steps;  // "16", "64" or empty
-  std::string pair;       // a spread preset, NAME-reverse for the reversed pairs
+  std::string table, method;  // of the paper: "reverse_c2st", "Feature-wise SB"
+  std::string score;          // "conditional_shape_score", ..., "c2st_score" for the reversed pairs
+  std::string solver;         // "dlightsb-m"
+  std::string loss;           // "kl", "mse" or empty
+  std::string num_steps;      // "16", "64" or empty
+  std::string pair;           // a spread preset, NAME-reverse for the reversed pairs
   double value;
 };
 

@@ -11,5 +11,6 @@ void init_pairs(nanobind::module_& module);
 void init_pair_building(nanobind::module_& module);
 void init_solvers(nanobind::module_& module);
 void init_evaluation(nanobind::module_& module);
+void init_published(nanobind::module_& module);
 
 }  // namespace bridgemark::python

@@ -15,4 +15,5 @@ NB_MODULE(_core, module) {
   init_pair_building(module);
   init_solvers(module);
   init_evaluation(module);
+  init_published(module);
 }
