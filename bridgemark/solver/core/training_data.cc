@@ -25,17 +25,15 @@ TrainingData::TrainingData(const BenchmarkPair& pair, const std::string& x0_file
 
 States TrainingData::x0(const Context& context, std::size_t count,
                         std::uint64_t first_index) const {
-  if (!x0_set_) return pair_.sample_x0(context, count, seed_, first_index);
   States rows(count, pair_.dim());
-  x0_set_->sample(context, {seed_, DrawPurpose::kSource}, first_index, rows);
+  backend::draw_rows(context, x0_source(context), first_index, rows);
   return rows;
 }
 
 States TrainingData::x1(const Context& context, std::size_t count,
                         std::uint64_t first_index) const {
-  if (!x1_set_) return pair_.sample_x1(context, count, seed_, first_index);
   States rows(count, pair_.dim());
-  x1_set_->sample(context, {seed_, DrawPurpose::kTargetConditional}, first_index, rows);
+  backend::draw_rows(context, x1_source(context), first_index, rows);
   return rows;
 }
 

@@ -17,10 +17,11 @@ class TrainingData {
   TrainingData(const BenchmarkPair& pair, const std::string& x0_file, const std::string& x1_file,
                std::uint64_t seed);
 
+  // Rows first_index.. in host memory, drawn by a CPU context.
   States x0(const Context& context, std::size_t count, std::uint64_t first_index) const;
   States x1(const Context& context, std::size_t count, std::uint64_t first_index) const;
 
-  // The same rows, described for a device that draws them itself.
+  // The same rows, described for a trainer that draws them itself.
   backend::RowSource x0_source(const Context& context) const;
   backend::RowSource x1_source(const Context& context) const;
 
