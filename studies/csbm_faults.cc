@@ -29,7 +29,6 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
-#include "bridgemark/solver/csbm/network_bridge.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
@@ -110,24 +109,10 @@ nlohmann::json run(const std::string& name, const Faults& faults,
     plan.pinned.before[1] = identity_rows(S);
     plan.pinned.after[static_cast<std::size_t>(recipe.num_steps) - 1] = identity_rows(S);
   }
-  const auto trainer = backend::make_trainer(device, std::move(plan));
-  std::vector<backend::NetworkUpdate> updates;
-  std::int64_t counts[2] = {0, 0};
-  for (std::int64_t step = 1; step <= recipe.updates(); ++step) {
-    const auto direction = direction_index(recipe.direction(step));
-    const std::int64_t count = ++counts[direction];
-    updates.push_back({recipe.iteration(step) == 1, static_cast<int>(direction), count,
-                       recipe.rate_at(count), recipe.ema_at(count)});
-  }
-  std::vector<double> losses(updates.size());
-  trainer->run(1, updates, losses);
-
-  const backend::NetworkTrainingState state = trainer->state();
-  const auto average = [&](std::size_t direction) {
-    return std::make_shared<const backend::NetworkTensors<float>>(state[direction].average);
-  };
-  const NetworkBridge bridge(steps, average(0), average(1));
-  nlohmann::json json = evaluation_json(evaluate(device, pair, bridge, {}));
+  CsbmModel model(recipe, steps, backend::make_trainer(device, std::move(plan)));
+  std::vector<double> losses(static_cast<std::size_t>(recipe.updates()));
+  model.updates(1, losses);
+  nlohmann::json json = evaluation_json(evaluate(device, pair, *model.coupling(), {}));
   json.erase("values");
   json["pair"] = name;
   json["epsilon"] = epsilon;

@@ -8,6 +8,7 @@
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/math/log_rows.h"
 #include "bridgemark/process/pinned_reference.h"
 
 namespace bridgemark {
@@ -110,15 +111,6 @@ void CpBridge::log_marginals(const Context& context, StatesView x0, Array3<doubl
   backend::bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out);
 }
 
-double CpBridge::log_reference(const Matrix<double>& log_q, const std::int32_t* from,
-                               const std::int32_t* to) const {
-  double sum = 0.0;
-  for (std::size_t d = 0; d < dim(); ++d) {
-    sum += log_q(static_cast<std::size_t>(from[d]), static_cast<std::size_t>(to[d]));
-  }
-  return sum;
-}
-
 void CpBridge::log_conditional(const Context& context, StatesView x0, StatesView x1,
                                std::span<double> out) const {
   log_transition(context, 1, 0, x0, x1, out);
@@ -157,7 +149,8 @@ void CpBridge::log_transition(const Context& context, int num_steps, int n, Stat
   log_phi(context, num_steps, n + 1, to, out);
   const Matrix<double>& log_q = chain.log_onestep(context);
   for (std::size_t b = 0; b < from.rows; ++b) {
-    out[b] += log_reference(log_q, from.row(b), to.row(b)) - log_before[b];
+    out[b] +=
+        log_of_rows(log_q.data(), log_q.cols(), from.row(b), to.row(b), dim()) - log_before[b];
   }
 }
 

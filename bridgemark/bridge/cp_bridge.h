@@ -79,8 +79,6 @@ class CpBridge : public Coupling {
   // chain of one step.
   std::shared_ptr<const backend::BridgeStep> step(const Context& context, int num_steps, int n,
                                                   std::size_t num_samples) const;
-  double log_reference(const Matrix<double>& log_q, const std::int32_t* from,
-                       const std::int32_t* to) const;
 
   ReferenceProcess process_;
   CpPotential potential_;

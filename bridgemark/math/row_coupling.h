@@ -23,15 +23,4 @@ BM_HD inline bool exchanges(const DrawKey& key, std::uint64_t row, std::uint32_t
   return draw_uniform(key, row, meeting) < 1.0 / (1.0 + std::exp(-gain));
 }
 
-// log q_ref(x1 | x0) of whole rows, log_q [S,S].
-BM_HD inline double log_reference(const double* log_q, std::size_t num_categories,
-                                  const std::int32_t* x0, const std::int32_t* x1, std::size_t dim) {
-  double sum = 0.0;
-  for (std::size_t d = 0; d < dim; ++d) {
-    sum +=
-        log_q[static_cast<std::size_t>(x0[d]) * num_categories + static_cast<std::size_t>(x1[d])];
-  }
-  return sum;
-}
-
 }  // namespace bridgemark

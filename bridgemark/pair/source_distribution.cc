@@ -8,7 +8,6 @@
 
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"

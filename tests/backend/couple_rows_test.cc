@@ -8,6 +8,7 @@
 
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/math/log_domain.h"
+#include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"
 #include "bridgemark/process/reference_process.h"
 #include "tests/support/chi_square.h"
@@ -87,7 +88,7 @@ TEST(CoupleRows, KeepsTheRowsOfEachGroup) {
   const auto log_weight = [&](const States& ends) {
     double sum = 0.0;
     for (std::size_t i = 0; i < kRows; ++i) {
-      sum += log_reference(coupling.log_q.data(), 20, x0.row(i), ends.row(i), kDim);
+      sum += log_of_rows(coupling.log_q.data(), 20, x0.row(i), ends.row(i), kDim);
     }
     return sum;
   };

@@ -2,11 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/error.h"
+
+namespace bridgemark {
+
+// In the names that test runners list.
+inline void PrintTo(Device device, std::ostream* out) { *out << device_name(device); }
+
+}  // namespace bridgemark
 
 namespace bridgemark::testing {
 

@@ -25,8 +25,7 @@ void each_tensor(State& state, Visit&& visit) {
   }
 }
 
-}  // namespace
-
+// Both networks before their first update.
 backend::NetworkTrainingState initial_networks(const CsbmTask& task) {
   backend::NetworkShape shape;
   shape.dim = task.dim;
@@ -43,9 +42,12 @@ backend::NetworkTrainingState initial_networks(const CsbmTask& task) {
   return state;
 }
 
+// The key of the chains drawn through a direction's network.
 DrawKey chain_key(std::uint64_t seed, Direction direction) {
   return {derive_seed(seed, direction_index(direction)), DrawPurpose::kTransition};
 }
+
+}  // namespace
 
 backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const CsbmTask& task,
                                                  const TwoWaySteps& steps) {

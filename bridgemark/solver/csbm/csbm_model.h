@@ -29,12 +29,6 @@ struct CsbmTask {
   FirstPairs first_pairs;  // of the first D-IMF iteration
 };
 
-// Both networks before their first update.
-backend::NetworkTrainingState initial_networks(const CsbmTask& task);
-
-// The key of the chains drawn through a direction's network.
-DrawKey chain_key(std::uint64_t seed, Direction direction);
-
 // The training as a device takes it, with the steps of its chains. `host` is a CPU context.
 backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const CsbmTask& task,
                                                  const TwoWaySteps& steps);

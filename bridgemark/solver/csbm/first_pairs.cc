@@ -7,6 +7,7 @@
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
+#include "bridgemark/math/log_rows.h"
 #include "bridgemark/solver/baseline/baselines.h"
 #include "bridgemark/solver/baseline/feature_wise.h"
 #include "bridgemark/solver/csbm/assignment.h"
@@ -34,11 +35,7 @@ void match_batch(const Matrix<double>& log_q, StatesView x0, MutableStatesView x
   Matrix<double> cost(rows, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < rows; ++j) {
-      double sum = 0.0;
-      for (std::size_t d = 0; d < D; ++d) {
-        sum -= log_q(static_cast<std::size_t>(x0(i, d)), static_cast<std::size_t>(x1(j, d)));
-      }
-      cost(i, j) = sum;
+      cost(i, j) = -log_of_rows(log_q.data(), log_q.cols(), x0.row(i), x1.row(j), D);
     }
   }
   const std::vector<std::size_t> column = least_cost_assignment(cost.view());

@@ -5,6 +5,7 @@
 
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/parallel.h"
+#include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"
 
 namespace bridgemark::backend {
@@ -17,8 +18,8 @@ void couple_group(const RowCoupling& coupling, StatesView x0, std::uint64_t firs
   std::array<double, kCoupledRows * kCoupledRows> log_q;  // of x1[j] from x0[i]
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < rows; ++j) {
-      log_q[i * kCoupledRows + j] = log_reference(coupling.log_q.data(), coupling.log_q.cols(),
-                                                  x0.data + i * D, x1.data + j * D, D);
+      log_q[i * kCoupledRows + j] = log_of_rows(coupling.log_q.data(), coupling.log_q.cols(),
+                                                x0.data + i * D, x1.data + j * D, D);
     }
   }
   std::array<std::size_t, kCoupledRows> end;

@@ -1,5 +1,6 @@
 #include "bridgemark/backend/cuda/bridge/device_source.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
+#include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"
 
 // The pairs that couple_rows of the CPU makes: a warp has a group, a lane a row of it.
@@ -23,7 +24,7 @@ __global__ void couple(CouplingView coupling, int D, int S, const unsigned long 
   const bool active = i < rows;
   if (active) {
     for (int j = 0; j < rows; ++j) {
-      log_q[i][j] = log_reference(coupling.log_q, S, x0 + i * D, x1 + j * D, D);
+      log_q[i][j] = log_of_rows(coupling.log_q, S, x0 + i * D, x1 + j * D, D);
     }
   }
   __syncwarp();
