@@ -1,4 +1,5 @@
 #include "bridgemark/backend/cuda/bridge/device_source.h"
+#include "bridgemark/backend/cuda/device/lanes.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"
@@ -9,7 +10,6 @@ namespace bridgemark::backend::cuda {
 namespace {
 
 constexpr int kLanes = static_cast<int>(kCoupledRows);
-constexpr unsigned kAllLanes = 0xffffffffu;
 static_assert(kCoupledRows == 32);
 
 __global__ void couple(CouplingView coupling, int D, int S, const unsigned long long* first_update,
@@ -33,14 +33,14 @@ __global__ void couple(CouplingView coupling, int D, int S, const unsigned long 
   std::uint32_t meeting = 0;
   for (std::uint32_t round = 0; round < kCouplingRounds; ++round) {
     for (int distance = 1; distance < kLanes; ++distance, ++meeting) {
-      const int j = i ^ distance, other = __shfl_sync(kAllLanes, end, j);
+      const int j = i ^ distance, other = __shfl_sync(kWholeWarp, end, j);
       bool exchange = false;
       if (i < j && j < rows) {
         const double gain = (log_q[i][other] + log_q[j][end]) - (log_q[i][end] + log_q[j][other]);
         exchange = exchanges(coupling.key, index + i, meeting, gain);
       }
       // The lower of two rows decides.
-      exchange = __shfl_sync(kAllLanes, static_cast<int>(exchange), min(i, j)) != 0;
+      exchange = __shfl_sync(kWholeWarp, static_cast<int>(exchange), min(i, j)) != 0;
       if (exchange) end = other;
     }
   }

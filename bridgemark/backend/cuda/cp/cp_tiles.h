@@ -7,6 +7,7 @@
 #include "bridgemark/backend/cuda/cp/cp_view.h"
 #include "bridgemark/backend/cuda/device/adamw.h"
 #include "bridgemark/backend/cuda/device/fast_math.h"
+#include "bridgemark/backend/cuda/device/lanes.h"
 #include "bridgemark/backend/cuda/device/tensor_product.h"
 
 // Steps of the CP kernels that work on one tile: all categories of `Tile` components of one
@@ -238,10 +239,7 @@ __device__ inline void add_up_loss(const CpView& view, int rows, double* scratch
 // The largest or the sum over a block of kTileThreads, in each thread.
 template <bool kMax>
 __device__ inline float reduce_block(float value, float* scratch) {
-  for (int offset = 16; offset > 0; offset /= 2) {
-    const float other = __shfl_xor_sync(0xffffffffu, value, offset);
-    value = kMax ? fmaxf(value, other) : value + other;
-  }
+  value = kMax ? max_of_lanes<32>(value) : sum_of_lanes<32>(value);
   __syncthreads();
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
   __syncthreads();

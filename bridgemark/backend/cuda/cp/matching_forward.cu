@@ -83,9 +83,7 @@ __global__ void __launch_bounds__(kSliceThreads) add_dimensions(MatchingView vie
     *reinterpret_cast<float4*>(view.total + static_cast<std::size_t>(b) * Kp + k) = sum;
     largest = fmaxf(fmaxf(sum.x, sum.y), fmaxf(sum.z, sum.w));
   }
-  for (int offset = 16; offset > 0; offset /= 2) {
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-  }
+  largest = max_of_lanes<32>(largest);
   if (threadIdx.x == 0) {
     view.row_high[static_cast<std::size_t>(b) * count_slices(view) + slice] = largest;
   }

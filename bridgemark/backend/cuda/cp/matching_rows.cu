@@ -13,16 +13,6 @@ constexpr int kMatchLanes = kTileThreads / kMatchDims;  // that share a dimensio
 // y below this share of its sum may have lost terms of V to underflow.
 constexpr float kShareFloor = 1e-26f;
 
-// Reductions over neighbouring lanes: those of a dimension, or a whole warp on the exact path.
-template <int kLanes, bool kMax, typename T>
-__device__ T reduce_lanes(T value) {
-  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
-    const T other = __shfl_xor_sync(0xffffffffu, value, offset, kLanes);
-    value = kMax ? (value > other ? value : other) : value + other;
-  }
-  return value;
-}
-
 struct RowPlace {
   int b, d, n, x, end;
 };
@@ -54,10 +44,10 @@ __device__ double row_loss(const MatchingView& view, float weight, const float* 
   const int S = view.S;
   float high = -INFINITY;
   for (int s = lane; s < S; s += kLanes) high = fmaxf(high, log_weights[s]);
-  high = reduce_lanes<kLanes, true>(high);
+  high = max_of_lanes<kLanes>(high);
   float sum = 0.0f;
   for (int s = lane; s < S; s += kLanes) sum += fast_exp(log_weights[s] - high);
-  sum = reduce_lanes<kLanes, false>(sum);
+  sum = sum_of_lanes<kLanes>(sum);
   const float log_sum = high + logf(sum), scale = weight / static_cast<float>(view.B);
   float loss = 0.0f, inner = 0.0f;
   for (int s = lane; s < S; s += kLanes) {
@@ -74,12 +64,12 @@ __device__ double row_loss(const MatchingView& view, float weight, const float* 
     }
   }
   if (view.kind == MatchingLoss::kMse) {
-    inner = reduce_lanes<kLanes, false>(inner);
+    inner = sum_of_lanes<kLanes>(inner);
     for (int s = lane; s < S; s += kLanes) {
       flow[s] = fast_exp(log_weights[s] - log_sum) * (flow[s] - inner);
     }
   }
-  return weight * reduce_lanes<kLanes, false>(static_cast<double>(loss));
+  return weight * sum_of_lanes<kLanes>(static_cast<double>(loss));
 }
 
 // One row on the exact path, by a whole warp: log V in double, and d loss / d log V.
@@ -93,24 +83,15 @@ __device__ void match_exactly(const MatchingView& view, const RowPlace& at, floa
   const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S;
   for (int t = 0; t < S; ++t) {
     const float* cores = view.log_cores + core_at(view, at.d, t, 0);
-    double largest = -INFINITY;
-    for (int pass = 0; pass < 2; ++pass) {
-      double sum = 0.0;
-      for (int k = lane; k < view.K; k += 32) {
-        const double value =
-            static_cast<double>(w[k]) - static_cast<double>(r[k]) + static_cast<double>(cores[k]);
-        if (pass == 0) {
-          largest = fmax(largest, value);
-        } else {
-          sum += exp(value - largest);
-        }
-      }
-      for (int offset = 16; offset > 0; offset /= 2) {
-        largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-      }
-      if (pass == 1 && lane == 0) log_v[t] = largest + log(sum);
-    }
+    const auto value = [&](int k) {
+      return static_cast<double>(w[k]) - static_cast<double>(r[k]) + static_cast<double>(cores[k]);
+    };
+    double largest = -INFINITY, sum = 0.0;
+    for (int k = lane; k < view.K; k += 32) largest = fmax(largest, value(k));
+    largest = max_of_lanes<32>(largest);
+    for (int k = lane; k < view.K; k += 32) sum += exp(value(k) - largest);
+    sum = sum_of_lanes<32>(sum);
+    if (lane == 0) log_v[t] = largest + log(sum);
   }
   __syncwarp();
   for (int s = lane; s < S; s += 32) {
@@ -218,8 +199,8 @@ __global__ void __launch_bounds__(kTileThreads) match(MatchingView view, Batch b
     total += y[s];
     low = fminf(low, y[s]);
   }
-  total = reduce_lanes<kMatchLanes, false>(total);
-  low = -reduce_lanes<kMatchLanes, true>(-low);
+  total = sum_of_lanes<kMatchLanes>(total);
+  low = -max_of_lanes<kMatchLanes>(-low);
   const bool in_range = active && total < 1e36f && low >= kShareFloor * total && low > 0.0f;
   if (lane == 0) exact[row] = active && !in_range;
   // Lanes of rows out of range and behind D go along: the reductions need them.

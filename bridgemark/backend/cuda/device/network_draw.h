@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "bridgemark/backend/cuda/device/fast_math.h"
+#include "bridgemark/backend/cuda/device/lanes.h"
 
 // Draws of CSBM's chains over categories, by groups of kDrawLanes lanes of a warp, each with a
 // share of consecutive categories. All lanes of the warp call together; a group with nothing to
@@ -11,7 +12,6 @@
 namespace bridgemark::backend::cuda {
 
 inline constexpr int kDrawLanes = 4;
-inline constexpr unsigned kWholeWarp = 0xffffffffu;
 
 __device__ inline int draw_lane() { return static_cast<int>(threadIdx.x) % kDrawLanes; }
 
@@ -42,22 +42,13 @@ __device__ inline void place_threshold(float sum, double uniform, float& before,
 // The category of the first lane that found one beyond the threshold; where rounding kept the sum
 // below, the last that can be drawn. -1 stands for none.
 __device__ inline int pick_category(int found, int drawable) {
-  constexpr unsigned kGroup = (1u << kDrawLanes) - 1;
-  const int shift = static_cast<int>(threadIdx.x) % 32 / kDrawLanes * kDrawLanes;
-  const unsigned finders = __ballot_sync(kWholeWarp, found >= 0) >> shift & kGroup;
-  const unsigned holders = __ballot_sync(kWholeWarp, drawable >= 0) >> shift & kGroup;
+  const unsigned finders = votes_of_lanes<kDrawLanes>(found >= 0);
+  const unsigned holders = votes_of_lanes<kDrawLanes>(drawable >= 0);
   const int source = finders != 0   ? __ffs(static_cast<int>(finders)) - 1
                      : holders != 0 ? 31 - __clz(static_cast<int>(holders))
                                     : 0;
   const int drawn = __shfl_sync(kWholeWarp, found >= 0 ? found : drawable, source, kDrawLanes);
   return drawn < 0 ? 0 : drawn;
-}
-
-__device__ inline float highest_of_lanes(float high) {
-  for (int offset = kDrawLanes / 2; offset > 0; offset /= 2) {
-    high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, offset, kDrawLanes));
-  }
-  return high;
 }
 
 // The category that a uniform falls in by the given weights.
@@ -88,7 +79,7 @@ __device__ inline int draw_softmax(float* logits, const float* tilt, int num_cat
     if (tilt != nullptr) own[j] += tilt[share.first + j];
     high = fmaxf(high, own[j]);
   }
-  high = highest_of_lanes(high);
+  high = max_of_lanes<kDrawLanes>(high);
   for (int j = 0; j < share.count; ++j) own[j] = fast_exp(own[j] - high);
   return draw_weighted(logits, num_categories, uniform);
 }
@@ -127,7 +118,7 @@ __device__ inline int draw_held_softmax(HeldWeights<Held>& values, int first, do
   float high = -INFINITY;
 #pragma unroll
   for (int j = 0; j < Held; ++j) high = fmaxf(high, values[j]);
-  high = highest_of_lanes(high);
+  high = max_of_lanes<kDrawLanes>(high);
 #pragma unroll
   for (int j = 0; j < Held; ++j) values[j] = fast_exp(values[j] - high);
   return draw_held<Held>(values, first, uniform);

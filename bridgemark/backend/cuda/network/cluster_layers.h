@@ -83,8 +83,7 @@ __device__ void split_values(float* values, int inner, float* highs) {
     own[i][1] = group < groups ? from[kStride] : 0.0f;
     high = fmaxf(high, fmaxf(fabsf(own[i][0]), fabsf(own[i][1])));
   }
-  high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, 8));
-  high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, 16));
+  high = max_of_lanes<4, 8>(high);
   if (part < kWarps && column == 0) highs[part * Rows + row] = high;
   __syncthreads();
   if (part >= kWarps) return;

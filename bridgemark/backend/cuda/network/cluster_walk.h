@@ -44,10 +44,7 @@ __device__ inline void load_weights(const ClusterNetwork& net, const ClusterLayo
     const auto weight = [&](int k) { return o < dims * net.S && k < inputs ? weights[k] : 0.0f; };
     float high = 0.0f;
     for (int k = lane; k < inner; k += 32) high = fmaxf(high, fabsf(weight(k)));
-    for (int offset = 16; offset > 0; offset /= 2) {
-      high = fmaxf(high, __shfl_xor_sync(kWholeWarp, high, offset));
-    }
-    const HalfScale scale = half_scale(high);
+    const HalfScale scale = half_scale(max_of_lanes<32>(high));
     auto* row = reinterpret_cast<std::uint32_t*>(memory + layout.last) + o * half_row_stride(inner);
     for (int k = 2 * lane; k < inner; k += 64) {
       split_pair(weight(k) * scale.by, weight(k + 1) * scale.by, inner, row + k / 2);

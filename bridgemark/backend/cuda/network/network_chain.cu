@@ -89,13 +89,10 @@ __global__ void __launch_bounds__(kBlock)
     row[s] = value;
     high = fmax(high, value);
   }
-  for (int offset = 16; offset > 0; offset /= 2) {
-    high = fmax(high, __shfl_xor_sync(kWholeWarp, high, offset));
-  }
+  high = max_of_lanes<32>(high);
   double sum = 0.0;
   for (int s = lane; s < S; s += 32) sum += exp(row[s] - high);
-  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(kWholeWarp, sum, offset);
-  const double log_total = high + log(sum);
+  const double log_total = high + log(sum_of_lanes<32>(sum));
   for (int s = lane; s < S; s += 32) row[s] -= log_total;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "bridgemark/backend/cuda/device/lanes.h"
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 
@@ -34,26 +35,6 @@ __device__ inline bool is_softmax_step(const LossView& view, int steps_left) {
   return steps_left == 1 && !view.reference_last_step;
 }
 
-__device__ inline float reduce_max(float value) {
-  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset, kLanes));
-  }
-  return value;
-}
-
-template <typename T>
-__device__ inline T reduce_sum(T value) {
-  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffffu, value, offset, kLanes);
-  }
-  return value;
-}
-
-__device__ inline bool any_of_lanes(bool value) {
-  const int shift = static_cast<int>(threadIdx.x) % 32 / kLanes * kLanes;
-  return (__ballot_sync(0xffffffffu, value) >> shift & ((1u << kLanes) - 1)) != 0;
-}
-
 __device__ inline float4 add_scaled(float weight, const float* x, float4 sum) {
   const float4 v = *reinterpret_cast<const float4*>(x);
   return make_float4(fmaf(weight, v.x, sum.x), fmaf(weight, v.y, sum.y), fmaf(weight, v.z, sum.z),
@@ -78,7 +59,7 @@ __device__ bool match(const LossView& view, const Place& place, const float* pow
   if (!last) {
     Z = 0.0f;
     for (int s = lane; s < S; s += kLanes) Z += one[s] * y[s * kStride];
-    Z = reduce_sum(Z);
+    Z = sum_of_lanes<kLanes>(Z);
   }
   bool in_range = last || (whole >= kProductFloor && Z >= kProductFloor);
   const float scale = 1.0f / whole, share = 1.0f / Z;
@@ -109,9 +90,9 @@ __device__ bool match(const LossView& view, const Place& place, const float* pow
     }
     y[s * kStride] = a;
   }
-  loss = reduce_sum(loss);
-  ratio = reduce_sum(sum) / Z;
-  return !any_of_lanes(!in_range);
+  loss = sum_of_lanes<kLanes>(loss);
+  ratio = sum_of_lanes<kLanes>(sum) / Z;
+  return votes_of_lanes<kLanes>(!in_range) == 0;
 }
 
 // log sum_c exp(z[c] + tilt[c]); tilt may be null.
@@ -206,15 +187,15 @@ __global__ void __launch_bounds__(kLossThreads) network_loss_rows(LossView view)
     finite = finite && isfinite(own[c]);
     high = fmaxf(high, own[c]);
   }
-  high = reduce_max(high);
-  finite = !any_of_lanes(!finite);
+  high = max_of_lanes<kLanes>(high);
+  finite = votes_of_lanes<kLanes>(!finite) == 0;
   for (int c = lane; c < S; c += kLanes) {
     const float value = finite ? expf(own[c] - high) : 0.0f;
     p[c * kStride + dim] = value;
     if (last) y[c * kStride + dim] = value;
     total += value;
   }
-  total = reduce_sum(total);
+  total = sum_of_lanes<kLanes>(total);
   __syncthreads();
 
   // y[s] = sum_c Q[s,c] p[c] for four dimensions at a time.
