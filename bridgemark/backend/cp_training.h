@@ -10,6 +10,7 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/large_array.h"
 #include "bridgemark/math/adamw.h"
+#include "bridgemark/math/matching_terms.h"
 
 // Losses of the CP solvers with their gradients in closed form, and the optimiser's update. T is
 // float for training and double for checks.
@@ -73,7 +74,7 @@ double static_loss(const Context& context, const CpTensors<T>& parameters,
                    CpTensors<T>& gradient, CpWorkspace<T>& workspace, std::span<double> log_c = {},
                    std::span<double> log_v = {});
 
-enum class MatchingLoss { kKl, kMse };
+using bridgemark::MatchingLoss;
 
 // The loss of bridge matching between the pinned reference and the model's marginal transitions,
 // summed over dimensions and categories, mean over the batch, in which a row counts by the weight

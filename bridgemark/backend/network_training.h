@@ -58,6 +58,11 @@ double network_loss(const Context& context, const NetworkTensors<T>& parameters,
                     std::span<const std::int32_t> steps_left, NetworkTensors<T>& gradient,
                     NetworkWorkspace<T>& workspace, const NetworkLossOutputs& outputs = {});
 
+// What a term of it counts.
+inline double network_loss_scale(MatchingLoss kind, std::size_t rows, std::size_t dim) {
+  return 1.0 / static_cast<double>(kind == MatchingLoss::kKl ? rows * dim : rows);
+}
+
 // average = decay * average + (1 - decay) * parameters.
 void ema_update(const Context& context, double decay, std::span<const float> parameters,
                 std::span<float> average);

@@ -15,7 +15,7 @@
 // For a row in state x with r steps left and clean end c*, in each dimension, with p = exp(z)
 // scaled to a maximum of 1:
 //   y[s] = sum_c Q_{r-1}[s,c] p[c],  Z = sum_s Q_1[x,s] y[s],  model m[s] = Q_1[x,s] y[s] / Z
-//   a[s] = d loss / d log m[s]: -t[s] for the KL to the target t, 2 (m - t) m for squares
+//   a[s] = d loss / d log m[s] (math/matching_terms.h)
 //   d loss / d z[c] = p[c] sum_s Q_{r-1}[s,c] a[s] / y[s]  -  p[c] Q_r[x,c] / Z sum_s a[s]
 // With one step left y = p, m = p / Z, and 1 takes the place of Q_r[x,c].
 // Blocks of kRows rows go forward, to the loss and back to the first layer on one thread; then the
@@ -51,9 +51,8 @@ class LossPass {
         work_(workspace),
         outputs_(outputs),
         B_(x.rows),
+        scale_(network_loss_scale(kind, x.rows, shape_.dim)),
         losses_(x.rows) {
-    const auto B = static_cast<double>(B_);
-    scale_ = kind == MatchingLoss::kKl ? 1.0 / (B * static_cast<double>(shape_.dim)) : 1.0 / B;
     work_.activations.resize(shape_.num_layers());
     work_.flows.resize(shape_.num_layers());
     for (std::size_t l = 0; l < shape_.num_layers(); ++l) {
@@ -150,8 +149,8 @@ class LossPass {
 
   // Scratch of one row.
   struct Buffers {
-    explicit Buffers(std::size_t S) : p(S), y(S), m(S), t(S), a(S), logarithm(S) {}
-    std::vector<T> p, y, m, t, a, logarithm;
+    explicit Buffers(std::size_t S) : p(S), y(S), m(S), t(S), a(S), ratio(S), logarithm(S) {}
+    std::vector<T> p, y, m, t, a, ratio, logarithm;
   };
 
   // The loss of a row, summed over dimensions; its logits become d loss / d logits.
@@ -181,7 +180,7 @@ class LossPass {
   // Through the powers as they are; falls back where that leaves the range of T.
   double linear_loss(const Place& place, T total, T* logits, Buffers& buffers) const {
     const std::size_t S = shape_.num_categories;
-    auto& [p, y, m, t, a, logarithm] = buffers;
+    auto& [p, y, m, t, a, ratio, logarithm] = buffers;
     const bool last = shape_.is_softmax_step(place.steps_left);
     const T* after = chain_.linear_power(place.steps_left - 1);
     const T* whole = chain_.linear_power(place.steps_left) + place.x * S;
@@ -202,29 +201,20 @@ class LossPass {
         t[s] = one[s] * after[s * S + place.clean] * scale;
       }
     }
-    double loss = 0.0;
+    const bool kl = kind_ == MatchingLoss::kKl;
     T sum = T(0);
-    if (kind_ == MatchingLoss::kKl) {
-      for (std::size_t s = 0; s < S; ++s) {
-        const bool matters = t[s] > negligible<T>();
-        if (matters && !in_range(y[s], m[s])) return exact_loss(place, logits);
-        a[s] = matters ? -t[s] / y[s] : T(0);
-        m[s] = matters ? t[s] / m[s] : T(1);
-        sum -= t[s];
-      }
-      cpu::log_each(m.data(), S, logarithm.data());
-      for (std::size_t s = 0; s < S; ++s) {
-        loss += static_cast<double>(t[s]) * static_cast<double>(logarithm[s]);
-      }
-    } else {
-      for (std::size_t s = 0; s < S; ++s) {
-        const T difference = m[s] - t[s], pull = T(2) * difference * m[s];
-        const bool matters = m[s] > negligible<T>();
-        if (matters && !in_range(y[s], m[s])) return exact_loss(place, logits);
-        loss += static_cast<double>(difference) * static_cast<double>(difference);
-        a[s] = matters ? pull / y[s] : T(0);
-        sum += pull;
-      }
+    for (std::size_t s = 0; s < S; ++s) {
+      const T slope = matching_slope(kind_, t[s], m[s]);
+      const bool matters = (kl ? t[s] : m[s]) > negligible<T>();
+      if (matters && !in_range(y[s], m[s])) return exact_loss(place, logits);
+      a[s] = matters ? slope / y[s] : T(0);
+      ratio[s] = kl && matters ? t[s] / m[s] : T(1);
+      sum += slope;
+    }
+    if (kl) cpu::log_each(ratio.data(), S, logarithm.data());
+    double loss = 0.0;
+    for (std::size_t s = 0; s < S; ++s) {
+      loss += matching_term<double>(kind_, t[s], m[s], logarithm[s]);
     }
     T* pulled = logarithm.data();
     if (last) {
@@ -257,13 +247,8 @@ class LossPass {
           last ? log_after[s * S + place.clean]
                : log_one[s] + log_after[s * S + place.clean] - log_whole[place.clean];
       const double t = std::exp(log_t), m = std::exp(log_m[s]);
-      double a = -t;
-      if (kind_ == MatchingLoss::kKl) {
-        if (t > 0.0) loss += t * (log_t - log_m[s]);
-      } else {
-        loss += (m - t) * (m - t);
-        a = 2.0 * (m - t) * m;
-      }
+      const double a = matching_slope(kind_, t, m);
+      loss += matching_term(kind_, t, m, log_t - log_m[s]);
       sum += a;
       if (a == 0.0) continue;
       // log y[s], from m = Q_1 y / Z.

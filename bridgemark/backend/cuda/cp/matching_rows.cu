@@ -49,24 +49,20 @@ __device__ double row_loss(const MatchingView& view, float weight, const float* 
   for (int s = lane; s < S; s += kLanes) sum += fast_exp(log_weights[s] - high);
   sum = sum_of_lanes<kLanes>(sum);
   const float log_sum = high + logf(sum), scale = weight / static_cast<float>(view.B);
-  float loss = 0.0f, inner = 0.0f;
+  const bool kl = view.kind == MatchingLoss::kKl;
+  float loss = 0.0f, slopes = 0.0f;
   for (int s = lane; s < S; s += kLanes) {
     const float log_target = flow[s], log_model = log_weights[s] - log_sum;
     const float target = fast_exp(log_target), model = fast_exp(log_model);
-    const float difference = model - target;
-    if (view.kind == MatchingLoss::kKl) {
-      if (target > 0.0f) loss = fmaf(target, log_target - log_model, loss);
-      flow[s] = scale * difference;
-    } else {
-      loss = fmaf(difference, difference, loss);
-      flow[s] = 2.0f * scale * difference;
-      inner = fmaf(flow[s], model, inner);
-    }
+    const float slope = matching_slope(view.kind, target, model);
+    loss += matching_term(view.kind, target, model, log_target - log_model);
+    flow[s] = scale * (kl ? slope + model : slope);  // the KL's slopes add up to -1
+    slopes += flow[s];
   }
-  if (view.kind == MatchingLoss::kMse) {
-    inner = sum_of_lanes<kLanes>(inner);
+  if (!kl) {
+    slopes = sum_of_lanes<kLanes>(slopes);
     for (int s = lane; s < S; s += kLanes) {
-      flow[s] = fast_exp(log_weights[s] - log_sum) * (flow[s] - inner);
+      flow[s] = fmaf(-fast_exp(log_weights[s] - log_sum), slopes, flow[s]);
     }
   }
   return weight * sum_of_lanes<kLanes>(static_cast<double>(loss));

@@ -4,10 +4,10 @@
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 
-// The loss of bridge matching from logits to their gradient; cpu/network_loss.cc has the formulas.
-// A block takes kDims dimensions of one row, so that they share the power Q_{r-1} of the row's
-// steps left; kLanes lanes of a warp work on the categories of a dimension. A dimension that leaves
-// the range of float is done again in the log domain by the whole block.
+// The loss of bridge matching from logits to their gradient; cpu/network/network_loss.cc has the
+// formulas. A block takes kDims dimensions of one row, so that they share the power Q_{r-1} of the
+// row's steps left; kLanes lanes of a warp work on the categories of a dimension. A dimension that
+// leaves the range of float is done again in the log domain by the whole block.
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -63,6 +63,7 @@ __device__ bool match(const LossView& view, const Place& place, const float* pow
   }
   bool in_range = last || (whole >= kProductFloor && Z >= kProductFloor);
   const float scale = 1.0f / whole, share = 1.0f / Z;
+  const bool kl = view.kind == MatchingLoss::kKl;
   float sum = 0.0f;
   loss = 0.0;
   for (int s = lane; s < S; s += kLanes) {
@@ -71,24 +72,12 @@ __device__ bool match(const LossView& view, const Place& place, const float* pow
     const float t =
         last ? (s == place.clean ? 1.0f : 0.0f) : one[s] * power[s * stride + place.clean] * scale;
     const bool near = value >= kProductFloor && m >= kProductFloor;
-    float a = 0.0f;
-    if (view.kind == MatchingLoss::kKl) {
-      if (t > kNegligible) {
-        in_range = in_range && near;
-        a = -t / value;
-        loss += static_cast<double>(t) * static_cast<double>(logf(t / m));
-      }
-      sum -= t;
-    } else {
-      const float difference = m - t, pull = 2.0f * difference * m;
-      if (m > kNegligible) {
-        in_range = in_range && near;
-        a = pull / value;
-      }
-      loss += static_cast<double>(difference) * static_cast<double>(difference);
-      sum += pull;
-    }
-    y[s * kStride] = a;
+    const bool matters = (kl ? t : m) > kNegligible;
+    const float slope = matching_slope(view.kind, t, m);
+    in_range = in_range && (near || !matters);
+    loss += matching_term<double>(view.kind, t, m, kl && matters ? logf(t / m) : 0.0f);
+    sum += slope;
+    y[s * kStride] = matters ? slope / value : 0.0f;
   }
   loss = sum_of_lanes<kLanes>(loss);
   ratio = sum_of_lanes<kLanes>(sum) / Z;
@@ -127,13 +116,8 @@ __device__ void match_exactly(const LossView& view, const Place& place, float* l
                              ? log_after[s * S + place.clean]
                              : log_one[s] + log_after[s * S + place.clean] - log_whole[place.clean];
     const double t = exp(log_t), m = exp(log_m);
-    if (view.kind == MatchingLoss::kKl) {
-      part[s] = t > 0.0 ? t * (log_t - log_m) : 0.0;
-      pull[s] = -t;
-    } else {
-      part[s] = (m - t) * (m - t);
-      pull[s] = 2.0 * (m - t) * m;
-    }
+    part[s] = matching_term(view.kind, t, m, log_t - log_m);
+    pull[s] = matching_slope(view.kind, t, m);
   }
   __syncthreads();
   double sum = 0.0, loss = 0.0;

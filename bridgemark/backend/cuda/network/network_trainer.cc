@@ -201,9 +201,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
 
   // Loss and gradient of the points that are there.
   void launch_gradient(Trained& trained, Stream& stream) {
-    const auto B = static_cast<double>(rows_);
-    const double scale =
-        plan_.loss == MatchingLoss::kKl ? 1.0 / (B * static_cast<double>(shape_.dim)) : 1.0 / B;
+    const double scale = network_loss_scale(plan_.loss, rows_, shape_.dim);
     const float* parameters = trained.network.parameters;
     launch_inputs(shape_, parameters, trained.points.x, trained.points.steps_left, 0, rows_,
                   trained.values[0], stream);
