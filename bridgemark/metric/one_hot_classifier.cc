@@ -9,6 +9,7 @@
 #endif
 #include <Eigen/Core>
 
+#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/philox.h"
 
@@ -30,32 +31,10 @@ using Eigen::Index;
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using MatrixMap = Eigen::Map<RowMajor>;
 using ConstMatrixMap = Eigen::Map<const RowMajor>;
-using ArrayMap = Eigen::Map<Eigen::ArrayXf>;
-using ConstArrayMap = Eigen::Map<const Eigen::ArrayXf>;
 using ConstColumnMap = Eigen::Map<const Eigen::VectorXf>;
 using ConstRowMap = Eigen::Map<const Eigen::RowVectorXf>;
 
 }  // namespace
-
-void AdamW::begin_step() {
-  beta1_power_ *= kBeta1;
-  beta2_power_ *= kBeta2;
-}
-
-void AdamW::update(AdamParameter& parameter, std::size_t offset,
-                   std::span<const float> gradient) const {
-  const Index count = static_cast<Index>(gradient.size());
-  const ConstArrayMap g(gradient.data(), count);
-  ArrayMap value(parameter.value.data() + offset, count);
-  ArrayMap m(parameter.first_moment.data() + offset, count);
-  ArrayMap v(parameter.second_moment.data() + offset, count);
-  const float step = static_cast<float>(learning_rate_ / (1.0 - beta1_power_));
-  const float scale = static_cast<float>(1.0 / std::sqrt(1.0 - beta2_power_));
-  const float keep = static_cast<float>(1.0 - learning_rate_ * weight_decay_);
-  m = static_cast<float>(kBeta1) * m + static_cast<float>(1.0 - kBeta1) * g;
-  v = static_cast<float>(kBeta2) * v + static_cast<float>(1.0 - kBeta2) * g.square();
-  value = keep * value - step * m / (scale * v.sqrt() + kEpsilon);
-}
 
 OneHotClassifier::OneHotClassifier(std::size_t num_coordinates, int num_categories,
                                    std::span<const LabelledRow> training_rows,
@@ -63,7 +42,10 @@ OneHotClassifier::OneHotClassifier(std::size_t num_coordinates, int num_categori
     : num_coordinates_(num_coordinates),
       num_categories_(static_cast<std::size_t>(num_categories)),
       hidden_(static_cast<std::size_t>(options.hidden)),
-      optimizer_(options.learning_rate, options.weight_decay),
+      optimizer_{.learning_rate = options.learning_rate,
+                 .beta1 = 0.9,
+                 .beta2 = 0.999,
+                 .weight_decay = options.weight_decay},
       position_(num_coordinates_ * num_categories_),
       table_(num_coordinates_ * num_categories_ * hidden_),
       embedding_(num_coordinates_ * num_categories_ * hidden_),
@@ -139,7 +121,7 @@ void OneHotClassifier::train(const Context& context, std::span<const LabelledRow
   parallel_blocks(context, batch.size(), kRowBlock, [&](std::size_t first, std::size_t last) {
     backpropagate_rows(batch, first, last);
   });
-  optimizer_.begin_step();
+  ++steps_;
   // Each task owns the parameters it updates and adds over the whole batch in order. The dense
   // layers come first: they are the longest tasks.
   const std::size_t hidden_tasks = (hidden_ + kHiddenBlock - 1) / kHiddenBlock;
@@ -198,6 +180,17 @@ void OneHotClassifier::backpropagate_rows(std::span<const LabelledRow> batch, st
   d1 = (a1.array() > 0.0f).select(d1, 0.0f);
 }
 
+void OneHotClassifier::update(AdamParameter& parameter, std::size_t offset,
+                              std::span<const float> gradient) const {
+  const auto part = [&](std::vector<float>& values) {
+    return std::span(values).subspan(offset, gradient.size());
+  };
+  // The tasks that call it are on threads of their own.
+  backend::adamw_update(Context{.num_threads = 1}, optimizer_, steps_, gradient,
+                        part(parameter.value), part(parameter.first_moment),
+                        part(parameter.second_moment));
+}
+
 void OneHotClassifier::update_second_layer(std::size_t batch_size, std::size_t first) {
   const Index rows = static_cast<Index>(batch_size);
   const Index hidden = static_cast<Index>(hidden_);
@@ -205,8 +198,7 @@ void OneHotClassifier::update_second_layer(std::size_t batch_size, std::size_t f
   const ConstMatrixMap a1(activation1_.data(), rows, hidden);
   const ConstMatrixMap d2(delta2_.data(), rows, hidden);
   const RowMajor gradient = a1.middleCols(static_cast<Index>(first), count).transpose() * d2;
-  optimizer_.update(weight2_, first * hidden_,
-                    {gradient.data(), static_cast<std::size_t>(gradient.size())});
+  update(weight2_, first * hidden_, {gradient.data(), static_cast<std::size_t>(gradient.size())});
 }
 
 void OneHotClassifier::update_vectors(std::size_t batch_size) {
@@ -217,10 +209,10 @@ void OneHotClassifier::update_vectors(std::size_t batch_size) {
   const Eigen::RowVectorXf bias2 = ConstMatrixMap(delta2_.data(), rows, hidden).colwise().sum();
   const Eigen::RowVectorXf weight3 = d3 * ConstMatrixMap(activation2_.data(), rows, hidden);
   const float bias3 = d3.sum();
-  optimizer_.update(bias1_, 0, {bias1.data(), hidden_});
-  optimizer_.update(bias2_, 0, {bias2.data(), hidden_});
-  optimizer_.update(weight3_, 0, {weight3.data(), hidden_});
-  optimizer_.update(bias3_, 0, {&bias3, 1});
+  update(bias1_, 0, {bias1.data(), hidden_});
+  update(bias2_, 0, {bias2.data(), hidden_});
+  update(weight3_, 0, {weight3.data(), hidden_});
+  update(bias3_, 0, {&bias3, 1});
 }
 
 void OneHotClassifier::update_embedding(std::span<const LabelledRow> batch, std::size_t first) {
@@ -232,12 +224,11 @@ void OneHotClassifier::update_embedding(std::span<const LabelledRow> batch, std:
     for (std::size_t b = 0; b < batch.size(); ++b) {
       gradient.row(batch[b].states[c]) += ConstRowMap(delta1_.data() + b * hidden_, hidden);
     }
-    optimizer_.update(embedding_, c * num_categories_ * hidden_,
-                      {gradient.data(), num_categories_ * hidden_});
+    update(embedding_, c * num_categories_ * hidden_, {gradient.data(), num_categories_ * hidden_});
     const ConstRowMap position(position_.data() + c * num_categories_,
                                static_cast<Index>(num_categories_));
     const Eigen::RowVectorXf slope_gradient = position * gradient;
-    optimizer_.update(slope_, c * hidden_, {slope_gradient.data(), hidden_});
+    update(slope_, c * hidden_, {slope_gradient.data(), hidden_});
     refresh_table(c);
   }
 }

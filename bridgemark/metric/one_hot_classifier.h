@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bridgemark/core/context.h"
+#include "bridgemark/math/adamw.h"
 
 namespace bridgemark {
 
@@ -16,27 +17,6 @@ struct AdamParameter {
   std::vector<float> value;
   std::vector<float> first_moment;
   std::vector<float> second_moment;
-};
-
-class AdamW {
- public:
-  AdamW(double learning_rate, double weight_decay)
-      : learning_rate_(learning_rate), weight_decay_(weight_decay) {}
-
-  // Comes before the updates of a step.
-  void begin_step();
-  // Updates the entries of `parameter` from `offset` on that `gradient` covers.
-  void update(AdamParameter& parameter, std::size_t offset, std::span<const float> gradient) const;
-
- private:
-  static constexpr double kBeta1 = 0.9;
-  static constexpr double kBeta2 = 0.999;
-  static constexpr float kEpsilon = 1e-8f;
-
-  double learning_rate_;
-  double weight_decay_;
-  double beta1_power_ = 1;
-  double beta2_power_ = 1;
 };
 
 // A row of C coordinates with its class.
@@ -87,6 +67,8 @@ class OneHotClassifier {
   // activation1 and activation2 are [rows, hidden].
   void forward(std::span<const LabelledRow> rows, float* activation1, float* activation2,
                float* logits) const;
+  // One step on the entries of `parameter` from `offset` on that `gradient` covers.
+  void update(AdamParameter& parameter, std::size_t offset, std::span<const float> gradient) const;
   void backpropagate_rows(std::span<const LabelledRow> batch, std::size_t first, std::size_t last);
   void update_second_layer(std::size_t batch_size, std::size_t first);
   void update_vectors(std::size_t batch_size);
@@ -95,7 +77,8 @@ class OneHotClassifier {
   std::size_t num_coordinates_;
   std::size_t num_categories_;
   std::size_t hidden_;
-  AdamW optimizer_;
+  AdamWSettings optimizer_;
+  std::int64_t steps_ = 0;
   std::vector<float> position_;  // [C, S]
   std::vector<float> table_;     // [C, S, hidden]
   AdamParameter embedding_;      // [C, S, hidden]
