@@ -11,6 +11,7 @@
 #include "bridgemark/core/large_array.h"
 #include "bridgemark/math/adamw.h"
 #include "bridgemark/math/matching_terms.h"
+#include "bridgemark/math/pinned_step.h"
 
 // Losses of the CP solvers with their gradients in closed form, and the optimiser's update. T is
 // float for training and double for checks.
@@ -49,6 +50,14 @@ struct ChainTables {
 
   const T* linear_power(int n) const { return linear.data() + offset(n); }
   const double* log_power(int n) const { return log.data() + offset(n); }
+
+  // The step from x to `end` of which steps_left are left.
+  PinnedStep<T> pinned(int steps_left, std::size_t x, std::size_t end) const {
+    return pinned_step(linear.data(), num_categories, steps_left, x, end);
+  }
+  PinnedStep<double> log_pinned(int steps_left, std::size_t x, std::size_t end) const {
+    return pinned_step(log.data(), num_categories, steps_left, x, end);
+  }
 
  private:
   std::size_t offset(int n) const {

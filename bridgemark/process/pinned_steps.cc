@@ -21,13 +21,10 @@ backend::PinnedSteps make_pinned_steps(const Context& context, backend::ChainTab
     float* out = pinned.probabilities.data() + i * S * S;
     const int steps_left = static_cast<int>(i / S) + 1;
     const std::size_t x = i % S;
-    const double* log_one = pinned.chain.log_power(1) + x * S;
-    const double* log_after = pinned.chain.log_power(steps_left - 1);
-    const double* log_whole = pinned.chain.log_power(steps_left) + x * S;
     for (std::size_t clean = 0; clean < S; ++clean) {
+      const PinnedStep<double> step = pinned.chain.log_pinned(steps_left, x, clean);
       for (std::size_t s = 0; s < S; ++s) {
-        const double log_p = log_one[s] + log_after[s * S + clean] - log_whole[clean];
-        *out++ = static_cast<float>(std::exp(log_p));
+        *out++ = static_cast<float>(std::exp(step.log_probability(s)));
       }
     }
   });

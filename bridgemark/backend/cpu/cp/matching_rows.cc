@@ -52,12 +52,10 @@ MatchingRows<T>::Scratch::Scratch(const MatchingRows& rows)
 template <typename T>
 template <typename U>
 void MatchingRows<T>::log_target(std::size_t b, std::size_t d, Band of, U* out) const {
-  const auto x = static_cast<std::size_t>(x_(b, d)), end = static_cast<std::size_t>(x1_(b, d));
-  const double* log_one = chain_.log_power(1) + x * S_;
-  const double* log_after = chain_.log_power(rest(b) - 1) + end;
-  const double log_rest = chain_.log_power(rest(b))[x * S_ + end];
+  const PinnedStep<double> pinned = chain_.log_pinned(rest(b), static_cast<std::size_t>(x_(b, d)),
+                                                      static_cast<std::size_t>(x1_(b, d)));
   for (std::size_t s = of.first; s < of.last; ++s) {
-    out[s] = static_cast<U>(log_one[s] + log_after[s * S_] - log_rest);
+    out[s] = static_cast<U>(pinned.log_probability(s));
   }
 }
 

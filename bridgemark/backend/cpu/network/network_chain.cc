@@ -53,15 +53,13 @@ const float* pinned_row(const PinnedSteps& pinned, int steps_left, std::size_t x
                         std::vector<float>& scratch) {
   const std::size_t S = pinned.chain.num_categories;
   if (!pinned.probabilities.empty()) {
-    const auto step = static_cast<std::size_t>(steps_left - 1);
-    return pinned.probabilities.data() + ((step * S + x) * S + clean) * S;
+    const auto table = static_cast<std::size_t>(steps_left - 1);
+    return pinned.probabilities.data() + ((table * S + x) * S + clean) * S;
   }
   scratch.resize(S);
-  const double* log_one = pinned.chain.log_power(1) + x * S;
-  const double* log_after = pinned.chain.log_power(steps_left - 1);
-  const double log_whole = pinned.chain.log_power(steps_left)[x * S + clean];
+  const PinnedStep<double> step = pinned.chain.log_pinned(steps_left, x, clean);
   for (std::size_t s = 0; s < S; ++s) {
-    scratch[s] = static_cast<float>(std::exp(log_one[s] + log_after[s * S + clean] - log_whole));
+    scratch[s] = static_cast<float>(std::exp(step.log_probability(s)));
   }
   return scratch.data();
 }

@@ -177,6 +177,11 @@ class LossPass {
     return y >= cpu::linear_floor<T>() && m >= cpu::linear_floor<T>();
   }
 
+  // A softmax learns the clean end itself, which the reference need not reach.
+  static double log_target(const PinnedStep<double>& pinned, bool last, std::size_t s) {
+    return last ? pinned.after[s * pinned.stride] : pinned.log_probability(s);
+  }
+
   // Through the powers as they are; falls back where that leaves the range of T.
   double linear_loss(const Place& place, T total, T* logits, Buffers& buffers) const {
     const std::size_t S = shape_.num_categories;
@@ -189,16 +194,16 @@ class LossPass {
       for (std::size_t s = 0; s < S; ++s) y[s] = p[s], m[s] = p[s] / total, t[s] = T(0);
       t[place.clean] = T(1);
     } else {
-      const T* one = chain_.linear_power(1) + place.x * S;
-      if (whole[place.clean] < cpu::linear_floor<T>()) return exact_loss(place, logits);
+      const PinnedStep<T> pinned = chain_.pinned(place.steps_left, place.x, place.clean);
+      if (pinned.whole < cpu::linear_floor<T>()) return exact_loss(place, logits);
       cpu::dot_rows(after, p.data(), S, S, y.data());
       Z = T(0);
-      for (std::size_t s = 0; s < S; ++s) Z += m[s] = one[s] * y[s];
+      for (std::size_t s = 0; s < S; ++s) Z += m[s] = pinned.one[s] * y[s];
       if (!(Z >= cpu::linear_floor<T>())) return exact_loss(place, logits);
-      const T scale = T(1) / whole[place.clean], share = T(1) / Z;
+      const T inverse = T(1) / pinned.whole, share = T(1) / Z;
       for (std::size_t s = 0; s < S; ++s) {
         m[s] *= share;
-        t[s] = one[s] * after[s * S + place.clean] * scale;
+        t[s] = pinned.probability(s, inverse);
       }
     }
     const bool kl = kind_ == MatchingLoss::kKl;
@@ -233,9 +238,9 @@ class LossPass {
   double exact_loss(const Place& place, T* logits) const {
     const std::size_t S = shape_.num_categories;
     const bool last = shape_.is_softmax_step(place.steps_left);
-    const double* log_one = chain_.log_power(1) + place.x * S;
     const double* log_after = chain_.log_power(place.steps_left - 1);
     const double* log_whole = chain_.log_power(place.steps_left) + place.x * S;
+    const PinnedStep<double> pinned = chain_.log_pinned(place.steps_left, place.x, place.clean);
     const std::vector<double> z(logits, logits + S);
     std::vector<double> log_m(S), log_w(S), pulled(S, 0.0);
     cpu::log_transition_row(shape_, chain_, place.steps_left, place.x, z.data(), log_m.data());
@@ -243,16 +248,14 @@ class LossPass {
     const double log_z = log_sum(log_w.data(), S);
     double loss = 0.0, sum = 0.0;
     for (std::size_t s = 0; s < S; ++s) {
-      const double log_t =
-          last ? log_after[s * S + place.clean]
-               : log_one[s] + log_after[s * S + place.clean] - log_whole[place.clean];
+      const double log_t = log_target(pinned, last, s);
       const double t = std::exp(log_t), m = std::exp(log_m[s]);
       const double a = matching_slope(kind_, t, m);
       loss += matching_term(kind_, t, m, log_t - log_m[s]);
       sum += a;
       if (a == 0.0) continue;
       // log y[s], from m = Q_1 y / Z.
-      const double log_y = log_m[s] + log_z - (last ? 0.0 : log_one[s]);
+      const double log_y = log_m[s] + log_z - (last ? 0.0 : pinned.one[s]);
       for (std::size_t c = 0; c < S; ++c) {
         pulled[c] += a * std::exp(z[c] + log_after[s * S + c] - log_y);
       }
@@ -273,12 +276,11 @@ class LossPass {
                               outputs_.log_model.data() + offset);
     }
     if (!outputs_.target.empty()) {
-      const double* log_one = chain_.log_power(1) + place.x * S;
-      const double* log_after = chain_.log_power(place.steps_left - 1);
-      std::vector<double> log_t(S);
-      for (std::size_t s = 0; s < S; ++s) log_t[s] = log_one[s] + log_after[s * S + place.clean];
-      log_normalize(log_t.data(), S);
-      for (std::size_t s = 0; s < S; ++s) outputs_.target[offset + s] = std::exp(log_t[s]);
+      const PinnedStep<double> pinned = chain_.log_pinned(place.steps_left, place.x, place.clean);
+      const bool last = shape_.is_softmax_step(place.steps_left);
+      for (std::size_t s = 0; s < S; ++s) {
+        outputs_.target[offset + s] = std::exp(log_target(pinned, last, s));
+      }
     }
   }
 

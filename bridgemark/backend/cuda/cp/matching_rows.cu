@@ -21,14 +21,11 @@ struct RowPlace {
 template <int kLanes>
 __device__ void write_target(const MatchingView& view, const RowPlace& at, float* log_target,
                              int lane) {
-  const int S = view.S, rest = view.num_steps - at.n;
-  const double* log_one = view.log_q + (static_cast<std::size_t>(S) + at.x) * S;
-  const double* log_after = view.log_q + static_cast<std::size_t>(rest - 1) * S * S + at.end;
-  const double log_rest = view.log_q[(static_cast<std::size_t>(rest) * S + at.x) * S + at.end];
+  const PinnedStep<double> pinned =
+      pinned_step(view.log_q, view.S, view.num_steps - at.n, at.x, at.end);
 #pragma unroll 8
-  for (int s = lane; s < S; s += kLanes) {
-    log_target[s] =
-        static_cast<float>(log_one[s] + log_after[static_cast<std::size_t>(s) * S] - log_rest);
+  for (int s = lane; s < view.S; s += kLanes) {
+    log_target[s] = static_cast<float>(pinned.log_probability(s));
   }
 }
 

@@ -26,13 +26,9 @@ __global__ void start_chain(ChainJob job, int D, std::size_t count) {
 // The step pinned to a clean end from its logarithms, as in a table: S values by a draw's lanes.
 __device__ void write_pinned(const StepTables& tables, int left, int S, int x, int clean, int count,
                              float* out) {
-  const std::size_t square = static_cast<std::size_t>(S) * S;
-  const double* log_one = tables.log_q + square + static_cast<std::size_t>(x) * S;
-  const double* log_after = tables.log_q + (left - 1) * square;
-  const double log_whole = tables.log_q[left * square + static_cast<std::size_t>(x) * S + clean];
+  const PinnedStep<double> pinned = pinned_step(tables.log_q, S, left, x, clean);
   for (int s = draw_lane(); s < count; s += kDrawLanes) {
-    const double log_p = log_one[s] + log_after[static_cast<std::size_t>(s) * S + clean];
-    out[s] = static_cast<float>(exp(log_p - log_whole));
+    out[s] = static_cast<float>(exp(pinned.log_probability(s)));
   }
 }
 

@@ -52,25 +52,23 @@ __device__ bool match(const LossView& view, const Place& place, const float* pow
                       float total, float* y, double& loss, float& ratio) {
   const int S = view.S, lane = static_cast<int>(threadIdx.x) % kLanes;
   const bool last = is_softmax_step(view, place.steps_left);
-  const float* one = view.tables.q + (static_cast<std::size_t>(S) + place.x) * S;
-  const float whole =
-      view.tables.q[(static_cast<std::size_t>(place.steps_left) * S + place.x) * S + place.clean];
+  PinnedStep<float> pinned = pinned_step(view.tables.q, S, place.steps_left, place.x, place.clean);
+  pinned.after = power + place.clean, pinned.stride = stride;  // the copy at hand
   float Z = total;
   if (!last) {
     Z = 0.0f;
-    for (int s = lane; s < S; s += kLanes) Z += one[s] * y[s * kStride];
+    for (int s = lane; s < S; s += kLanes) Z += pinned.one[s] * y[s * kStride];
     Z = sum_of_lanes<kLanes>(Z);
   }
-  bool in_range = last || (whole >= kProductFloor && Z >= kProductFloor);
-  const float scale = 1.0f / whole, share = 1.0f / Z;
+  bool in_range = last || (pinned.whole >= kProductFloor && Z >= kProductFloor);
+  const float inverse = 1.0f / pinned.whole, share = 1.0f / Z;
   const bool kl = view.kind == MatchingLoss::kKl;
   float sum = 0.0f;
   loss = 0.0;
   for (int s = lane; s < S; s += kLanes) {
     const float value = y[s * kStride];
-    const float m = last ? value / Z : one[s] * value * share;
-    const float t =
-        last ? (s == place.clean ? 1.0f : 0.0f) : one[s] * power[s * stride + place.clean] * scale;
+    const float m = last ? value / Z : pinned.one[s] * value * share;
+    const float t = last ? (s == place.clean ? 1.0f : 0.0f) : pinned.probability(s, inverse);
     const bool near = value >= kProductFloor && m >= kProductFloor;
     const bool matters = (kl ? t : m) > kNegligible;
     const float slope = matching_slope(view.kind, t, m);
@@ -100,7 +98,8 @@ __device__ void match_exactly(const LossView& view, const Place& place, float* l
   const bool last = is_softmax_step(view, place.steps_left);
   double *log_y = work, *pull = work + S, *part = work + 2 * S;
   const std::size_t square = static_cast<std::size_t>(S) * S;
-  const double* log_one = view.tables.log_q + square + static_cast<std::size_t>(place.x) * S;
+  const PinnedStep<double> pinned =
+      pinned_step(view.tables.log_q, S, place.steps_left, place.x, place.clean);
   const double* log_after = view.tables.log_q + (place.steps_left - 1) * square;
   const double* log_whole =
       view.tables.log_q + place.steps_left * square + static_cast<std::size_t>(place.x) * S;
@@ -111,10 +110,8 @@ __device__ void match_exactly(const LossView& view, const Place& place, float* l
   // The sum over clean ends is also that over categories.
   const double log_z = log_sum_of(logits, last ? nullptr : log_whole, S);
   for (int s = threadIdx.x; s < S; s += kLossThreads) {
-    const double log_m = log_y[s] + (last ? 0.0 : log_one[s]) - log_z;
-    const double log_t = last
-                             ? log_after[s * S + place.clean]
-                             : log_one[s] + log_after[s * S + place.clean] - log_whole[place.clean];
+    const double log_m = log_y[s] + (last ? 0.0 : pinned.one[s]) - log_z;
+    const double log_t = last ? pinned.after[s * pinned.stride] : pinned.log_probability(s);
     const double t = exp(log_t), m = exp(log_m);
     part[s] = matching_term(view.kind, t, m, log_t - log_m);
     pull[s] = matching_slope(view.kind, t, m);
