@@ -242,10 +242,9 @@ class MatchingStep {
     }
     for (std::size_t i = 0; i < exact.size(); ++i) {
       if (exact_weights[i] == 0.0) continue;
-      cpu::add_exact_shares(source_.log_row(exact[i].row, d),
-                            parameters_.log_cores.data() + core(d) + at.first + exact[i].component,
-                            K_, S_, exact[i].log_value, exact_weights[i],
-                            gradient + exact[i].component);
+      add_exact_shares(source_.log_row(exact[i].row, d),
+                       parameters_.log_cores.data() + core(d) + at.first + exact[i].component, K_,
+                       S_, exact[i].log_value, exact_weights[i], gradient + exact[i].component);
     }
   }
 

@@ -127,8 +127,8 @@ class StaticLoss {
       for (std::size_t k = first; k < last; ++k) {
         T& product = work_.product[core(d, s) + k];
         if (product >= cpu::linear_floor<T>()) continue;
-        const double value = cpu::exact_log_dot(
-            log_q() + s * S_, parameters_.log_cores.data() + core(d, 0) + k, K_, S_);
+        const double value =
+            exact_log_dot(log_q() + s * S_, parameters_.log_cores.data() + core(d, 0) + k, K_, S_);
         product = T(0);
         work_.log_product[core(d, s) + k] = static_cast<T>(value);
         exact(d, first).push_back({s, k, value});
@@ -227,10 +227,10 @@ class StaticLoss {
     for (std::size_t i = 0; i < exact_weights.size(); ++i) {
       const cpu::ExactEntry& entry = exact(d, first)[i];
       if (exact_weights[i] == 0.0) continue;
-      cpu::add_exact_shares(log_q() + entry.row * S_,
-                            parameters_.log_cores.data() + core(d, 0) + entry.component, K_, S_,
-                            entry.log_value, exact_weights[i],
-                            gradient_.log_cores.data() + core(d, 0) + entry.component);
+      add_exact_shares(log_q() + entry.row * S_,
+                       parameters_.log_cores.data() + core(d, 0) + entry.component, K_, S_,
+                       entry.log_value, exact_weights[i],
+                       gradient_.log_cores.data() + core(d, 0) + entry.component);
     }
   }
 

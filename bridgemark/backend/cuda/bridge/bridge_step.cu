@@ -4,6 +4,7 @@
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/math/categorical.h"
+#include "bridgemark/math/exact_log_dot.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cuda {
@@ -104,13 +105,7 @@ __global__ void mix_components(const double* others, const double* log_to, const
   const std::size_t s = i % S, row = i / S, d = row % D;
   const double* other = others + row * K;
   const double* to = log_to + d * K * S + s;
-  double high = kLogZero;
-  for (std::size_t k = 0; k < K; ++k) high = fmax(high, other[k] + to[k * S]);
-  double sum = 0.0;
-  if (high != kLogZero) {
-    for (std::size_t k = 0; k < K; ++k) sum += exp(other[k] + to[k * S] - high);
-  }
-  out[i] = high == kLogZero ? high : log_q[x[row] * S + s] + high + log(sum);
+  out[i] = log_q[x[row] * S + s] + exact_log_dot(other, to, S, K);
 }
 
 __global__ void normalize_rows(double* values, std::size_t rows, std::size_t count) {

@@ -1,20 +1,11 @@
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/math/exact_log_dot.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cuda {
 
 namespace {
-
-// log sum_t exp(a[t] + b[t * stride]), the largest term taken off first.
-__device__ double log_dot(const double* a, const double* b, std::size_t stride, std::size_t count) {
-  double high = kLogZero;
-  for (std::size_t t = 0; t < count; ++t) high = fmax(high, a[t] + b[t * stride]);
-  if (high == kLogZero) return high;
-  double sum = 0.0;
-  for (std::size_t t = 0; t < count; ++t) sum += exp(a[t] + b[t * stride] - high);
-  return high + log(sum);
-}
 
 // out[p,m,n] = log sum_t exp(a[m,t] + b[p,t,n]); one thread an entry, n fastest: reads of b
 // coalesce.
@@ -23,7 +14,7 @@ __global__ void log_product(const double* a, const double* b, std::size_t batche
   const std::size_t i = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
   if (i >= batches * M * N) return;
   const std::size_t n = i % N, m = i / N % M, p = i / N / M;
-  out[i] = log_dot(a + m * K, b + p * K * N + n, N, K);
+  out[i] = exact_log_dot(a + m * K, b + p * K * N + n, N, K);
 }
 
 // One thread a column (d, k): its sum over categories, then every entry.

@@ -9,6 +9,7 @@
 #include "bridgemark/backend/cuda/device/fast_math.h"
 #include "bridgemark/backend/cuda/device/lanes.h"
 #include "bridgemark/backend/cuda/device/tensor_product.h"
+#include "bridgemark/math/exact_log_dot.h"
 
 // Steps of the CP kernels that work on one tile: all categories of `Tile` components of one
 // dimension, in shared memory as [categories][kStride], by a block of kTileThreads. Fused
@@ -134,30 +135,6 @@ __device__ inline void store_sums(const float (&sum)[1][Tiling<Tile>::kWarpColum
     const float(&block)[4] = sum[0][j];
     *reinterpret_cast<float2*>(own + 8 * j) = make_float2(block[0], block[1]);
     *reinterpret_cast<float2*>(own + 8 * T::kStride + 8 * j) = make_float2(block[2], block[3]);
-  }
-}
-
-// log sum_t exp(log_q[t] + cores[t]) of one column, in double.
-__device__ inline double exact_log_dot(const double* log_q, const float* cores, int stride, int S) {
-  double high = -INFINITY;
-  for (int t = 0; t < S; ++t) {
-    high = fmax(high, log_q[t] + static_cast<double>(cores[static_cast<std::size_t>(t) * stride]));
-  }
-  if (high == -INFINITY) return high;
-  double sum = 0.0;
-  for (int t = 0; t < S; ++t) {
-    sum += exp(log_q[t] + static_cast<double>(cores[static_cast<std::size_t>(t) * stride]) - high);
-  }
-  return high + log(sum);
-}
-
-// out[t] += weight * share of t in a sum whose logarithm is log_value, for one column.
-__device__ inline void add_exact_shares(const double* log_q, const float* cores, int stride, int S,
-                                        double log_value, double weight, float* out) {
-  for (int t = 0; t < S; ++t) {
-    const std::size_t at = static_cast<std::size_t>(t) * stride;
-    out[at] +=
-        static_cast<float>(weight * exp(log_q[t] + static_cast<double>(cores[at]) - log_value));
   }
 }
 

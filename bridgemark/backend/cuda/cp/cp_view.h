@@ -19,7 +19,7 @@ inline constexpr int kBlockCategories = 64;  // categories whose sums a block ho
 inline constexpr int kPassRows = 128;        // rows of the batch that a block handles at a time
 inline constexpr int kBatchesAhead = 8;      // batches drawn at once
 
-// A scaled product below this is computed again in the log domain (cpu/exact_column.h).
+// A scaled product below this is computed again in the log domain (math/exact_log_dot.h).
 inline constexpr float kProductFloor = 1e-30f;
 inline constexpr float kLogProductFloor = -69.07755f;
 

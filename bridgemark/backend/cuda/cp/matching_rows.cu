@@ -88,10 +88,7 @@ __device__ void match_exactly(const MatchingView& view, const RowPlace& at, floa
   }
   __syncwarp();
   for (int s = lane; s < S; s += 32) {
-    double largest = -INFINITY, sum = 0.0;
-    for (int t = 0; t < S; ++t) largest = fmax(largest, log_after[s * S + t] + log_v[t]);
-    for (int t = 0; t < S; ++t) sum += exp(log_after[s * S + t] + log_v[t] - largest);
-    back[s] = largest + log(sum);  // log y until the flow is known
+    back[s] = exact_log_dot(log_after + s * S, log_v, 1, S);  // log y until the flow is known
     log_weights[s] = static_cast<float>(view.log_q[(static_cast<std::size_t>(S) + at.x) * S + s] +
                                         back[s] - high_of_row);
   }
@@ -138,7 +135,7 @@ __device__ void multiply_rows(const float* table, const float* x, int Sp, Out&& 
   }
 }
 
-__global__ void __launch_bounds__(kTileThreads) match(MatchingView view, Batch batch) {
+__global__ void __launch_bounds__(kTileThreads, 3) match(MatchingView view, Batch batch) {
   extern __shared__ float shared[];
   const int S = view.S, Sp = view.Sp, b = blockIdx.x, d0 = blockIdx.y * kMatchDims;
   const int row = threadIdx.x / kMatchLanes, lane = threadIdx.x % kMatchLanes, d = d0 + row;

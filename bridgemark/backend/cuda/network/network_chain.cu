@@ -2,6 +2,7 @@
 #include "bridgemark/backend/cuda/network/dense_product.h"
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
+#include "bridgemark/math/exact_log_dot.h"
 
 // Chains and transitions of networks of any size, layer by layer. A row's result does not depend on
 // the rows beside it.
@@ -76,11 +77,8 @@ __global__ void __launch_bounds__(kBlock)
   for (int s = lane; s < S; s += 32) {
     double value = z[s];
     if (!softmax_step) {
-      const double* after = log_after + static_cast<std::size_t>(s) * S;
-      double top = -INFINITY, sum = 0.0;
-      for (int c = 0; c < S; ++c) top = fmax(top, z[c] + after[c]);
-      for (int c = 0; c < S; ++c) sum += exp(z[c] + after[c] - top);
-      value = log_one[static_cast<std::size_t>(x[i]) * S + s] + top + log(sum);
+      value = log_one[static_cast<std::size_t>(x[i]) * S + s] +
+              exact_log_dot(log_after + static_cast<std::size_t>(s) * S, z, 1, S);
     }
     row[s] = value;
     high = fmax(high, value);

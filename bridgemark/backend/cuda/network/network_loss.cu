@@ -3,6 +3,7 @@
 #include "bridgemark/backend/cuda/device/lanes.h"
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
+#include "bridgemark/math/exact_log_dot.h"
 
 // The loss of bridge matching from logits to their gradient; cpu/network/network_loss.cc has the
 // formulas. A block takes kDims dimensions of one row, so that they share the power Q_{r-1} of the
@@ -82,15 +83,6 @@ __device__ bool match(const LossView& view, const Place& place, const float* pow
   return votes_of_lanes<kLanes>(!in_range) == 0;
 }
 
-// log sum_c exp(z[c] + tilt[c]); tilt may be null.
-__device__ double log_sum_of(const float* z, const double* tilt, int S) {
-  double high = -INFINITY;
-  for (int c = 0; c < S; ++c) high = fmax(high, z[c] + (tilt != nullptr ? tilt[c] : 0.0));
-  double sum = 0.0;
-  for (int c = 0; c < S; ++c) sum += exp(z[c] + (tilt != nullptr ? tilt[c] : 0.0) - high);
-  return high + log(sum);
-}
-
 // One dimension in the log domain, by the whole block; work is [3][S].
 __device__ void match_exactly(const LossView& view, const Place& place, float* logits, double* work,
                               double* row_loss) {
@@ -104,11 +96,12 @@ __device__ void match_exactly(const LossView& view, const Place& place, float* l
   const double* log_whole =
       view.tables.log_q + place.steps_left * square + static_cast<std::size_t>(place.x) * S;
   for (int s = threadIdx.x; s < S; s += kLossThreads) {
-    log_y[s] = last ? static_cast<double>(logits[s]) : log_sum_of(logits, log_after + s * S, S);
+    log_y[s] =
+        last ? static_cast<double>(logits[s]) : exact_log_dot(log_after + s * S, logits, 1, S);
   }
   __syncthreads();
   // The sum over clean ends is also that over categories.
-  const double log_z = log_sum_of(logits, last ? nullptr : log_whole, S);
+  const double log_z = last ? log_sum(log_y, S) : exact_log_dot(log_whole, logits, 1, S);
   for (int s = threadIdx.x; s < S; s += kLossThreads) {
     const double log_m = log_y[s] + (last ? 0.0 : pinned.one[s]) - log_z;
     const double log_t = last ? pinned.after[s * pinned.stride] : pinned.log_probability(s);
