@@ -28,6 +28,16 @@ BM_HD inline void cumulate_log(const double* log_weights, std::size_t count, dou
   }
 }
 
+// The largest log_a + log_b.
+BM_HD inline double highest_product(const double* log_a, const double* log_b, std::size_t count) {
+  double high = kLogZero;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = log_a[i] + log_b[i];
+    if (value > high) high = value;
+  }
+  return high;
+}
+
 // cumulative[i] = sum over j <= i of a[j] * b[j], for factors scaled to a maximum of 1. Where the
 // total is too small to be trusted the exact path over log_a + log_b replaces it.
 BM_HD inline void cumulate_product(const double* a, const double* b, const double* log_a,
@@ -38,11 +48,7 @@ BM_HD inline void cumulate_product(const double* a, const double* b, const doubl
     cumulative[i] = sum;
   }
   if (sum >= kLinearFloor) return;
-  double high = kLogZero;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double value = log_a[i] + log_b[i];
-    if (value > high) high = value;
-  }
+  const double high = highest_product(log_a, log_b, count);
   sum = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
     sum += std::exp(log_a[i] + log_b[i] - high);
@@ -64,6 +70,27 @@ BM_HD inline std::size_t draw_category(const double* cumulative, std::size_t cou
     length -= half;
   }
   return first;
+}
+
+// The same by the sums of cumulate_product, which are made twice instead of stored.
+BM_HD inline std::size_t draw_product(const double* a, const double* b, const double* log_a,
+                                      const double* log_b, std::size_t count, double uniform) {
+  double total = 0.0;
+  for (std::size_t s = 0; s < count; ++s) total += a[s] * b[s];
+  const bool linear = total >= kLinearFloor;
+  double high = kLogZero;
+  if (!linear) {
+    high = highest_product(log_a, log_b, count);
+    total = 0.0;
+    for (std::size_t s = 0; s < count; ++s) total += std::exp(log_a[s] + log_b[s] - high);
+  }
+  const double threshold = uniform * total;
+  double sum = 0.0;
+  for (std::size_t s = 0; s + 1 < count; ++s) {
+    sum += linear ? a[s] * b[s] : std::exp(log_a[s] + log_b[s] - high);
+    if (sum > threshold) return s;
+  }
+  return count - 1;
 }
 
 // One of the steps 0..num_steps-1: by the cumulative sums of their probabilities, or evenly where

@@ -85,6 +85,28 @@ TEST(CumulateProduct, ExactWhereTheProductUnderflows) {
   }
 }
 
+// On both sides of the floor, thresholds on a boundary included.
+TEST(DrawProduct, DrawsWhatTheStoredSumsDraw) {
+  std::mt19937_64 generator(3);
+  for (const double shift : {0.0, -400.0}) {
+    std::vector<double> a, b, log_a, log_b, cumulative(9);
+    for (int s = 0; s < 9; ++s) {
+      log_a.push_back(s == 2 ? kLogZero : shift - 3.0 * testing::unit(generator));
+      log_b.push_back(s == 5 ? kLogZero : shift - 3.0 * testing::unit(generator));
+      a.push_back(std::exp(log_a.back()));
+      b.push_back(std::exp(log_b.back()));
+    }
+    cumulate_product(a.data(), b.data(), log_a.data(), log_b.data(), 9, cumulative.data());
+    for (int i = 0; i < 1000; ++i) {
+      const double uniform = i < 9 ? std::min(cumulative[i] / cumulative[8], 0x1.fffffffffffffp-1)
+                                   : testing::unit(generator);
+      EXPECT_EQ(draw_product(a.data(), b.data(), log_a.data(), log_b.data(), 9, uniform),
+                draw_category(cumulative.data(), 9, uniform))
+          << i;
+    }
+  }
+}
+
 TEST(DrawCategory, FollowsTheProbabilities) {
   const std::vector<double> weights{0.1, 0.0, 0.4, 0.2, 0.0, 0.3};
   const std::vector<double> cumulative = cumulate(weights);

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "bridgemark/backend/cuda/device/draw.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/math/categorical.h"

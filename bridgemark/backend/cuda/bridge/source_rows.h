@@ -1,7 +1,6 @@
 #pragma once
 
 #include "bridgemark/backend/cuda/bridge/device_source.h"
-#include "bridgemark/backend/cuda/device/draw.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/philox.h"
 
