@@ -85,9 +85,9 @@ Config read_config(const std::filesystem::path& path) {
   if (config.reference != "matrix") config.gamma = json_get<double>(json, "alpha", file);
   const std::int64_t total = std::int64_t{positive(json, "num_timesteps", file, 0)} + 1;
   const std::int64_t skip = positive(json, "num_skip_steps", file, 1);
-  if (total > (1 << 20) || skip > (1 << 20) || total * skip > (1 << 20)) {
+  if (total > kMaxTotalSteps || skip > kMaxTotalSteps || total * skip > kMaxTotalSteps) {
     throw_file(file, "(num_timesteps + 1) * num_skip_steps must be at most {}, got {} * {}",
-               1 << 20, total, skip);
+               kMaxTotalSteps, total, skip);
   }
   config.total_steps = static_cast<int>(total * skip);
   config.reverse = json_get_or<bool>(json, "reverse", false, file);

@@ -18,8 +18,10 @@ void check_parameters(int num_categories, int total_steps) {
     throw_invalid("reference", "num_categories must lie in 2..{}, got {}", kMaxCategories,
                   num_categories);
   }
-  if (total_steps < 1)
-    throw_invalid("reference", "total_steps must be positive, got {}", total_steps);
+  if (total_steps < 1 || total_steps > kMaxTotalSteps) {
+    throw_invalid("reference", "total_steps must lie in 1..{}, got {}", kMaxTotalSteps,
+                  total_steps);
+  }
 }
 
 // The n-th power of a uniform process is a^n I + (1 - a^n)/S 11^T, a = 1 - gamma S/(S-1). log1p and

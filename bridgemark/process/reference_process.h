@@ -19,6 +19,9 @@ std::string_view reference_kind_name(ReferenceKind kind);
 // The number of elementary steps between x0 and x1 in the paper's pairs.
 inline constexpr int kDefaultTotalSteps = 128;
 
+// The most that a process may have, in memory and in a pair folder.
+inline constexpr int kMaxTotalSteps = 1 << 20;
+
 // More categories would need gigabytes for one matrix.
 inline constexpr int kMaxCategories = 16384;
 

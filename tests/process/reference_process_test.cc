@@ -259,8 +259,10 @@ TEST(ReferenceProcess, RefusesBadInput) {
     EXPECT_EQ(message([&] { ReferenceProcess::uniform(S, 0.1); }),
               fmt::format("[reference] num_categories must lie in 2..16384, got {}", S));
   }
-  EXPECT_EQ(message([] { ReferenceProcess::gaussian(5, 0.1, 0); }),
-            "[reference] total_steps must be positive, got 0");
+  for (const int steps : {-1, 0, kMaxTotalSteps + 1}) {
+    EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, 0.1, steps); }),
+              fmt::format("[reference] total_steps must lie in 1..1048576, got {}", steps));
+  }
 
   EXPECT_EQ(message([] { ReferenceProcess::from_matrix(Matrix<double>(2, 3, 0.5)); }),
             "[reference] matrix must be square, got shape [2, 3]");
