@@ -9,6 +9,8 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/pair/exact_truth.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 
@@ -22,7 +24,7 @@ struct Options {
   std::string what;
   std::uint64_t count = 0;
   std::string given;
-  int num_steps = 16;
+  int num_steps = kTrajectorySteps;
   std::string through = "markov";
   std::string output;
 };
@@ -46,9 +48,8 @@ class Sampler {
       throw_invalid("sample", "--what conditional needs --given X0.npy, got none");
     }
     const bool from_given = options_.what == "trajectory" && !options_.given.empty();
-    if (!from_given && (options_.count < 1 || options_.count > (std::uint64_t{1} << 40))) {
-      throw_invalid("sample", "-n must lie in 1..{}, got {}", std::uint64_t{1} << 40,
-                    options_.count);
+    if (!from_given && (options_.count < 1 || options_.count > kMaxRows)) {
+      throw_invalid("sample", "-n must lie in 1..{}, got {}", kMaxRows, options_.count);
     }
     if (options_.what == "x0" || options_.what == "x1") {
       sample_ends();
@@ -101,24 +102,19 @@ class Sampler {
   }
 
   void sample_trajectories() {
-    if (pair_.reverse()) {
-      throw_invalid("sample", "trajectories of a reversed pair have no closed form, got pair '{}'",
-                    pair_.identity().name);
-    }
+    const CpBridge& bridge = trajectory_bridge(pair_);
     const std::uint64_t seed = options_.common.seed;
     const States given =
         options_.given.empty() ? pair_.sample_x0(context_, options_.count, seed) : load_given();
-    const ReferenceChain chain(pair_.bridge().process(), options_.num_steps);
+    const ReferenceChain chain(bridge.process(), options_.num_steps);
     const std::size_t times = static_cast<std::size_t>(options_.num_steps) + 1;
     NpyWriter writer = open({given.rows(), times, pair_.dim()});
     in_chunks(given.rows(), times * pair_.dim(), [&](std::size_t first, std::size_t rows) {
       const StatesView x0 = given.view().slice(first, rows);
       const Array3<std::int32_t> drawn =
           options_.through == "markov"
-              ? sample_markov_trajectory(context_, pair_.bridge(), options_.num_steps, x0, seed,
-                                         first)
-              : pair_.bridge().sample_pinned_trajectory(context_, options_.num_steps, x0, seed,
-                                                        first);
+              ? sample_markov_trajectory(context_, bridge, options_.num_steps, x0, seed, first)
+              : bridge.sample_pinned_trajectory(context_, options_.num_steps, x0, seed, first);
       writer.append(drawn.data(), drawn.size() * sizeof(std::int32_t));
     });
     finish(writer);

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "bridgemark/core/array.h"
 
 namespace bridgemark {
+
+// Rows of one call at the most: products of sizes then stay far below 2^64.
+inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 40;
 
 // Throws InvalidArgument unless `states` has `dim` columns and every entry lies in
 // 0..num_categories-1. `name` is how the message calls the argument.

@@ -9,6 +9,7 @@
 #include "bridgemark/bridge/enumerated_coupling.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/pair/exact_truth.h"
 
 namespace bridgemark {
 
@@ -129,12 +130,7 @@ PairedStates BenchmarkPair::sample_joint(const Context& context, std::size_t cou
 
 States BenchmarkPair::sample_conditional(const Context& context, StatesView x0, std::uint64_t seed,
                                          std::uint64_t first_index) const {
-  const std::shared_ptr<const Coupling> coupling = truth(context);
-  if (!coupling) {
-    throw_invalid("pair",
-                  "the conditional of a reversed pair needs at most {} states, got {}^{} in '{}'",
-                  EnumeratedCoupling::kMaxStates, num_categories(), dim(), identity_.name);
-  }
+  const std::shared_ptr<const Coupling> coupling = exact_truth(context, *this);
   States x1(x0.rows, dim());
   coupling->sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, x1);
   return x1;

@@ -7,11 +7,9 @@
 #include <string_view>
 
 #include "bridgemark/core/array.h"
+#include "bridgemark/core/states.h"
 
 namespace bridgemark::python {
-
-// Rows of one call at the most: products of sizes then stay far below 2^64.
-inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 40;
 
 // An int argument of any size, or anything with __index__. It is read where its range is known, so
 // that -1 is refused by name instead of by nanobind's list of signatures.
@@ -21,6 +19,8 @@ struct WholeNumber {
   // Throws InvalidArgument that names the argument.
   std::uint64_t in_range(std::string_view name, std::uint64_t low, std::uint64_t high) const;
   int positive_int(std::string_view name) const;
+  // Any int of C++: its range is the library's to check.
+  int to_int(std::string_view name) const;
   std::uint64_t seed() const { return in_range("seed", 0, UINT64_MAX); }
   std::size_t rows(std::string_view name) const { return in_range(name, 0, kMaxRows); }
 };

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/bridge/enumerated_coupling.h"
-#include "bridgemark/core/error.h"
+#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/pair/exact_truth.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "python/bindings/arguments.h"
@@ -31,25 +31,14 @@ nb::tuple both_to_numpy(PairedStates&& states) {
   return nb::make_tuple(to_numpy(std::move(states.x0)), to_numpy(std::move(states.x1)));
 }
 
-std::shared_ptr<const Coupling> require_truth(const BenchmarkPair& pair) {
-  std::shared_ptr<const Coupling> truth =
-      interruptible([&](const Context& context) { return pair.truth(context); });
-  if (!truth) {
-    throw_invalid(
-        "pair", "the conditional of a reversed pair needs at most {} states, got {}^{} in '{}'",
-        EnumeratedCoupling::kMaxStates, pair.num_categories(), pair.dim(), pair.identity().name);
-  }
-  return truth;
+std::shared_ptr<const Coupling> truth_of(const BenchmarkPair& pair) {
+  return interruptible([&](const Context& context) { return exact_truth(context, pair); });
 }
 
 // num_steps of a chain of the truth.
 int require_chain(const BenchmarkPair& pair, const WholeNumber& num_steps) {
   const int steps = num_steps.positive_int("num_steps");
-  if (pair.reverse()) {
-    throw_invalid("pair", "trajectories of a reversed pair have no closed form, got pair '{}'",
-                  pair.identity().name);
-  }
-  return ReferenceChain(pair.bridge().process(), steps).num_steps();
+  return ReferenceChain(trajectory_bridge(pair).process(), steps).num_steps();
 }
 
 BenchmarkPair load(const std::filesystem::path& name_or_folder) {
@@ -85,7 +74,7 @@ nb::tuple sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const Wh
 
 nb::object sample_conditional(const BenchmarkPair& pair, const ArrayLike& x0,
                               const WholeNumber& seed) {
-  return draw(*require_truth(pair), x0, seed);
+  return draw(*truth_of(pair), x0, seed);
 }
 
 nb::object sample_trajectory(const BenchmarkPair& pair, const ArrayLike& x0,
@@ -94,11 +83,11 @@ nb::object sample_trajectory(const BenchmarkPair& pair, const ArrayLike& x0,
 }
 
 nb::object log_conditional(const BenchmarkPair& pair, const ArrayLike& x0, const ArrayLike& x1) {
-  return joint_probability(*require_truth(pair), x0, x1);
+  return joint_probability(*truth_of(pair), x0, x1);
 }
 
 nb::object log_marginals(const BenchmarkPair& pair, const ArrayLike& x0) {
-  return marginals(*require_truth(pair), x0);
+  return marginals(*truth_of(pair), x0);
 }
 
 nb::object log_transition_marginals(const BenchmarkPair& pair, const ArrayLike& x,
@@ -215,7 +204,8 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
       .def("sample_conditional", sample_conditional, "x0"_a, "seed"_a = 0,
            nb::sig("def sample_conditional(self, x0: ArrayT, seed: int = 0) -> ArrayT"),
            "Draw x1 ~ q*(.|x0) for each row of x0 [B,D]: int32 [B,D].")
-      .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a = 16, "seed"_a = 0,
+      .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a = kTrajectorySteps,
+           "seed"_a = 0,
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int = 0) "
                    "-> ArrayT"),
            "Draw trajectories of the truth from x0 [B,D]: int32 [B,num_steps+1,D].")
