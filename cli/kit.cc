@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/npy.h"
+#include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 
@@ -20,25 +17,14 @@ struct Options {
   std::string output;
 };
 
-void save_states(const std::filesystem::path& path, const States& states) {
-  save_npy(path, std::vector{states.rows(), states.cols()},
-           std::span<const std::int32_t>(states.data(), states.size()));
-}
-
 int run(const Options& options) {
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
-  const PairedStates test = pair.test_set(context);
-  const States conditional = conditional_inputs(test.x0);
-  const std::filesystem::path folder = options.output;
-  create_folder(folder);
-  save_states(folder / "test_x0.npy", test.x0);
-  save_states(folder / "test_x1.npy", test.x1);
-  save_states(folder / "conditional_x0.npy", conditional);
+  const KitRows rows = write_kit(context, pair, options.output);
   fmt::print(
       "{0}: test_x0.npy and test_x1.npy [{1}, {2}], conditional_x0.npy [{3}, {2}]\n"
       "Answer with pred_x1.npy [{1}, {2}] and pred_conditional_x1.npy [{3}, {4}, {2}], int32.\n",
-      options.output, test.x0.rows(), pair.dim(), conditional.rows(), kConditionalSamples);
+      options.output, rows.test, pair.dim(), rows.conditional, kConditionalSamples);
   return 0;
 }
 

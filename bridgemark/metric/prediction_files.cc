@@ -1,12 +1,14 @@
 #include "bridgemark/metric/prediction_files.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/npy.h"
 
 namespace bridgemark {
@@ -73,7 +75,23 @@ std::size_t count_inputs(std::size_t test_rows) {
   return (test_rows + kConditionalStride - 1) / kConditionalStride;
 }
 
+void save_states(const std::filesystem::path& path, const States& states) {
+  save_npy(path, std::vector{states.rows(), states.cols()},
+           std::span<const std::int32_t>(states.data(), states.size()));
+}
+
 }  // namespace
+
+KitRows write_kit(const Context& context, const BenchmarkPair& pair,
+                  const std::filesystem::path& folder) {
+  const PairedStates test = pair.test_set(context);
+  const States conditional = conditional_inputs(test.x0);
+  create_folder(folder);
+  save_states(folder / "test_x0.npy", test.x0);
+  save_states(folder / "test_x1.npy", test.x1);
+  save_states(folder / "conditional_x0.npy", conditional);
+  return {test.x0.rows(), conditional.rows()};
+}
 
 std::unique_ptr<Coupling> make_predictions(const Context& context, const BenchmarkPair& pair,
                                            States x1, States conditional_x1,

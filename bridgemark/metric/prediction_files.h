@@ -8,6 +8,17 @@
 
 namespace bridgemark {
 
+// Rows of the two inputs that an outside solver answers.
+struct KitRows {
+  std::size_t test;
+  std::size_t conditional;
+};
+
+// What an outside solver needs, as int32 files in a folder: test_x0.npy and test_x1.npy
+// [test rows, D], conditional_x0.npy [conditional inputs, D].
+KitRows write_kit(const Context& context, const BenchmarkPair& pair,
+                  const std::filesystem::path& folder);
+
 // The answers of an outside solver as a coupling: one x1 [test rows, D] for each row of the test
 // set and conditional_samples [conditional inputs * conditional_samples, D] for each conditional
 // input. It can only answer the draws of the protocol with that many conditional samples. Throws
