@@ -25,8 +25,12 @@ void add_common_options(CLI::App& command, CommonOptions& options, const std::st
   command.add_option("--threads", options.threads, "CPU threads; 0 takes all of the machine")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
+  const auto known_device = [](const std::string& name) {
+    parse_device(name);
+    return std::string();
+  };
   command.add_option("--device", options.device, "cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->check(known_device)
       ->capture_default_str();
 }
 

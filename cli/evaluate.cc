@@ -79,21 +79,22 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("--run", options->run, "Run folder of bridgemark train");
   EvaluationOptions& evaluation = options->evaluation;
   command->add_option("--seeds", evaluation.num_seeds, "Repetitions, with seeds from --seed on")
-      ->check(CLI::Range(1, 100000))
+      ->check(CLI::Range(1, kMaxEvaluationSeeds))
       ->capture_default_str();
   command->add_option("--num-steps", evaluation.num_steps,
-                      "Steps of the trajectory KL, where the solver has transitions for them "
-                      "(default: those it was trained with, else 16)");
+                      fmt::format("Steps of the trajectory KL, where the solver has transitions "
+                                  "for them (default: those it was trained with, else {})",
+                                  kTrajectorySteps));
   command
       ->add_option("--trajectories", evaluation.num_trajectories,
                    "Trajectories drawn for the trajectory KL")
-      ->check(CLI::Range(1, 20000))
+      ->check(CLI::Range(1, int{kMaxTrajectories}))
       ->capture_default_str();
   command
       ->add_option("--conditional-samples", evaluation.conditional_samples,
                    "Draws for each conditional input; more raise the ceiling of the conditional "
                    "scores. Answer files must have as many")
-      ->check(CLI::Range(1, 1000000))
+      ->check(CLI::Range(1, int{kMaxConditionalSamples}))
       ->capture_default_str();
   command->add_flag("--c2st", evaluation.c2st,
                     "Also train a classifier on (x0, x1); always done for a reversed pair");

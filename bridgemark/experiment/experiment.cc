@@ -142,19 +142,19 @@ class Reader {
     expect_keys(*table, "[evaluation]",
                 {"seeds", "num_steps", "trajectories", "conditional_samples", "c2st"});
     if (const toml::node* seeds = table->get("seeds")) {
-      evaluation_.num_seeds = static_cast<int>(integer_of(*seeds, "seeds", 1, 100000));
+      evaluation_.num_seeds = static_cast<int>(integer_of(*seeds, "seeds", 1, kMaxEvaluationSeeds));
     }
     if (const toml::node* steps = table->get("num_steps")) {
-      evaluation_.num_steps = static_cast<int>(integer_of(*steps, "num_steps", 1, 1 << 20));
+      evaluation_.num_steps = static_cast<int>(integer_of(*steps, "num_steps", 1, kMaxTotalSteps));
       num_steps_line_ = line_of(*steps);
     }
     if (const toml::node* trajectories = table->get("trajectories")) {
       evaluation_.num_trajectories =
-          static_cast<std::size_t>(integer_of(*trajectories, "trajectories", 1, 20000));
+          static_cast<std::size_t>(integer_of(*trajectories, "trajectories", 1, kMaxTrajectories));
     }
     if (const toml::node* samples = table->get("conditional_samples")) {
-      evaluation_.conditional_samples =
-          static_cast<std::size_t>(integer_of(*samples, "conditional_samples", 1, 1000000));
+      evaluation_.conditional_samples = static_cast<std::size_t>(
+          integer_of(*samples, "conditional_samples", 1, kMaxConditionalSamples));
     }
     if (const toml::node* c2st = table->get("c2st")) {
       const auto value = c2st->value_exact<bool>();
@@ -331,7 +331,7 @@ class Reader {
     // The number that evaluate would take by itself is named, so that a run's record says it.
     const auto own_steps = options.values().find("num_steps");
     run.evaluation.num_steps = own_steps != options.values().end()
-                                   ? options.integer("num_steps", 1, 1 << 20)
+                                   ? options.integer("num_steps", 1, kMaxTotalSteps)
                                    : evaluation_.num_steps.value_or(kTrajectorySteps);
     if (const int total = pair.reference().total_steps(); total % *run.evaluation.num_steps != 0) {
       fail(num_steps_line_ != 0 ? num_steps_line_ : solver_line,

@@ -231,19 +231,18 @@ void check_request(const BenchmarkPair& pair, const Coupling& coupling,
         "evaluate", "the coupling must live on {{0..{}}}^{} like the pair, got {{0..{}}}^{}",
         pair.num_categories() - 1, pair.dim(), coupling.num_categories() - 1, coupling.dim());
   }
-  if (options.num_seeds < 1) {
-    throw_invalid("evaluate", "num_seeds must be at least 1, got {}", options.num_seeds);
-  }
+  const auto check_range = []<typename T>(const char* name, T value, T high) {
+    if (value < 1 || value > high) {
+      throw_invalid("evaluate", "{} must lie in 1..{}, got {}", name, high, value);
+    }
+  };
+  check_range("num_seeds", options.num_seeds, kMaxEvaluationSeeds);
+  check_range("num_trajectories", options.num_trajectories, kMaxTrajectories);
+  check_range("conditional_samples", options.conditional_samples, kMaxConditionalSamples);
   const int total = pair.reference().total_steps();
   const int steps = options.num_steps.value_or(trajectory_steps(coupling, {}));
   if (steps < 1 || total % steps != 0) {
     throw_invalid("evaluate", "num_steps must be a positive divisor of {}, got {}", total, steps);
-  }
-  if (options.num_trajectories < 1) {
-    throw_invalid("evaluate", "num_trajectories must be at least 1, got 0");
-  }
-  if (options.conditional_samples < 1) {
-    throw_invalid("evaluate", "conditional_samples must be at least 1, got 0");
   }
 }
 

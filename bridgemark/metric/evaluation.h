@@ -12,6 +12,11 @@
 
 namespace bridgemark {
 
+// The most that a request may ask for.
+inline constexpr int kMaxEvaluationSeeds = 100000;
+inline constexpr std::size_t kMaxTrajectories = kTestSetSize;  // one for each row
+inline constexpr std::size_t kMaxConditionalSamples = 1000000;
+
 struct EvaluationOptions {
   std::uint64_t seed = 0;
   int num_seeds = 1;                    // repetitions with seeds seed, seed + 1, ...

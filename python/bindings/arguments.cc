@@ -30,6 +30,17 @@ int WholeNumber::positive_int(std::string_view name) const {
   return static_cast<int>(in_range(name, 1, std::numeric_limits<int>::max()));
 }
 
+int WholeNumber::to_int(std::string_view name) const {
+  using Limits = std::numeric_limits<int>;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0 || value < Limits::min() || value > Limits::max()) {
+    throw_invalid("python", "{} must lie in {}..{}, got {}", name, Limits::min(), Limits::max(),
+                  nb::str(nb::handle(number)).c_str());
+  }
+  return static_cast<int>(value);
+}
+
 nb::object ArrayLike::to_numpy(std::string_view name) const {
   const nb::module_ arrays = nb::module_::import_("bridgemark._arrays");
   return arrays.attr("to_numpy")(array, nb::str(name.data(), name.size()));

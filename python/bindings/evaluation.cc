@@ -107,10 +107,10 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   const Device device = parse_device(device_text);
   EvaluationOptions options;
   options.seed = seed.seed();
-  options.num_seeds = num_seeds.positive_int("num_seeds");
+  options.num_seeds = num_seeds.to_int("num_seeds");
   if (num_steps) options.num_steps = num_steps->positive_int("num_steps");
-  options.num_trajectories = num_trajectories.in_range("num_trajectories", 1, kMaxRows);
-  options.conditional_samples = conditional_samples.in_range("conditional_samples", 1, kMaxRows);
+  options.num_trajectories = num_trajectories.rows("num_trajectories");
+  options.conditional_samples = conditional_samples.rows("conditional_samples");
   options.c2st = c2st;
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
@@ -130,18 +130,18 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
 }  // namespace
 
 void init_evaluation(nb::module_& module) {
+  const EvaluationOptions defaults;
+  module.attr("DEFAULT_SEEDS") = defaults.num_seeds;
+  module.attr("DEFAULT_TRAJECTORIES") = defaults.num_trajectories;
+  module.attr("DEFAULT_CONDITIONAL_SAMPLES") = defaults.conditional_samples;
   module.def(
-      "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a = 0,
-      "num_seeds"_a = 1, "num_steps"_a.none() = nb::none(), "num_trajectories"_a = 1000,
-      "conditional_samples"_a = kConditionalSamples, "c2st"_a = false, "like"_a.none() = nb::none(),
-      "progress"_a.none() = nb::none(), "device"_a = "cpu",
-      nb::sig(
-          "def evaluate(pair: Pair, coupling: typing.Any, *, seed: int = 0, num_seeds: "
-          "int = 1, num_steps: int | None = None, num_trajectories: int = 1000, "
-          "conditional_samples: int = 1000, c2st: bool = False, like: typing.Any = None, progress: "
-          "collections.abc.Callable[[str, int, int, str], object] | None = None, device: str = "
-          "'cpu') -> "
-          "dict[str, typing.Any]"),
+      "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a,
+      "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
+      "like"_a.none(), "progress"_a.none(), "device"_a,
+      nb::sig("def evaluate(pair: Pair, coupling: typing.Any, *, seed: int, num_seeds: int, "
+              "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
+              "like: typing.Any, progress: collections.abc.Callable[[str, int, int, str], object] "
+              "| None, device: str) -> dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
   module.def("score_text", score_text, "value"_a, "A score as `bridgemark evaluate` prints it.");
   module.def("error_text", error_text, "error"_a, "value"_a,

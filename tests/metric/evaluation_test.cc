@@ -446,10 +446,14 @@ TEST(Evaluation, RefusesBadRequests) {
     EXPECT_THROW(evaluate({}, pair, *coupling, options), InvalidArgument);
   };
   refuses([](EvaluationOptions& options) { options.num_seeds = 0; });
+  refuses([](EvaluationOptions& options) { options.num_seeds = kMaxEvaluationSeeds + 1; });
   refuses([](EvaluationOptions& options) { options.num_steps = 3; });
   refuses([](EvaluationOptions& options) { options.num_steps = 0; });
   refuses([](EvaluationOptions& options) { options.num_trajectories = 0; });
+  refuses([](EvaluationOptions& options) { options.num_trajectories = kMaxTrajectories + 1; });
   refuses([](EvaluationOptions& options) { options.conditional_samples = 0; });
+  refuses(
+      [](EvaluationOptions& options) { options.conditional_samples = kMaxConditionalSamples + 1; });
   PairSpec other = small_spec();
   other.num_categories = 7;
   EXPECT_THROW(evaluate({}, build_pair(other), *coupling, quick_options()), InvalidArgument);
