@@ -95,10 +95,7 @@ std::string latex_tables(const std::vector<Table>& tables) {
       if (!group.empty() && group_of(row) != group) out += "    \\midrule\n";
       group = group_of(row);
       const std::string method = escape(row.method);
-      std::string loss = row.loss.empty()    ? "--"
-                         : row.loss == "kl"  ? "KL"
-                         : row.loss == "mse" ? "MSE"
-                                             : row.loss;
+      const std::string loss = row.loss.empty() ? "--" : upper_case(row.loss);
       out += fmt::format("    {} & {} & {}",
                          row.oracle ? fmt::format("\\textit{{{}}}", method) : method, escape(loss),
                          row.num_steps.empty() ? "--" : row.num_steps);

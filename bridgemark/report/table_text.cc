@@ -56,9 +56,13 @@ std::string colour_code(const TableCell& cell) {
 
 }  // namespace
 
+std::string upper_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return text;
+}
+
 std::string row_details(const TableRow& row) {
-  std::string loss = row.loss;
-  for (char& c : loss) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  const std::string loss = upper_case(row.loss);
   if (loss.empty() || row.num_steps.empty()) return loss + row.num_steps;
   return loss + ", " + row.num_steps;
 }

@@ -22,6 +22,9 @@ std::string latex_tables(const std::vector<Table>& tables);
 // One line for each measured cell, with the runs it comes from.
 std::string csv_tables(const std::vector<Table>& tables);
 
+// "KL" for kl: how tables and the paper spell a loss.
+std::string upper_case(std::string text);
+
 // "KL, 64", the part of a row's name that follows the method; empty where there is none.
 std::string row_details(const TableRow& row);
 

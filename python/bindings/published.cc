@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string>
 
+#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/report/table_writers.h"
 #include "python/bindings/bindings.h"
 
 namespace nb = nanobind;
@@ -26,15 +28,22 @@ nb::object steps_or_none(const std::string& text) {
   return nb::int_(steps);
 }
 
+// A table of its own has the reversed pairs, under the names of the pairs.
+std::string pair_of(std::string name) {
+  if (name.ends_with(kReverseSuffix)) name.resize(name.size() - kReverseSuffix.size());
+  return name;
+}
+
 nb::list cells() {
   nb::list rows;
   for (const PublishedCell& cell : published_cells()) {
     nb::dict row;
     row["table"] = cell.table;
     row["method"] = cell.method;
-    row["loss"] = text_or_none(cell.loss);
+    row["solver"] = cell.solver;
+    row["loss"] = text_or_none(upper_case(cell.loss));
     row["steps"] = steps_or_none(cell.num_steps);
-    row["pair"] = cell.pair;
+    row["pair"] = pair_of(cell.pair);
     row["value"] = cell.value;
     rows.append(row);
   }

@@ -9,19 +9,6 @@ from ._tables import Table
 
 _COLUMNS = ("table", "method", "loss", "steps", "pair", "value")
 
-# Solvers whose name here is not the paper's in other letters.
-_METHOD_OF_SOLVER = {"feature-wise": "Feature-wise SB"}
-
-
-def _read() -> list[dict[str, Any]]:
-    rows = _core.published_cells()
-    for row in rows:
-        if row["loss"] is not None:
-            row["loss"] = row["loss"].upper()
-        # A table of its own has the reversed pairs, under the names of the pairs.
-        row["pair"] = row["pair"].removesuffix("-reverse")
-    return rows
-
 
 def _known(rows: list[dict[str, Any]], column: str, value: str | int) -> Any:
     """The value as the tables spell it. Raises ValueError with all that there are."""
@@ -53,10 +40,11 @@ def paper_results(
     those of Reference and Feature-wise SB are means over steps and dimensions where all others
     are sums.
     """
-    rows = _read()
+    rows = _core.published_cells()
+    methods = {row["solver"]: row["method"] for row in rows}
     wanted = {
         "table": table,
-        "method": _METHOD_OF_SOLVER.get(method, method) if method is not None else None,
+        "method": methods.get(method, method),
         "pair": pair.name if isinstance(pair, _core.Pair) else pair,
         "loss": loss,
         "steps": steps,
@@ -65,4 +53,4 @@ def paper_results(
         if value is not None:
             spelled = _known(rows, column, value)
             rows = [row for row in rows if row[column] == spelled]
-    return Table(rows, _COLUMNS)
+    return Table(({column: row[column] for column in _COLUMNS} for row in rows), _COLUMNS)
