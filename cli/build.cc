@@ -5,9 +5,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/pair/custom_pair.h"
+#include "bridgemark/pair/family_numbers.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
@@ -20,13 +23,15 @@ struct Options {
   CommonOptions common;
   std::string pair;
   std::string output;
-  std::string reference = "gaussian";
-  std::string source = "gaussian";
-  std::string family = "sphere";
-  PairSpec spec;
+  PairParts parts;
+  std::string reference = std::get<std::string>(parts.reference);
+  std::string source = std::get<std::string>(parts.source);
+  std::string family = std::string(pair_family_name(parts.spec.family));
   bool reverse = false;
   bool seed_given = false;
 };
+
+bool is_file(const std::string& value) { return value.ends_with(".npy"); }
 
 Matrix<double> load_matrix(const std::string& path) {
   const NpyArray array = load_npy(path);
@@ -37,53 +42,28 @@ Matrix<double> load_matrix(const std::string& path) {
 }
 
 // A pair of the user's own: the construction's numbers from options, matrices and data from files.
-PairSpec custom_spec(const Options& options) {
-  PairSpec spec = options.spec;
-  spec.seed = options.common.seed;
-  spec.family = parse_pair_family(options.family);
-  if (options.reference == "uniform") {
-    spec.reference = ReferenceKind::kUniform;
-  } else if (options.reference == "gaussian") {
-    spec.reference = ReferenceKind::kGaussian;
-  } else if (options.reference.ends_with(".npy")) {
-    spec.reference = ReferenceKind::kMatrix;
-    spec.reference_matrix = load_matrix(options.reference);
-    spec.num_categories = static_cast<int>(spec.reference_matrix->rows());
-  } else {
-    throw_invalid("build", "--reference must be gaussian, uniform or a .npy matrix, got '{}'",
-                  options.reference);
-  }
-  if (options.source.ends_with(".npy")) {
-    const NpyArray array = load_npy(options.source);
-    if (!is_floating(array.dtype)) {
-      States states = load_states(options.source);
-      spec.dim = static_cast<int>(states.cols());
-      spec.source = SourceDistribution::empirical(std::move(states), spec.num_categories);
+PairSpec spec_of(const Options& options) {
+  PairParts parts = options.parts;
+  parts.spec.seed = options.common.seed;
+  parts.spec.family = parse_pair_family(options.family);
+  parts.spec.reverse = options.reverse;
+  parts.reference = options.reference;
+  parts.source = options.source;
+  if (is_file(options.reference)) parts.reference = load_matrix(options.reference);
+  if (is_file(options.source)) {
+    if (is_floating(load_npy(options.source).dtype)) {
+      parts.source = load_matrix(options.source);
     } else {
-      spec.source = SourceDistribution::product(load_matrix(options.source));
-      spec.dim = static_cast<int>(spec.source->dim());
+      parts.source = load_states(options.source);
     }
-  } else if (options.source == "uniform") {
-    spec.source = SourceDistribution::uniform(static_cast<std::size_t>(std::max(spec.dim, 0)),
-                                              spec.num_categories, -3.0, 3.0);
-  } else if (options.source != "gaussian") {
-    throw_invalid("build", "--source must be gaussian, uniform or a .npy file, got '{}'",
-                  options.source);
   }
-  return spec;
+  return custom_spec(std::move(parts));
 }
 
 BenchmarkPair make_pair(const Options& options) {
-  if (options.pair == "custom") {
-    PairSpec spec = custom_spec(options);
-    spec.reverse = options.reverse;
-    return build_pair(spec);
-  }
+  if (options.pair == "custom") return build_pair(spec_of(options));
   if (std::optional<PairSpec> preset = find_preset(options.pair)) {
-    if (options.seed_given) {
-      preset->seed = options.common.seed;
-      preset->name = fmt::format("{}-seed-{}", preset->name, preset->seed);
-    }
+    if (options.seed_given) *preset = sibling_of(*preset, options.common.seed);
     preset->reverse = preset->reverse || options.reverse;
     return build_pair(*preset);
   }
@@ -119,11 +99,16 @@ void add_build(CLI::App& app, Action& action) {
                      "Seed of the construction; a preset given one becomes a sibling of its own");
   command->add_flag("--reverse", options->reverse, "Ask for p1 -> p0");
   const std::string group = "Options of 'custom'";
-  PairSpec& spec = options->spec;
-  command->add_option("--dim", spec.dim, "D; a --source file decides it")->group(group);
-  command->add_option("--categories", spec.num_categories, "S; a --reference file decides it")
-      ->group(group)
-      ->capture_default_str();
+  PairSpec& spec = options->parts.spec;
+  command
+      ->add_option("--dim", options->parts.dim,
+                   fmt::format("D, where no --source file says it (default: {})", spec.dim))
+      ->group(group);
+  command
+      ->add_option("--categories", options->parts.num_categories,
+                   fmt::format("S, where no --reference or --source file says it (default: {})",
+                               spec.num_categories))
+      ->group(group);
   command->add_option("--components", spec.num_components, "K, components of the potential")
       ->group(group)
       ->capture_default_str();
@@ -171,11 +156,12 @@ void add_build(CLI::App& app, Action& action) {
         throw_invalid("build", "{} goes with PAIR 'custom', got PAIR '{}'", option, options->pair);
       }
     }
-    for (const auto& [option, family] : {std::pair{"--radius", PairFamily::kSphere},
-                                         std::pair{"--min-distance", PairFamily::kSpread}}) {
-      if (command->count(option) > 0 && parse_pair_family(options->family) != family) {
+    for (const FamilyNumber& number : family_numbers()) {
+      std::string option = fmt::format("--{}", number.name);
+      std::replace(option.begin(), option.end(), '_', '-');
+      if (command->count(option) > 0 && parse_pair_family(options->family) != number.family) {
         throw_invalid("build", "{} goes with --family {}, got --family {}", option,
-                      pair_family_name(family), options->family);
+                      pair_family_name(number.family), options->family);
       }
     }
     action = [=] { return run(*options); };

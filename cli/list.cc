@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bridgemark/pair/family_numbers.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 
@@ -25,10 +26,8 @@ int run(const CommonOptions& options) {
                        {"gamma", spec.gamma},
                        {"total_steps", spec.total_steps},
                        {"sigma", spec.sigma}});
-      if (spec.family == PairFamily::kSphere) {
-        pairs.back()["radius"] = spec.radius;
-      } else {
-        pairs.back()["min_distance"] = spec.min_distance;
+      for (const FamilyNumber& number : family_numbers()) {
+        if (number.family == spec.family) pairs.back()[number.name] = spec.*number.value;
       }
     }
     fmt::print("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));

@@ -12,8 +12,6 @@
 
 namespace bridgemark {
 
-namespace {
-
 void check_spec(const PairSpec& spec) {
   if (spec.dim < 1 || spec.dim > 1 << 20) {
     throw_invalid("pair", "dim must lie in 1..{}, got {}", 1 << 20, spec.dim);
@@ -34,6 +32,8 @@ void check_spec(const PairSpec& spec) {
     throw_invalid("pair", "a matrix reference needs reference_matrix, got none");
   }
 }
+
+namespace {
 
 ReferenceProcess make_reference(const PairSpec& spec) {
   switch (spec.reference) {

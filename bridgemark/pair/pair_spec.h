@@ -39,6 +39,10 @@ struct PairSpec {
 // on every machine.
 BenchmarkPair build_pair(const PairSpec& spec);
 
+// Throws InvalidArgument for a number out of range, before anything of its size is made; build_pair
+// asks it first.
+void check_spec(const PairSpec& spec);
+
 // d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in two families: 12 pairs as
 // the paper's text describes them (sphere), then NAME-spread, 12 stand-ins for those of its tables.
 const std::vector<PairSpec>& preset_specs();

@@ -92,7 +92,8 @@ SourceDistribution SourceDistribution::uniform(std::size_t dim, int num_categori
                                                double high) {
   check_dim(dim);
   const auto interval = [](double a, double b) {
-    return (std::clamp(b, -3.0, 3.0) - std::clamp(a, -3.0, 3.0)) / 6.0;
+    constexpr double kEnd = kUniformSourceRange;
+    return (std::clamp(b, -kEnd, kEnd) - std::clamp(a, -kEnd, kEnd)) / (2.0 * kEnd);
   };
   SourceDistribution source = independent(
       SourceKind::kUniform, quantised_log_pmf(dim, Quantizer(num_categories, low, high), interval));
@@ -126,7 +127,7 @@ SourceDistribution SourceDistribution::product(const Matrix<double>& pmf) {
 SourceDistribution SourceDistribution::empirical(States states, int num_categories) {
   check_dim(states.cols());
   if (states.rows() == 0) throw_invalid("source", "states must hold at least one row, got 0");
-  check_states("source states", states, states.cols(), num_categories);
+  check_states("source", states, states.cols(), num_categories);
   auto tables = std::make_shared<Tables>();
   const std::size_t D = states.cols();
   tables->by_value.resize(states.rows());

@@ -22,6 +22,9 @@ std::string_view source_kind_name(SourceKind kind);
 // The paper quantises p0 on [-7, 7].
 inline constexpr double kPaperSourceRange = 7.0;
 
+// A uniform p0 lives on [-3, 3], and a custom pair quantises it there.
+inline constexpr double kUniformSourceRange = 3.0;
+
 // p0: either independent coordinates with a known pmf each, or a set of observed states drawn
 // alike. Immutable; copies share the tables.
 class SourceDistribution {

@@ -65,10 +65,10 @@ SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_
   };
 }
 
-void warn_if_still(const ReferenceProcess& process) {
-  constexpr int kCallerOfThePackage = 2;  // 1 is the package's own Python code
+void warn_if_still(const ReferenceProcess& process, CalledFrom from) {
   const auto warning = movement_warning(process);
-  if (warning && PyErr_WarnEx(PyExc_UserWarning, warning->c_str(), kCallerOfThePackage) != 0) {
+  const auto stack_level = static_cast<Py_ssize_t>(from);
+  if (warning && PyErr_WarnEx(PyExc_UserWarning, warning->c_str(), stack_level) != 0) {
     throw nb::python_error();
   }
 }

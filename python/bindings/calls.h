@@ -32,8 +32,11 @@ class SignalWatch {
   Context context_;
 };
 
-// A UserWarning where the reference of a pair hardly moves.
-void warn_if_still(const ReferenceProcess& process);
+// Which Python frame called the package: that of a native function, or of one in Python above it.
+enum class CalledFrom { kNative = 1, kPackage = 2 };
+
+// A UserWarning in the caller's code where the reference of a pair hardly moves.
+void warn_if_still(const ReferenceProcess& process, CalledFrom from);
 
 // Runs `work(context)` while other Python threads go on. It must not touch Python objects.
 template <typename Work>

@@ -3,12 +3,16 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/pair/custom_pair.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -26,104 +30,116 @@ std::vector<double> values_of(const Doubles& array) {
   return {array.data(), array.data() + array.size()};
 }
 
-void check_ndim(const char* name, const Doubles& array, std::size_t ndim) {
-  if (array.ndim() != ndim) {
-    throw_invalid("pair", "{} must have {} dimensions, got {}", name, ndim, array.ndim());
-  }
+char kind_of(nb::handle array) {
+  return nb::cast<std::string>(array.attr("dtype").attr("kind")).at(0);
 }
 
-Matrix<double> matrix_of(const char* name, const Doubles& array) {
-  check_ndim(name, array, 2);
+// Numbers of any type as an array of as many axes as the text of its shape, "[D,S]", names.
+Doubles doubles_of(const char* name, const ArrayLike& given, std::string_view shape) {
+  const nb::object array = given.to_numpy(name);
+  const nb::object found = array.attr("shape"), dtype = array.attr("dtype");
+  const auto ndim = static_cast<std::size_t>(std::count(shape.begin(), shape.end(), ',')) + 1;
+  if (std::string_view("fiu").find(kind_of(array)) == std::string_view::npos ||
+      nb::len(found) != ndim) {
+    throw_invalid("pair", "{} must be an array {} of numbers, got shape {} of {}", name, shape,
+                  nb::str(found).c_str(), nb::str(dtype).c_str());
+  }
+  return nb::cast<Doubles>(
+      nb::module_::import_("numpy").attr("ascontiguousarray")(array, "float64"));
+}
+
+Matrix<double> matrix_of(const char* name, const ArrayLike& given, std::string_view shape) {
+  const Doubles array = doubles_of(name, given, shape);
   return {array.shape(0), array.shape(1), values_of(array)};
 }
 
-CpPotential potential_of(const Doubles& log_beta, const Doubles& log_cores) {
-  check_ndim("log_beta", log_beta, 1);
-  check_ndim("log_cores", log_cores, 3);
-  return {values_of(log_beta), Array3<double>(log_cores.shape(0), log_cores.shape(1),
-                                              log_cores.shape(2), values_of(log_cores))};
+std::optional<CpPotential> potential_of(const std::optional<ArrayLike>& log_beta,
+                                        const std::optional<ArrayLike>& log_cores) {
+  if (log_beta.has_value() != log_cores.has_value()) {
+    throw_invalid("pair", "log_beta and log_cores must be given together, got one of them");
+  }
+  if (!log_beta) return std::nullopt;
+  const Doubles weights = doubles_of("log_beta", *log_beta, "[K]");
+  const Doubles cores = doubles_of("log_cores", *log_cores, "[D,S,K]");
+  return CpPotential(values_of(weights), Array3<double>(cores.shape(0), cores.shape(1),
+                                                        cores.shape(2), values_of(cores)));
 }
 
-ReferenceKind reference_named(const std::string& name) {
-  for (const ReferenceKind kind : {ReferenceKind::kGaussian, ReferenceKind::kUniform}) {
-    if (reference_kind_name(kind) == name) return kind;
+// An array of floats is a pmf, one of integers holds states.
+decltype(PairParts::source) source_of(const ArrayLike& given) {
+  if (nb::isinstance<nb::str>(given.array)) return nb::cast<std::string>(given.array);
+  const ArrayLike array{given.to_numpy("source")};
+  const nb::object shape = array.array.attr("shape");
+  if (nb::len(shape) != 2) {
+    throw_invalid("pair", "source must be a name, a pmf [D,S] or states [n,D], got shape {}",
+                  nb::str(shape).c_str());
   }
-  throw_invalid("pair", "reference must be gaussian, uniform or a matrix [S,S], got '{}'", name);
+  if (kind_of(array.array) == 'f') return matrix_of("source", array, "[D,S]");
+  return StatesArgument("source", array, nb::cast<std::size_t>(shape[1]), kMaxCategories).take();
 }
 
-// p0 by its name; nothing for the standard normal that is the default.
-std::optional<SourceDistribution> source_named(const std::string& name, const PairSpec& spec) {
-  if (name == "uniform") {
-    return SourceDistribution::uniform(static_cast<std::size_t>(spec.dim), spec.num_categories,
-                                       -3.0, 3.0);
-  }
-  if (name != "gaussian") {
-    throw_invalid("pair", "source must be gaussian, uniform, a pmf [D,S] or states [n,D], got '{}'",
-                  name);
-  }
-  return std::nullopt;
+decltype(PairParts::reference) reference_of(const ArrayLike& given) {
+  if (nb::isinstance<nb::str>(given.array)) return nb::cast<std::string>(given.array);
+  return matrix_of("reference", given, "[S,S]");
 }
 
-BenchmarkPair build(const std::string& name, const WholeNumber& dim,
-                    const WholeNumber& num_categories, const WholeNumber& num_components,
-                    const std::string& reference, const std::optional<Doubles>& reference_matrix,
-                    double gamma, const WholeNumber& total_steps, const std::string& family,
-                    double sigma, double radius, double min_distance, const std::string& source,
-                    const std::optional<Doubles>& source_pmf, nb::handle source_states,
-                    const std::optional<Doubles>& log_beta, const std::optional<Doubles>& log_cores,
+BenchmarkPair build(const ArrayLike& source, const ArrayLike& reference,
+                    const std::optional<WholeNumber>& dim,
+                    const std::optional<WholeNumber>& num_categories, double gamma,
+                    const WholeNumber& total_steps, const WholeNumber& num_components,
+                    const std::string& family, double sigma, double radius, double min_distance,
+                    const std::optional<ArrayLike>& log_beta,
+                    const std::optional<ArrayLike>& log_cores, const std::string& name,
                     const WholeNumber& seed, bool reverse) {
-  PairSpec spec;
-  spec.name = name;
-  spec.seed = seed.seed();
-  spec.dim = dim.positive_int("dim");
-  spec.num_categories =
-      static_cast<int>(num_categories.in_range("num_categories", 2, kMaxCategories));
-  spec.num_components = num_components.positive_int("num_components");
-  spec.gamma = gamma;
-  spec.total_steps = total_steps.positive_int("total_steps");
-  spec.family = parse_pair_family(family);
-  spec.sigma = sigma;
-  spec.radius = radius;
-  spec.min_distance = min_distance;
-  spec.reverse = reverse;
-  if (reference_matrix) {
-    spec.reference = ReferenceKind::kMatrix;
-    spec.reference_matrix = matrix_of("reference", *reference_matrix);
-  } else {
-    spec.reference = reference_named(reference);
-  }
-  if (log_beta && log_cores) spec.potential = potential_of(*log_beta, *log_cores);
-  if (source_pmf) {
-    spec.source = SourceDistribution::product(matrix_of("source", *source_pmf));
-  } else if (!source_states.is_none()) {
-    StatesArgument states("source", {nb::borrow(source_states)}, static_cast<std::size_t>(spec.dim),
-                          spec.num_categories);
-    spec.source = SourceDistribution::empirical(std::move(states).take(), spec.num_categories);
-  } else {
-    spec.source = source_named(source, spec);
-  }
-  BenchmarkPair pair = interruptible([&](const Context&) { return build_pair(spec); });
-  warn_if_still(pair.bridge().process());
+  PairParts parts;
+  parts.source = source_of(source);
+  parts.reference = reference_of(reference);
+  if (dim) parts.dim = dim->to_int("dim");
+  if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
+  parts.spec.name = name;
+  parts.spec.seed = seed.seed();
+  parts.spec.gamma = gamma;
+  parts.spec.total_steps = total_steps.to_int("total_steps");
+  parts.spec.num_components = num_components.to_int("num_components");
+  parts.spec.family = parse_pair_family(family);
+  parts.spec.sigma = sigma;
+  parts.spec.radius = radius;
+  parts.spec.min_distance = min_distance;
+  parts.spec.potential = potential_of(log_beta, log_cores);
+  parts.spec.reverse = reverse;
+  BenchmarkPair pair =
+      interruptible([&](const Context&) { return build_pair(custom_spec(std::move(parts))); });
+  warn_if_still(pair.bridge().process(), CalledFrom::kNative);
   return pair;
 }
 
 }  // namespace
 
 void init_pair_building(nb::module_& module) {
-  module.def("build_pair", build, nb::kw_only(), "name"_a, "dim"_a, "num_categories"_a,
-             "num_components"_a, "reference"_a, "reference_matrix"_a.none(), "gamma"_a,
-             "total_steps"_a, "family"_a, "sigma"_a, "radius"_a, "min_distance"_a, "source"_a,
-             "source_pmf"_a.none(), "source_states"_a.none(), "log_beta"_a.none(),
-             "log_cores"_a.none(), "seed"_a, "reverse"_a,
-             nb::sig("def build_pair(*, name: str, dim: int, num_categories: int, num_components: "
-                     "int, reference: str, reference_matrix: numpy.typing.NDArray[numpy.float64] | "
-                     "None, gamma: float, total_steps: int, family: str, sigma: float, radius: "
-                     "float, min_distance: float, source: str, source_pmf: "
-                     "numpy.typing.NDArray[numpy.float64] | None, source_states: "
-                     "typing.Any, log_beta: numpy.typing.NDArray[numpy.float64] | None, log_cores: "
-                     "numpy.typing.NDArray[numpy.float64] | None, seed: int, reverse: bool) -> "
-                     "Pair"),
-             "bridgemark.build_pair with its arguments sorted by kind.");
+  const PairSpec spec;
+  const PairParts parts;
+  module.def(
+      "build_pair", build, nb::kw_only(), "source"_a = std::get<std::string>(parts.source),
+      "reference"_a = std::get<std::string>(parts.reference), "dim"_a.none() = nb::none(),
+      "num_categories"_a.none() = nb::none(), "gamma"_a = spec.gamma,
+      "total_steps"_a = spec.total_steps, "num_components"_a = spec.num_components,
+      "family"_a = std::string(pair_family_name(spec.family)), "sigma"_a = spec.sigma,
+      "radius"_a = spec.radius, "min_distance"_a = spec.min_distance,
+      "log_beta"_a.none() = nb::none(), "log_cores"_a.none() = nb::none(), "name"_a = spec.name,
+      "seed"_a = spec.seed, "reverse"_a = spec.reverse,
+      "A pair of your own, whose bridge is as exact as a preset's.\n\n"
+      "`source` is p0: 'gaussian', 'uniform', a pmf [D,S] of independent coordinates (floats), or\n"
+      "observed states [n,D] (integers), which are drawn alike.\n"
+      "`reference` is 'gaussian' or 'uniform' with stochasticity `gamma`, or a matrix [S,S] of "
+      "the\n"
+      "probabilities of one of `total_steps` elementary steps, strictly positive.\n"
+      "The potential decides p1: `num_components` discretised Gaussians of width `sigma`\n"
+      "categories around means drawn with `seed`, by `family`: 'sphere' puts them on a sphere of\n"
+      "`radius`, 'spread' on whole numbers 5..S-6 at least `min_distance` categories apart; or\n"
+      "your own `log_beta` [K] and `log_cores` [D,S,K].\n"
+      "`dim` and `num_categories` follow from the arrays where one of them says them; states need\n"
+      "num_categories. Without arrays they are 2 and 50.\n"
+      "A reference that moves less than 0.1 categories over all steps is warned of.");
 }
 
 }  // namespace bridgemark::python

@@ -76,7 +76,7 @@ FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const Who
                    nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
   const Solver& solver = find_solver(name);
   const RunConfig config{name, pair.identity().name, seed.seed(), resolve(solver, keywords)};
-  warn_if_still(pair.bridge().process());
+  warn_if_still(pair.bridge().process(), CalledFrom::kPackage);
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted = interruptible(
       [&](const Context& context) {

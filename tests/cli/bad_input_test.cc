@@ -187,6 +187,10 @@ TEST_F(BadInput, CustomPairs) {
   build_refused({"--source", path("outside.npy"), "--categories", "50"}, "got 50");
   build_refused({"--source", path("not_stochastic.npy"), "--categories", "2"}, "sum to 1");
   build_refused({"--source", path("missing.npy")}, "missing.npy");
+  build_refused({"--source", path("outside.npy")},
+                "num_categories must be given with a source of states, got none");
+  build_refused({"--source", path("outside.npy"), "--categories", "51", "--dim", "5"},
+                "dim must be the same in all arguments, got [2, 5]");
   expect_refused({"build", kPair, "--gamma", "0.1", "-o", path("out")}, "goes with PAIR 'custom'");
 }
 

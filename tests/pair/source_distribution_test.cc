@@ -150,7 +150,7 @@ TEST(SourceDistribution, RefusesBadInput) {
   EXPECT_EQ(message([] {
               SourceDistribution::empirical(States(1, 2, {0, 3}), 3);
             }),
-            "[states] source states must hold categories 0..2, got 3 at row 0, column 1");
+            "[states] source must hold categories 0..2, got 3 at row 0, column 1");
   const SourceDistribution gaussian = SourceDistribution::gaussian(2, 4, -1.0, 1.0);
   const SourceDistribution empirical = SourceDistribution::empirical(States(1, 2, 0), 3);
   message([&] { gaussian.states(); });

@@ -1,0 +1,100 @@
+#include "bridgemark/pair/custom_pair.h"
+
+#include <set>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+
+namespace bridgemark {
+
+namespace {
+
+// A size that an argument and any of the arrays may say.
+class Size {
+ public:
+  Size(const char* name, std::optional<int> given) : name_(name) {
+    if (given) said_.insert(*given);
+  }
+
+  void add(std::size_t size) { said_.insert(static_cast<std::int64_t>(size)); }
+  bool known() const { return !said_.empty(); }
+
+  int agreed(int otherwise) const {
+    if (said_.size() > 1) {
+      throw_invalid("pair", "{} must be the same in all arguments, got [{}]", name_,
+                    fmt::join(said_, ", "));
+    }
+    return said_.empty() ? otherwise : static_cast<int>(*said_.begin());
+  }
+
+ private:
+  const char* name_;
+  std::set<std::int64_t> said_;
+};
+
+ReferenceKind named_reference(const std::string& name) {
+  for (const ReferenceKind kind : {ReferenceKind::kGaussian, ReferenceKind::kUniform}) {
+    if (reference_kind_name(kind) == name) return kind;
+  }
+  throw_invalid("pair", "reference must be gaussian, uniform or a matrix [S,S], got '{}'", name);
+}
+
+// Nothing for the standard normal, which a spec without a source has.
+std::optional<SourceDistribution> named_source(const std::string& name, const PairSpec& spec) {
+  if (name == source_kind_name(SourceKind::kGaussian)) return std::nullopt;
+  if (name == source_kind_name(SourceKind::kUniform)) {
+    return SourceDistribution::uniform(static_cast<std::size_t>(spec.dim), spec.num_categories,
+                                       -kUniformSourceRange, kUniformSourceRange);
+  }
+  throw_invalid("pair", "source must be gaussian, uniform, a pmf [D,S] or states [n,D], got '{}'",
+                name);
+}
+
+}  // namespace
+
+PairSpec custom_spec(PairParts parts) {
+  PairSpec spec = std::move(parts.spec);
+  auto* matrix = std::get_if<Matrix<double>>(&parts.reference);
+  auto* pmf = std::get_if<Matrix<double>>(&parts.source);
+  auto* states = std::get_if<States>(&parts.source);
+  Size dim("dim", parts.dim), num_categories("num_categories", parts.num_categories);
+  if (matrix) num_categories.add(matrix->rows());
+  if (pmf) {
+    dim.add(pmf->rows());
+    num_categories.add(pmf->cols());
+  }
+  if (states) dim.add(states->cols());
+  if (spec.potential) {
+    dim.add(spec.potential->dim());
+    num_categories.add(static_cast<std::size_t>(spec.potential->num_categories()));
+    spec.num_components = static_cast<int>(spec.potential->num_components());
+  }
+  if (states && !num_categories.known()) {
+    throw_invalid("pair", "num_categories must be given with a source of states, got none");
+  }
+  spec.dim = dim.agreed(spec.dim);
+  spec.num_categories = num_categories.agreed(spec.num_categories);
+  if (matrix) {
+    spec.reference = ReferenceKind::kMatrix;
+    spec.reference_matrix = std::move(*matrix);
+  } else {
+    spec.reference = named_reference(std::get<std::string>(parts.reference));
+  }
+  check_spec(spec);  // before a source of that size is made
+  if (pmf) {
+    spec.source = SourceDistribution::product(*pmf);
+  } else if (states) {
+    spec.source = SourceDistribution::empirical(std::move(*states), spec.num_categories);
+  } else {
+    spec.source = named_source(std::get<std::string>(parts.source), spec);
+  }
+  return spec;
+}
+
+PairSpec sibling_of(PairSpec preset, std::uint64_t seed) {
+  preset.seed = seed;
+  preset.name += fmt::format("-seed-{}", seed);
+  return preset;
+}
+
+}  // namespace bridgemark
