@@ -12,6 +12,7 @@
 #include "bridgemark/core/version.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/report/markup.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/table_writers.h"
 
@@ -55,19 +56,6 @@ constexpr std::array kVegaModules = {
     VegaModule{"vega-transforms", "vega-transforms"},
     VegaModule{"vega-view-transforms", "vega-view-transforms"},
 };
-
-std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-std::string escape_html(std::string text) {
-  text = replace_all(std::move(text), "&", "&amp;");
-  text = replace_all(std::move(text), "<", "&lt;");
-  return replace_all(std::move(text), ">", "&gt;");
-}
 
 // What a JSON string says may not end the element it stands in.
 std::string json_in_html(const json& value) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "bridgemark/report/markup.h"
 #include "bridgemark/report/table_writers.h"
 
 namespace bridgemark {
@@ -16,26 +17,6 @@ constexpr char kPreamble[] =
     "\\definecolor{scoremidgood}{HTML}{F0E442}\n"
     "\\definecolor{scoregood}{HTML}{009E73}\n";
 
-std::string escape(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i).starts_with("α")) {
-      out += "$\\alpha$";
-      ++i;
-    } else if (std::string_view("&%$#_{}").find(text[i]) != std::string_view::npos) {
-      out += '\\';
-      out += text[i];
-    } else if (text[i] == '|') {
-      out += "$|$";
-    } else if (text[i] == '~' || text[i] == '^' || text[i] == '\\') {
-      out += ' ';
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 std::string colour_of(Band band) {
   std::string name;
   for (const char c : band_name(band)) {
@@ -46,8 +27,7 @@ std::string colour_of(Band band) {
 
 std::string cell_latex(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "--";
-  std::string number = table.format(cell.mean);
-  if (number == "inf") number = "$\\infty$";
+  std::string number = latex_number(table.format(cell.mean));
   if (cell.rank == 1) number = fmt::format("\\textbf{{{}}}", number);
   if (cell.rank == 2) number = fmt::format("\\underline{{{}}}", number);
   const std::string error = table.format_error(cell);
@@ -74,8 +54,8 @@ std::string caption(const Table& table) {
   return fmt::format(
       "{} (${}$). {} Bold is best, underlined second, in brackets the published "
       "value; the Oracle is the ceiling. {} Colours: {}.",
-      escape(score.title), score.lower_is_better ? "\\downarrow" : "\\uparrow", escape(score.note),
-      kTieNote,
+      escape_latex(score.title), score.lower_is_better ? "\\downarrow" : "\\uparrow",
+      escape_latex(score.note), kTieNote,
       fmt::format(fmt::runtime(bands), score.bounds[0], score.bounds[1], score.bounds[2]));
 }
 
@@ -88,17 +68,17 @@ std::string latex_tables(const std::vector<Table>& tables) {
         "\n\\begin{{table*}}\n  \\centering\n  \\resizebox{{\\textwidth}}{{!}}{{%\n"
         "  \\begin{{tabular}}{{rcc{}}}\n    \\toprule\n    Method & Loss & $N+1$",
         std::string(table.pairs.size(), 'c'));
-    for (const std::string& pair : table.pairs) out += fmt::format(" & {}", escape(pair));
+    for (const std::string& pair : table.pairs) out += fmt::format(" & {}", escape_latex(pair));
     out += " \\\\\n    \\midrule\n";
     std::string group;
     for (const TableRow& row : table.rows) {
       if (!group.empty() && group_of(row) != group) out += "    \\midrule\n";
       group = group_of(row);
-      const std::string method = escape(row.method);
+      const std::string method = escape_latex(row.method);
       const std::string loss = row.loss.empty() ? "--" : upper_case(row.loss);
       out += fmt::format("    {} & {} & {}",
-                         row.oracle ? fmt::format("\\textit{{{}}}", method) : method, escape(loss),
-                         row.num_steps.empty() ? "--" : row.num_steps);
+                         row.oracle ? fmt::format("\\textit{{{}}}", method) : method,
+                         escape_latex(loss), row.num_steps.empty() ? "--" : row.num_steps);
       for (const TableCell& cell : row.cells) out += fmt::format(" & {}", cell_latex(table, cell));
       out += " \\\\\n";
     }

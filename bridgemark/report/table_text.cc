@@ -3,22 +3,13 @@
 #include <algorithm>
 
 #include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/text_grid.h"
 
 namespace bridgemark {
 
 namespace {
 
 constexpr std::size_t kColumnsAtATime = 4;
-
-// Characters as a terminal counts them: UTF-8 continuation bytes take no place.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::string pad(const std::string& text, std::size_t columns) {
-  return text + std::string(columns - std::min(columns, width(text)), ' ');
-}
 
 // The mark stands beside the number, so that it survives where there are no colours.
 std::string cell_text(const Table& table, const TableCell& cell) {
@@ -90,40 +81,24 @@ std::string spread_note(const std::vector<Table>& tables) {
 std::string text_table(const Table& table, bool colour) {
   std::string out = fmt::format("{} ({} is better)\n", table.score.title,
                                 table.score.lower_is_better ? "lower" : "higher");
-  std::size_t method_width = 0, detail_width = 0;
-  for (const TableRow& row : table.rows) {
-    method_width = std::max(method_width, width(row.method));
-    detail_width = std::max(detail_width, width(row_details(row)));
-  }
   for (std::size_t first = 0; first < table.pairs.size(); first += kColumnsAtATime) {
     const std::size_t last = std::min(table.pairs.size(), first + kColumnsAtATime);
-    std::vector<std::size_t> widths;
-    for (std::size_t j = first; j < last; ++j) {
-      std::size_t widest = width(table.pairs[j]);
-      for (const TableRow& row : table.rows) {
-        widest = std::max(widest, width(cell_text(table, row.cells[j])));
-      }
-      widths.push_back(widest);
-    }
-    std::string header(method_width + detail_width + 4, ' ');
-    for (std::size_t j = first; j < last; ++j) {
-      header += "  " + pad(table.pairs[j], widths[j - first]);
-    }
-    out += header.substr(0, header.find_last_not_of(' ') + 1) + "\n";
+    std::vector<GridLine> grid = {GridLine(2)};  // above method and details: nothing
+    for (std::size_t j = first; j < last; ++j) grid[0].push_back({table.pairs[j]});
     for (const TableRow& row : table.rows) {
-      const bool blank = std::none_of(row.cells.begin() + static_cast<std::ptrdiff_t>(first),
-                                      row.cells.begin() + static_cast<std::ptrdiff_t>(last),
-                                      [](const TableCell& cell) { return cell.measured(); });
-      if (blank) continue;
-      std::string line =
-          "  " + pad(row.method, method_width) + "  " + pad(row_details(row), detail_width);
+      GridLine& line = grid.emplace_back(GridLine{{row.method}, {row_details(row)}});
       for (std::size_t j = first; j < last; ++j) {
-        const std::string text = pad(cell_text(table, row.cells[j]), widths[j - first]);
-        const std::string code = colour ? colour_code(row.cells[j]) : std::string();
-        line += "  " + (code.empty() ? text : code + text + "\x1b[0m");
+        line.push_back({cell_text(table, row.cells[j]), colour ? colour_code(row.cells[j]) : ""});
       }
-      if (!colour) line = line.substr(0, line.find_last_not_of(' ') + 1);
-      out += line + "\n";
+    }
+    const std::vector<std::string> lines = grid_lines(grid);
+    out += "  " + lines[0] + "\n";
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const auto cells = table.rows[i].cells.begin();
+      const bool blank = std::none_of(cells + static_cast<std::ptrdiff_t>(first),
+                                      cells + static_cast<std::ptrdiff_t>(last),
+                                      [](const TableCell& cell) { return cell.measured(); });
+      if (!blank) out += "  " + lines[i + 1] + "\n";
     }
   }
   return out;

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// Text as it stands inside of HTML, LaTeX or a cell of a Markdown table.
+namespace bridgemark {
+
+std::string replace_all(std::string text, std::string_view from, std::string_view to);
+
+std::string escape_html(std::string text);
+std::string escape_markdown(std::string text);
+
+// What LaTeX cannot say outside of mathematics (~, ^ and backslashes) becomes a space.
+std::string escape_latex(std::string_view text);
+
+// A number as Table::format or score_text writes it: an infinite one is a symbol.
+std::string latex_number(std::string text);
+
+}  // namespace bridgemark
