@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <string>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
-#include "bridgemark/metric/score_text.h"
+#include "bridgemark/metric/score_list.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
 #include "cli/command.h"
@@ -23,22 +22,6 @@ struct Options {
   std::string run;
   EvaluationOptions evaluation;
 };
-
-void print_table(const BenchmarkPair& pair, const std::string& what, const Evaluation& evaluation,
-                 const EvaluationOptions& options) {
-  fmt::print("{} on {} ({} seed{})\n", what, pair.identity().name, options.num_seeds,
-             options.num_seeds == 1 ? "" : "s");
-  for (const Score& score : evaluation.scores) {
-    if (std::isnan(score.mean)) {
-      fmt::print("  {:<32} {:>10}  {}\n", score.name, "-", score.missing);
-    } else if (std::isnan(score.standard_error)) {
-      fmt::print("  {:<32} {:>10}\n", score.name, score_text(score.mean));
-    } else {
-      fmt::print("  {:<32} {:>10} ± {}\n", score.name, score_text(score.mean),
-                 error_text(score.standard_error, score.mean));
-    }
-  }
-}
 
 int run(const Options& options) {
   if (options.predictions.empty() == options.run.empty()) {
@@ -58,7 +41,8 @@ int run(const Options& options) {
   if (options.common.json) {
     fmt::print("{}\n", record.json.dump(2));
   } else {
-    print_table(pair, what, record.evaluation, evaluation);
+    fmt::print("{}\n", score_list(what, pair.identity().name, evaluation.num_seeds,
+                                  record.evaluation.scores));
   }
   return 0;
 }

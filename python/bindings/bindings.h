@@ -12,5 +12,6 @@ void init_pair_building(nanobind::module_& module);
 void init_solvers(nanobind::module_& module);
 void init_evaluation(nanobind::module_& module);
 void init_published(nanobind::module_& module);
+void init_tables(nanobind::module_& module);
 
 }  // namespace bridgemark::python

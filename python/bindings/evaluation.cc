@@ -14,7 +14,6 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
-#include "bridgemark/metric/score_text.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -143,9 +142,6 @@ void init_evaluation(nb::module_& module) {
               "like: typing.Any, progress: collections.abc.Callable[[str, int, int, str], object] "
               "| None, device: str) -> dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
-  module.def("score_text", score_text, "value"_a, "A score as `bridgemark evaluate` prints it.");
-  module.def("error_text", error_text, "error"_a, "value"_a,
-             "The standard error of a score as `bridgemark evaluate` prints it.");
 }
 
 }  // namespace bridgemark::python

@@ -16,4 +16,5 @@ NB_MODULE(_core, module) {
   init_solvers(module);
   init_evaluation(module);
   init_published(module);
+  init_tables(module);
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._progress import reporter
 from ._solvers import Solver
-from ._tables import Table, cell_text, import_pandas
+from ._tables import Table, import_pandas
 
 if TYPE_CHECKING:
     import pandas
@@ -60,18 +60,9 @@ class Result(Mapping[str, Any]):
         )
 
     def __str__(self) -> str:
-        seeds = self["num_seeds"]
-        lines = [f"{self.label} on {self['pair']} ({seeds} seed{'' if seeds == 1 else 's'})"]
-        for name in self.scores:
-            error, mean = self["standard_errors"][name], self._shown(name)
-            if name in self["missing"]:
-                after = f"  {self['missing'][name]}"
-            elif error is None or mean is None:
-                after = ""
-            else:
-                after = f" ± {_core.error_text(error, mean)}"
-            lines.append(f"  {name:<32} {cell_text(mean):>10}{after}")
-        return "\n".join(lines)
+        errors, missing = self["standard_errors"], self["missing"]
+        scores = [(name, self._shown(name), errors[name], missing.get(name)) for name in self.scores]
+        return _core.score_list(self.label, self["pair"], self["num_seeds"], scores)
 
     def _shown(self, name: str) -> float | None:
         """A score for a table: infinite ones are told from those that cannot be given."""

@@ -1,8 +1,7 @@
-"""Rows that print as a table and turn into dicts and pandas frames."""
+"""Rows that print as a table and turn into dicts, pandas frames and the library's forms."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -10,8 +9,6 @@ from . import _core
 
 if TYPE_CHECKING:
     import pandas
-
-_SHOWN_ROWS = 40  # longer tables print their ends
 
 
 def import_pandas() -> Any:
@@ -23,18 +20,11 @@ def import_pandas() -> Any:
     return pandas
 
 
-def cell_text(value: Any) -> str:
-    """A value as a table shows it: '-' for None."""
-    if value is None:
-        return "-"
-    return _core.score_text(value) if isinstance(value, float) else str(value)
-
-
 class Table(Sequence[Mapping[str, Any]]):
     """Rows with the same columns: a sequence of dicts.
 
-    `print(table)` shows it, `to_dicts()` and `to_pandas()` hand it on, `where(column=value)` keeps
-    the rows that match.
+    `print(table)` shows it, `to_dicts()`, `to_pandas()`, `to_markdown()`, `to_latex()` and
+    `to_csv()` hand it on, `where(column=value)` keeps the rows that match.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None):
@@ -76,37 +66,26 @@ class Table(Sequence[Mapping[str, Any]]):
                 frame[column] = frame[column].astype("Int64")
         return frame
 
-    def _cells(self) -> list[list[str]]:
-        rows = [[cell_text(row[column]) for column in self.columns] for row in self._rows]
-        if len(rows) > _SHOWN_ROWS:
-            half = _SHOWN_ROWS // 2
-            rows = [*rows[:half], ["..."] * len(self.columns), *rows[-half:]]
-        return rows
+    def to_markdown(self) -> str:
+        """A Markdown table of all rows."""
+        return _core.table_markdown(self.columns, self._values())
+
+    def to_latex(self) -> str:
+        """A LaTeX tabular of all rows, which needs the package booktabs."""
+        return _core.table_latex(self.columns, self._values())
+
+    def to_csv(self) -> str:
+        """Comma-separated values with a header; numbers in full, None is empty."""
+        return _core.table_csv(self.columns, self._values())
+
+    def _values(self) -> list[list[Any]]:
+        return [[row[column] for column in self.columns] for row in self._rows]
 
     def __str__(self) -> str:
-        lines = [self.columns, *self._cells()]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
-        numbers = [
-            any(isinstance(row[column], (int, float)) for row in self._rows)
-            for column in self.columns
-        ]
-        text = [
-            "  ".join(
-                cell.rjust(width) if number else cell.ljust(width)
-                for cell, width, number in zip(line, widths, numbers)
-            ).rstrip()
-            for line in lines
-        ]
-        if len(self) > _SHOWN_ROWS:
-            text.append(f"[{len(self)} rows]")
-        return "\n".join(text)
+        return _core.table_text(self.columns, self._values())
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        def line(cells: Iterable[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
-
-        body = "".join(line(cells, "td") for cells in self._cells())
-        return f"<table>{line(self.columns, 'th')}{body}</table>"
+        return _core.table_html(self.columns, self._values())

@@ -129,6 +129,19 @@ def test_table_turns_into_a_frame_and_html():
     assert list(frame.columns) == ["name", "value"] and frame["value"][0] == 0.5
 
 
+def test_table_turns_into_the_forms_of_the_library():
+    table = bm.Table([{"name": "a|b", "n": 2**64, "kl": 1 / 3}, {"name": "c", "n": 1, "kl": None}])
+    assert table.to_csv() == f"name,n,kl\na|b,{2**64},{1 / 3}\nc,1,\n"
+    assert table.to_markdown().splitlines() == [
+        "| name | n | kl |",
+        "| --- | ---: | ---: |",
+        f"| a\\|b | {2**64} | 0.33333 |",
+        "| c | 1 | - |",
+    ]
+    assert "a$|$b & 18446744073709551616 & 0.33333" in table.to_latex()
+    assert len(bm.paper_results().to_csv().splitlines()) == 12 * 99 + 1
+
+
 def test_missing_pandas_is_said(monkeypatch, result):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     for call in (result.to_pandas, bm.paper_results().to_pandas):

@@ -1,0 +1,89 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/metric/score_list.h"
+#include "bridgemark/report/value_table.h"
+#include "python/bindings/bindings.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace bridgemark::python {
+
+namespace {
+
+// What is no number of the library is shown as Python writes it.
+TableValue value_of(nb::handle value) {
+  if (value.is_none()) return {};
+  if (PyFloat_Check(value.ptr())) return nb::cast<double>(value);
+  if (PyLong_CheckExact(value.ptr())) {
+    int overflow = 0;
+    const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow == 0) return number;
+  }
+  return std::string(nb::str(value).c_str());
+}
+
+using Rows = std::vector<std::vector<nb::object>>;
+
+ValueTable table_of(std::vector<std::string> columns, const Rows& rows) {
+  ValueTable table{std::move(columns), {}};
+  for (const auto& row : rows) {
+    if (row.size() != table.columns.size()) {
+      throw_invalid("table", "a row must have {} values, one a column, got {}",
+                    table.columns.size(), row.size());
+    }
+    auto& values = table.rows.emplace_back();
+    for (const nb::object& value : row) values.push_back(value_of(value));
+  }
+  return table;
+}
+
+using ScoreTuple = std::tuple<std::string, std::optional<double>, std::optional<double>,
+                              std::optional<std::string>>;
+
+std::string list_scores(const std::string& label, const std::string& pair, int num_seeds,
+                        const std::vector<ScoreTuple>& scores) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Score> converted;
+  for (const auto& [name, mean, error, missing] : scores) {
+    converted.push_back(
+        {name, mean.value_or(kNaN), error.value_or(kNaN), {}, missing.value_or("")});
+  }
+  return score_list(label, pair, num_seeds, converted);
+}
+
+}  // namespace
+
+void init_tables(nb::module_& module) {
+  const auto define = [&](const char* name, std::string (*form)(const ValueTable&),
+                          const char* help) {
+    module.def(
+        name,
+        [form](std::vector<std::string> columns, const Rows& rows) {
+          return form(table_of(std::move(columns), rows));
+        },
+        "columns"_a, "rows"_a, help);
+  };
+  define("table_text", text_form, "Rows of values as aligned text.");
+  define("table_html", html_form, "Rows of values as an HTML table.");
+  define("table_markdown", markdown_form, "Rows of values as a Markdown table.");
+  define("table_latex", latex_form, "Rows of values as a LaTeX tabular.");
+  define("table_csv", csv_form, "Rows of values as CSV.");
+  module.def("score_list", list_scores, "label"_a, "pair"_a, "num_seeds"_a, "scores"_a,
+             "Scores (name, mean, standard error, why it is missing) as `bridgemark evaluate`\n"
+             "prints them.");
+}
+
+}  // namespace bridgemark::python

@@ -1,0 +1,28 @@
+#include "bridgemark/metric/score_list.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace bridgemark {
+namespace {
+
+TEST(ScoreList, ShowsErrorsAndWhatIsMissing) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<Score> scores = {{"shape_score", 0.5, 0.0125, {}},
+                                     {"exact", 1.0, kNaN, {}},
+                                     {"joint_kl", kInfinity, kNaN, {}},
+                                     {"trend", kNaN, kNaN, {}, "a reason"}};
+  EXPECT_EQ(score_list("mine", "a pair", 2, scores),
+            "mine on a pair (2 seeds)\n"
+            "  shape_score                         0.50000 ± 0.01250\n"
+            "  exact                               1.00000\n"
+            "  joint_kl                                inf\n"
+            "  trend                                     -  a reason");
+  EXPECT_EQ(score_list("mine", "a pair", 1, {}), "mine on a pair (1 seed)");
+}
+
+}  // namespace
+}  // namespace bridgemark
