@@ -1,6 +1,7 @@
 """The package as a whole: what it offers, explains and types."""
 
 import ast
+import importlib.metadata
 import inspect
 import subprocess
 import sys
@@ -78,6 +79,10 @@ def test_types_hold(tmp_path):
             check=False,
         )
         assert done.returncode == 0, done.stdout
+
+
+def test_version_is_that_of_the_wheel():
+    assert importlib.metadata.version("bridgemark") == bm.__version__
 
 
 def test_import_needs_numpy_alone():
