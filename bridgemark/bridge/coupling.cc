@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/process/pinned_reference.h"
 
 namespace bridgemark {
 
@@ -45,6 +46,35 @@ Array3<std::int32_t> sample_markov_trajectory(const Context& context, const Coup
     coupling.sample_transition(context, num_steps, n, current, key, first_index, next);
     std::swap(current, next);
     store(static_cast<std::size_t>(n) + 1);
+    context.report("trajectories", static_cast<std::uint64_t>(n) + 1,
+                   static_cast<std::uint64_t>(num_steps));
+  }
+  return trajectory;
+}
+
+Array3<std::int32_t> sample_pinned_trajectory(const Context& context, const Coupling& coupling,
+                                              const ReferenceProcess& process, int num_steps,
+                                              StatesView x0, std::uint64_t seed,
+                                              std::uint64_t first_index) {
+  const ReferenceChain chain(process, num_steps);
+  const auto steps = static_cast<std::size_t>(num_steps);
+  const std::size_t D = x0.cols;
+  States end(x0.rows, D);
+  coupling.sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, end);
+  Array3<std::int32_t> trajectory(x0.rows, steps + 1, D);
+  States current(x0.rows, D, {x0.data, x0.data + x0.size()});
+  States next(x0.rows, D);
+  for (std::size_t i = 0; i < x0.rows; ++i) {
+    std::copy_n(x0.row(i), D, trajectory.row(i, 0));
+    std::copy_n(end.row(i), D, trajectory.row(i, steps));
+  }
+  for (int n = 0; n + 1 < num_steps; ++n) {
+    const DrawKey key{seed, DrawPurpose::kPinned, static_cast<std::uint32_t>(n)};
+    PinnedReference::step(context, chain, n).sample(context, current, end, key, first_index, next);
+    std::swap(current, next);
+    for (std::size_t i = 0; i < x0.rows; ++i) {
+      std::copy_n(current.row(i), D, trajectory.row(i, static_cast<std::size_t>(n) + 1));
+    }
     context.report("trajectories", static_cast<std::uint64_t>(n) + 1,
                    static_cast<std::uint64_t>(num_steps));
   }

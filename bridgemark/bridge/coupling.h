@@ -7,6 +7,7 @@
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
+#include "bridgemark/process/reference_process.h"
 
 namespace bridgemark {
 
@@ -61,6 +62,14 @@ class Coupling {
 // i uses the draws of (seed, kTransition, n) at index first_index + i.
 Array3<std::int32_t> sample_markov_trajectory(const Context& context, const Coupling& coupling,
                                               int num_steps, StatesView x0, std::uint64_t seed,
+                                              std::uint64_t first_index);
+
+// The same of a coupling that answers as a bridge over `process` does: the end is drawn first, with
+// the draws of (seed, kConditional), and the inside from the pinned reference, step n with those of
+// (seed, kPinned, n). The law of a bridge's Markov trajectories.
+Array3<std::int32_t> sample_pinned_trajectory(const Context& context, const Coupling& coupling,
+                                              const ReferenceProcess& process, int num_steps,
+                                              StatesView x0, std::uint64_t seed,
                                               std::uint64_t first_index);
 
 }  // namespace bridgemark

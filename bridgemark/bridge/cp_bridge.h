@@ -66,12 +66,6 @@ class CpBridge : public Coupling {
   std::shared_ptr<const backend::BridgeStep> conditional_step(const Context& context,
                                                               std::size_t num_samples) const;
 
-  // Trajectories [rows, num_steps+1, D] whose end is drawn first and whose inside comes from the
-  // pinned reference: the same law as sample_markov_trajectory.
-  Array3<std::int32_t> sample_pinned_trajectory(const Context& context, int num_steps,
-                                                StatesView x0, std::uint64_t seed,
-                                                std::uint64_t first_index) const;
-
  private:
   struct Prepared;  // steps kept for the next call
 

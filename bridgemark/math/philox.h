@@ -31,6 +31,8 @@ enum class DrawPurpose : std::uint32_t {
   kSpreadMeans = 16,            // component means on whole numbers; the try is the detail
   kFirstPairs = 17,             // the ends sampled for the first pairs of D-IMF
   kRowCoupling = 18,            // which rows of a batch become pairs
+  kEnvelopeMass = 19,           // proposals that measure the envelope of a reversed bridge
+  kReverseMarginals = 20,       // draws behind the marginals of a reversed bridge
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.

@@ -97,7 +97,7 @@ TEST(CpBridge, RefusesBadInput) {
     message([&] { bridge.sample(kContext, *bad, {}, 0, drawn); });
     message([&] { bridge.log_conditional(kContext, good, *bad, out); });
     message([&] { bridge.log_transition_marginals(kContext, 4, 0, *bad, marginals); });
-    message([&] { bridge.sample_pinned_trajectory(kContext, 4, *bad, 0, 0); });
+    message([&] { sample_pinned_trajectory(kContext, bridge, bridge.process(), 4, *bad, 0, 0); });
     message([&] { sample_markov_trajectory(kContext, bridge, 4, *bad, 0, 0); });
   }
   testing::contains(message([&] { bridge.log_conditional(kContext, good, shorter, out); }),
@@ -115,7 +115,9 @@ TEST(CpBridge, RefusesBadInput) {
   }
   testing::contains(message([&] { sample_markov_trajectory(kContext, bridge, 7, good, 0, 0); }),
                     "num_steps must be a positive divisor of 128, got 7");
-  testing::contains(message([&] { bridge.sample_pinned_trajectory(kContext, -4, good, 0, 0); }),
+  testing::contains(message([&] {
+                      sample_pinned_trajectory(kContext, bridge, bridge.process(), -4, good, 0, 0);
+                    }),
                     "num_steps must be a positive divisor of 128, got -4");
   EXPECT_FALSE(bridge.has_transitions(7));
   EXPECT_FALSE(bridge.has_transitions(0));

@@ -39,13 +39,14 @@ TEST(BridgeDeterminism, SameStatesForAnyNumberOfThreads) {
     const Context one{.num_threads = 1};
     const States expected = draw(bridge, one, x0, 0);
     const auto markov = sample_markov_trajectory(one, bridge, 4, x0, 8, 0);
-    const auto pinned = bridge.sample_pinned_trajectory(one, 4, x0, 8, 0);
+    const auto pinned = sample_pinned_trajectory(one, bridge, bridge.process(), 4, x0, 8, 0);
     for (const int threads : kThreads) {
       const Context context{.num_threads = threads};
       const CpBridge fresh = make_bridge(preset);  // prepares its tables on these threads
       EXPECT_EQ(draw(fresh, context, x0, 0), expected) << preset << ", " << threads;
       EXPECT_EQ(sample_markov_trajectory(context, fresh, 4, x0, 8, 0), markov) << threads;
-      EXPECT_EQ(fresh.sample_pinned_trajectory(context, 4, x0, 8, 0), pinned) << threads;
+      EXPECT_EQ(sample_pinned_trajectory(context, fresh, fresh.process(), 4, x0, 8, 0), pinned)
+          << threads;
     }
   }
 }
@@ -78,7 +79,7 @@ TEST(BridgeDeterminism, SameStatesForAnySplitIntoBatches) {
   constexpr std::uint64_t kFirst = (std::uint64_t{1} << 33) + 5;  // beyond 32 bits
   const States expected = draw(bridge, context, x0, kFirst);
   const auto markov = sample_markov_trajectory(context, bridge, 2, x0, 8, kFirst);
-  const auto pinned = bridge.sample_pinned_trajectory(context, 2, x0, 8, kFirst);
+  const auto pinned = sample_pinned_trajectory(context, bridge, bridge.process(), 2, x0, 8, kFirst);
   EXPECT_NE(draw(bridge, context, x0, 0), expected) << "first_index must matter";
   for (const std::size_t batch : {13u, 512u, 1777u}) {
     for (std::size_t first = 0; first < kRows; first += batch) {
@@ -87,7 +88,8 @@ TEST(BridgeDeterminism, SameStatesForAnySplitIntoBatches) {
       ASSERT_TRUE(std::equal(drawn.data(), drawn.data() + drawn.size(), expected.row(first)));
       if (batch == 13) continue;  // a trajectory prepares its steps anew for each batch
       const auto m = sample_markov_trajectory(context, bridge, 2, part, 8, kFirst + first);
-      const auto p = bridge.sample_pinned_trajectory(context, 2, part, 8, kFirst + first);
+      const auto p =
+          sample_pinned_trajectory(context, bridge, bridge.process(), 2, part, 8, kFirst + first);
       ASSERT_TRUE(std::equal(m.data(), m.data() + m.size(), markov.row(first, 0)));
       ASSERT_TRUE(std::equal(p.data(), p.data() + p.size(), pinned.row(first, 0)));
     }

@@ -230,8 +230,9 @@ TEST(BridgeExtremes, OneReachableEnd) {
   const CpBridge bridge(ReferenceProcess::gaussian(kS, 1e-4), CpPotential({0.0}, cores));
   const States x0(600, 3, 0);
   for (const bool pinned : {false, true}) {
-    const auto trajectory = pinned ? bridge.sample_pinned_trajectory(kContext, 64, x0, 1, 0)
-                                   : sample_markov_trajectory(kContext, bridge, 64, x0, 1, 0);
+    const auto trajectory =
+        pinned ? sample_pinned_trajectory(kContext, bridge, bridge.process(), 64, x0, 1, 0)
+               : sample_markov_trajectory(kContext, bridge, 64, x0, 1, 0);
     for (std::size_t i = 0; i < x0.rows(); ++i) {
       for (std::size_t d = 0; d < 3; ++d) {
         ASSERT_EQ(trajectory(i, 64, d), 49 - static_cast<std::int32_t>(d));

@@ -105,7 +105,8 @@ void check_trajectories(bool pinned) {
     const std::size_t start = M / 3;
     const States x0 = testing::repeat_row(item.oracle.states(), start, kRows);
     const auto trajectory =
-        pinned ? item.bridge.sample_pinned_trajectory(kContext, kSteps, x0, 17, 0)
+        pinned ? sample_pinned_trajectory(kContext, item.bridge, item.bridge.process(), kSteps, x0,
+                                          17, 0)
                : sample_markov_trajectory(kContext, item.bridge, kSteps, x0, 17, 0);
     ASSERT_EQ(trajectory.extent(0), kRows);
     ASSERT_EQ(trajectory.extent(1), kSteps + 1u);
@@ -132,7 +133,8 @@ TEST(BridgeSampling, OneStepTrajectoryIsTheConditional) {
   const States x0 = testing::repeat_row(item.oracle.states(), 4, 100);
   States x1(100, item.bridge.dim());
   item.bridge.sample(kContext, x0, {5, DrawPurpose::kConditional}, 0, x1);
-  const auto pinned = item.bridge.sample_pinned_trajectory(kContext, 1, x0, 5, 0);
+  const auto pinned =
+      sample_pinned_trajectory(kContext, item.bridge, item.bridge.process(), 1, x0, 5, 0);
   States markov_x1(100, item.bridge.dim());
   item.bridge.sample(kContext, x0, {5, DrawPurpose::kTransition, 0}, 0, markov_x1);
   const auto markov = sample_markov_trajectory(kContext, item.bridge, 1, x0, 5, 0);

@@ -1,0 +1,259 @@
+#include "bridgemark/bridge/reverse_envelope.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "bridgemark/math/categorical.h"
+#include "bridgemark/math/log_domain.h"
+
+namespace bridgemark {
+
+namespace {
+
+using Vector = Eigen::VectorXd;
+using Square = Eigen::MatrixXd;
+
+constexpr std::size_t kMostFree = 16;  // components whose lambda is not zero
+constexpr int kMostSteps = 50;         // of Newton's method
+constexpr double kEnough = 1e-6;       // log_mass above its minimum
+constexpr double kNegligible = 1e-30;  // a lambda that is as good as zero
+
+// log_mass as a function of lambda over some of the components.
+class LogMass {
+ public:
+  LogMass(const ReverseTables& tables, const std::int32_t* x1, std::vector<std::size_t> components)
+      : tables_(tables),
+        components_(std::move(components)),
+        D_(tables.log_p0.rows()),
+        S_(tables.log_p0.cols()),
+        log_start_(D_, S_),
+        probabilities_(D_, S_) {
+    for (std::size_t d = 0; d < D_; ++d) {
+      const double* into = tables.log_q_into.row(static_cast<std::size_t>(x1[d]));
+      for (std::size_t s = 0; s < S_; ++s) log_start_(d, s) = tables.log_p0(d, s) + into[s];
+    }
+  }
+
+  std::size_t size() const { return components_.size(); }
+  const std::vector<std::size_t>& components() const { return components_; }
+
+  // out[s] = log of coordinate d's weights.
+  void log_weights(std::size_t d, const Vector& lambda, double* out) const {
+    for (std::size_t s = 0; s < S_; ++s) {
+      const double* log_u = tables_.log_from.row(d, s);
+      double sum = log_start_(d, s);
+      for (std::size_t i = 0; i < size(); ++i) {
+        sum -= lambda[static_cast<Eigen::Index>(i)] * log_u[components_[i]];
+      }
+      out[s] = sum;
+    }
+  }
+
+  // Keeps the proposal's probabilities for the derivatives.
+  double value(const Vector& lambda, const Vector& log_lambda) {
+    double total = 0.0;
+    for (std::size_t d = 0; d < D_; ++d) {
+      double* row = probabilities_.row(d);
+      log_weights(d, lambda, row);
+      const double high = *std::max_element(row, row + S_);
+      double sum = 0.0;
+      for (std::size_t s = 0; s < S_; ++s) sum += row[s] = std::exp(row[s] - high);
+      for (std::size_t s = 0; s < S_; ++s) row[s] /= sum;
+      total += high + std::log(sum);
+    }
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto k = static_cast<Eigen::Index>(i);
+      if (lambda[k] > 0.0) {
+        total += lambda[k] * (log_lambda[k] - tables_.log_beta[components_[i]]);
+      }
+    }
+    return total;
+  }
+
+  // E[i] = the mean of sum_d log u_i^d under the last value's proposal.
+  Vector means() const {
+    Vector mean = Vector::Zero(static_cast<Eigen::Index>(size()));
+    for (std::size_t d = 0; d < D_; ++d) mean += coordinate_mean(d);
+    return mean;
+  }
+
+  // The covariance of the same sums.
+  Square covariance() const {
+    const auto M = static_cast<Eigen::Index>(size());
+    Square covariance = Square::Zero(M, M);
+    Vector centred(M);
+    for (std::size_t d = 0; d < D_; ++d) {
+      const Vector mean = coordinate_mean(d);
+      for (std::size_t s = 0; s < S_; ++s) {
+        const double p = probabilities_(d, s);
+        if (p == 0.0) continue;
+        const double* log_u = tables_.log_from.row(d, s);
+        for (Eigen::Index i = 0; i < M; ++i) {
+          centred[i] = log_u[components_[static_cast<std::size_t>(i)]] - mean[i];
+        }
+        for (Eigen::Index j = 0; j < M; ++j) {
+          const double weighted = p * centred[j];
+          for (Eigen::Index i = j; i < M; ++i) covariance(i, j) += weighted * centred[i];
+        }
+      }
+    }
+    return covariance.selfadjointView<Eigen::Lower>();
+  }
+
+  // log(beta_i) + E[i]: where the logarithm of the best lambda lies, up to a constant.
+  Vector log_target() const {
+    Vector target = means();
+    for (std::size_t i = 0; i < size(); ++i) {
+      target[static_cast<Eigen::Index>(i)] += tables_.log_beta[components_[i]];
+    }
+    return target;
+  }
+
+ private:
+  Vector coordinate_mean(std::size_t d) const {
+    Vector mean = Vector::Zero(static_cast<Eigen::Index>(size()));
+    for (std::size_t s = 0; s < S_; ++s) {
+      const double p = probabilities_(d, s);
+      const double* log_u = tables_.log_from.row(d, s);
+      for (std::size_t i = 0; i < size(); ++i) {
+        mean[static_cast<Eigen::Index>(i)] += p * log_u[components_[i]];
+      }
+    }
+    return mean;
+  }
+
+  const ReverseTables& tables_;
+  std::vector<std::size_t> components_;
+  std::size_t D_, S_;
+  Matrix<double> log_start_;      // [D,S]: log p0^d(s) q_ref(x1^d|s)
+  Matrix<double> probabilities_;  // [D,S]: P_d(s) of the last value
+};
+
+void normalise(Vector& log_lambda, Vector& lambda) {
+  log_normalize(log_lambda.data(), static_cast<std::size_t>(log_lambda.size()));
+  lambda = log_lambda.unaryExpr([](double value) { return std::exp(value); });  // 0 for log 0
+}
+
+// Halfway between even weights and those that the proposal without any envelope suggests.
+Vector first_log_lambda(LogMass& log_mass) {
+  const auto M = static_cast<Eigen::Index>(log_mass.size());
+  const Vector zero = Vector::Zero(M);
+  log_mass.value(zero, zero);
+  Vector log_lambda = log_mass.log_target(), lambda;
+  normalise(log_lambda, lambda);
+  return (0.5 * lambda.array() + 0.5 / static_cast<double>(M)).log();
+}
+
+// Newton's steps on the simplex. A step moves log lambda instead of lambda, which is the same to
+// first order, keeps lambda positive, and reaches a lambda that is nearly zero at once.
+double minimise(LogMass& log_mass, Vector& log_lambda) {
+  Vector lambda;
+  normalise(log_lambda, lambda);
+  double value = log_mass.value(lambda, log_lambda);
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Vector gradient = log_lambda - log_mass.log_target();  // up to a constant
+    const Square covariance = log_mass.covariance();
+    const Vector root = lambda.array().sqrt();
+    // (I + root covariance root) y = -root (gradient + nu), with nu such that root . y = 0.
+    Square system = root.asDiagonal() * covariance * root.asDiagonal();
+    system.diagonal().array() += 1.0;
+    const Eigen::LLT<Square> factor(system);
+    const Vector free = factor.solve(Vector(-root.array() * gradient.array()));
+    const Vector shift = factor.solve(root);
+    const double nu = root.dot(free) / root.dot(shift);
+    const Vector move = root.array() * (free - nu * shift).array();  // of lambda
+    const double decrease = -gradient.dot(move);
+    if (!(decrease > 2.0 * kEnough)) break;
+    const Vector log_move = -gradient - covariance * move - Vector::Constant(move.size(), nu);
+    double length = 1.0;
+    Vector next_log, next;
+    double next_value = value;
+    for (int halving = 0; halving < 40; ++halving, length *= 0.5) {
+      next_log = log_lambda + length * log_move;
+      normalise(next_log, next);
+      next_value = log_mass.value(next, next_log);
+      if (next_value <= value - 1e-4 * length * decrease) break;
+    }
+    if (!(next_value < value)) break;
+    log_lambda = next_log;
+    lambda = next;
+    value = next_value;
+  }
+  return value;
+}
+
+// With many components those that can matter are few: the ones that fixed-point steps, damped,
+// leave the largest.
+std::vector<std::size_t> choose_components(const ReverseTables& tables, const std::int32_t* x1) {
+  std::vector<std::size_t> all(tables.log_beta.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (all.size() <= kMostFree) return all;
+  LogMass log_mass(tables, x1, all);
+  Vector log_lambda = first_log_lambda(log_mass), lambda;
+  for (int step = 0; step < 20; ++step) {
+    normalise(log_lambda, lambda);
+    log_mass.value(lambda, log_lambda);
+    log_lambda = 0.7 * log_lambda + 0.3 * log_mass.log_target();
+  }
+  std::nth_element(all.begin(), all.begin() + kMostFree, all.end(), [&](auto a, auto b) {
+    return log_lambda[static_cast<Eigen::Index>(a)] > log_lambda[static_cast<Eigen::Index>(b)];
+  });
+  all.resize(kMostFree);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace
+
+ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, const std::int32_t* x1)
+    : lambda_(tables.log_beta.size()),
+      lambda_log_lambda_(tables.log_beta.size()),
+      cumulative_(tables.log_p0.rows(), tables.log_p0.cols()) {
+  LogMass log_mass(tables, x1, choose_components(tables, x1));
+  Vector log_lambda = first_log_lambda(log_mass);
+  minimise(log_mass, log_lambda);
+  // Any lambda will do, so what is negligible may go; then the mass is that of what is left.
+  Vector lambda;
+  for (double& value : log_lambda) {
+    if (value < std::log(kNegligible)) value = kLogZero;
+  }
+  normalise(log_lambda, lambda);
+  log_mass_ = log_mass.value(lambda, log_lambda);
+  for (std::size_t i = 0; i < log_mass.size(); ++i) {
+    const auto from = static_cast<Eigen::Index>(i);
+    const std::size_t k = log_mass.components()[i];
+    lambda_[k] = lambda[from];
+    lambda_log_lambda_[k] = lambda[from] > 0.0 ? lambda[from] * log_lambda[from] : 0.0;
+  }
+  const std::size_t S = cumulative_.cols();
+  std::vector<double> log_weights(S);
+  for (std::size_t d = 0; d < cumulative_.rows(); ++d) {
+    log_mass.log_weights(d, lambda, log_weights.data());
+    cumulate_log(log_weights.data(), S, cumulative_.row(d));
+  }
+}
+
+double ReverseEnvelope::propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
+                                std::vector<double>& log_weights) const {
+  const std::size_t K = lambda_.size(), S = cumulative_.cols();
+  log_weights = tables.log_beta;
+  for (std::size_t d = 0; d < cumulative_.rows(); ++d) {
+    const std::size_t s = draw_category(cumulative_.row(d), S, draws.uniform());
+    x0[d] = static_cast<std::int32_t>(s);
+    const double* log_u = tables.log_from.row(d, s);
+    for (std::size_t k = 0; k < K; ++k) log_weights[k] += log_u[k];
+  }
+  const double log_c = log_sum(log_weights.data(), K);
+  double log_keep = 0.0;
+  for (std::size_t k = 0; k < K; ++k) {
+    if (lambda_[k] > 0.0) {
+      log_keep += lambda_[k] * (log_weights[k] - log_c) - lambda_log_lambda_[k];
+    }
+  }
+  return std::min(log_keep, 0.0);  // rounding alone lifts it above
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bridgemark/core/array.h"
+#include "bridgemark/math/philox.h"
+
+namespace bridgemark {
+
+// What the reverse of a bridge, q(x0|x1) in proportion to p0(x0) q_ref(x1|x0) / c(x0), is made of;
+// shared by all targets x1.
+struct ReverseTables {
+  std::vector<double> log_beta;  // [K]
+  Array3<double> log_from;       // [D,S,K]: log u_k^d(x0^d), the cores as seen from x0
+  Matrix<double> log_p0;         // [D,S]: independent coordinates
+  Matrix<double> log_q_into;     // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
+};
+
+// A product over coordinates that lies above the reverse of one target. The geometric mean is below
+// the arithmetic: for any lambda on the simplex
+//   c(x0) = sum_k beta_k u_k(x0) >= prod_k (beta_k u_k(x0) / lambda_k)^lambda_k,
+// so p0(x0) q_ref(x1|x0) / c(x0) is at most exp(log_mass) times the product of
+//   P_d(s) in proportion to p0^d(s) q_ref(x1^d|s) prod_k u_k^d(s)^-lambda_k,
+// and a draw of P is one of the reverse where it is kept with the ratio of both sides,
+//   exp(-KL(lambda || rho(x0))), rho_k(x0) = beta_k u_k(x0) / c(x0).
+// log_mass is convex in lambda, so the best lambda is one, and Newton's method finds it.
+class ReverseEnvelope {
+ public:
+  ReverseEnvelope(const ReverseTables& tables, const std::int32_t* x1);
+
+  // log of the sum over x0 of what lies above p0(x0) q_ref(x1|x0) / c(x0).
+  double log_mass() const { return log_mass_; }
+
+  // [K], zero for components that do not count.
+  const std::vector<double>& lambda() const { return lambda_; }
+
+  // Draws x0 from the product with the next D draws; returns the logarithm of the probability to
+  // keep it. log_weights [K] becomes log beta_k u_k(x0).
+  double propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
+                 std::vector<double>& log_weights) const;
+
+ private:
+  std::vector<double> lambda_;
+  std::vector<double> lambda_log_lambda_;  // [K]
+  Matrix<double> cumulative_;              // [D,S]: sums of each coordinate's weights
+  double log_mass_ = 0.0;
+};
+
+}  // namespace bridgemark

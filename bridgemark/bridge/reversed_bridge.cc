@@ -1,0 +1,281 @@
+#include "bridgemark/bridge/reversed_bridge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <utility>
+
+#include "bridgemark/bridge/reverse_envelope.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/math/log_domain.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::size_t kChunk = 1024;         // rows whose envelopes are kept at once
+constexpr std::size_t kPilotProposals = 64;  // that decide how many an estimate takes
+
+// body(row, envelope) for each row on the context's threads. Rows of the same target that follow
+// each other share an envelope.
+template <typename Body>
+void each_row(const Context& context, const ReverseTables& tables, StatesView x1, Body&& body) {
+  for (std::size_t done = 0; done < x1.rows; done += kChunk) {
+    const StatesView chunk = x1.slice(done, std::min(kChunk, x1.rows - done));
+    std::vector<std::size_t> starts, target(chunk.rows);
+    for (std::size_t i = 0; i < chunk.rows; ++i) {
+      if (i == 0 || !std::equal(chunk.row(i), chunk.row(i) + chunk.cols, chunk.row(i - 1))) {
+        starts.push_back(i);
+      }
+      target[i] = starts.size() - 1;
+    }
+    std::vector<std::unique_ptr<const ReverseEnvelope>> built(starts.size());
+    parallel_blocks(context, starts.size(), 1, [&](std::size_t first, std::size_t) {
+      built[first] = std::make_unique<const ReverseEnvelope>(tables, chunk.row(starts[first]));
+    });
+    parallel_blocks(context, chunk.rows, 16, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) body(done + i, *built[target[i]]);
+    });
+  }
+}
+
+// The proposals of one index under a key, in order.
+class Proposals {
+ public:
+  Proposals(const ReverseTables& tables, const ReverseEnvelope& envelope, const DrawKey& key,
+            std::uint64_t index)
+      : tables_(tables), envelope_(envelope), key_(key), index_(index) {}
+
+  // Draws the next x0, returns the logarithm of the probability to keep it. `uniform`
+  // is what decides, a draw of the same try.
+  double next(std::int32_t* x0, double& uniform) {
+    const std::size_t draws_a_try = tables_.log_p0.rows() + 1;
+    const auto block = static_cast<std::uint32_t>(attempt_++ * ((draws_a_try + 1) / 2));
+    DrawSequence draws(key_, index_, block);
+    const double log_keep = envelope_.propose(tables_, draws, x0, log_weights_);
+    uniform = draws.uniform();
+    return log_keep;
+  }
+
+  // log beta_k u_k of the last proposal.
+  const std::vector<double>& log_weights() const { return log_weights_; }
+
+  static std::uint64_t most(std::size_t dim) {
+    const std::uint64_t blocks = (dim + 2) / 2;
+    return std::min(ReversedBridge::kMaxTries, (std::uint64_t{1} << 32) / blocks - 1);
+  }
+
+ private:
+  const ReverseTables& tables_;
+  const ReverseEnvelope& envelope_;
+  DrawKey key_;
+  std::uint64_t index_;
+  std::uint64_t attempt_ = 0;
+  std::vector<double> log_weights_;
+};
+
+// The first proposal that is kept.
+void draw_kept(Proposals& proposals, std::size_t row, std::size_t dim, std::int32_t* x0) {
+  double log_sum_keep = kLogZero, uniform = 0.0;
+  const std::uint64_t most = Proposals::most(dim);
+  for (std::uint64_t attempt = 0; attempt < most; ++attempt) {
+    const double log_keep = proposals.next(x0, uniform);
+    if (std::log(uniform) < log_keep) return;
+    log_sum_keep = log_add(log_sum_keep, log_keep);
+  }
+  throw_invalid("reverse",
+                "one of {} proposals for row {} must be kept, got none: their acceptance is {:.2g}",
+                most, row, std::exp(log_sum_keep) / static_cast<double>(most));
+}
+
+// The standard error of a mean of `count` values in [0, 1]. What comes up less often than once in
+// them shows in no variance, so the error is never below that share.
+double mean_error(double variance, std::size_t count) {
+  const double share = 1.0 / static_cast<double>(count);
+  return std::sqrt(variance * share + share * share);
+}
+
+// Mean and variance of the probabilities to keep a proposal, as logarithms and relative to it.
+struct Keeping {
+  double log_mean;
+  double relative_variance;  // of one proposal
+};
+
+Keeping keeping(Proposals& proposals, std::size_t count, std::size_t dim) {
+  std::vector<double> log_keep(count);
+  std::vector<std::int32_t> x0(dim);
+  double uniform = 0.0;
+  for (double& value : log_keep) value = proposals.next(x0.data(), uniform);
+  const double log_mean = log_sum(log_keep.data(), count) - std::log(static_cast<double>(count));
+  double squares = 0.0;
+  for (const double value : log_keep) {
+    const double deviation = std::exp(value - log_mean) - 1.0;
+    squares += deviation * deviation;
+  }
+  return {log_mean, squares / static_cast<double>(count - 1)};
+}
+
+}  // namespace
+
+struct ReversedBridge::LastTotals {
+  std::mutex mutex;
+  States x1;
+  LogEstimates log_totals;
+};
+
+ReversedBridge::ReversedBridge(const Context& context, CpBridge bridge, Matrix<double> log_p0)
+    : bridge_(std::move(bridge)), last_(std::make_shared<LastTotals>()) {
+  const auto S = static_cast<std::size_t>(bridge_.num_categories());
+  if (log_p0.rows() != bridge_.dim() || log_p0.cols() != S) {
+    throw_invalid("reverse", "log_p0 must have shape [{}, {}], got [{}, {}]", bridge_.dim(), S,
+                  log_p0.rows(), log_p0.cols());
+  }
+  Context host = context;
+  host.device = Device::kCpu;
+  auto tables = std::make_shared<ReverseTables>();
+  const ReferenceChain chain(bridge_.process(), 1);
+  tables->log_beta = bridge_.potential().log_beta();
+  tables->log_from = bridge_.propagated_cores(host, chain, 0);
+  tables->log_p0 = std::move(log_p0);
+  tables->log_q_into = Matrix<double>(S, S);
+  const Matrix<double>& log_q = chain.log_onestep(host);
+  for (std::size_t x = 0; x < S; ++x) {
+    for (std::size_t y = 0; y < S; ++y) tables->log_q_into(y, x) = log_q(x, y);
+  }
+  tables_ = std::move(tables);
+}
+
+void ReversedBridge::sample(const Context& context, StatesView x1, const DrawKey& key,
+                            std::uint64_t first_index, MutableStatesView x0) const {
+  check_states("x1", x1, dim(), num_categories());
+  each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
+    Proposals proposals(*tables_, envelope, key, first_index + i);
+    draw_kept(proposals, i, dim(), x0.row(i));
+  });
+}
+
+void ReversedBridge::log_joint(const Context& context, StatesView x1, StatesView x0,
+                               std::span<double> out) const {
+  bridge_.log_conditional(context, x0, x1, out);
+  for (std::size_t b = 0; b < x0.rows; ++b) {
+    for (std::size_t d = 0; d < dim(); ++d) {
+      out[b] += tables_->log_p0(d, static_cast<std::size_t>(x0(b, d)));
+    }
+  }
+}
+
+// log p0(x0) q_ref(x1|x0).
+double ReversedBridge::log_start(const std::int32_t* x1, const std::int32_t* x0) const {
+  double sum = 0.0;
+  for (std::size_t d = 0; d < dim(); ++d) {
+    const auto from = static_cast<std::size_t>(x0[d]), to = static_cast<std::size_t>(x1[d]);
+    sum += tables_->log_p0(d, from) + tables_->log_q_into(to, from);
+  }
+  return sum;
+}
+
+// The sum over x0 of p0(x0) q_ref(x1|x0) / c(x0).
+LogEstimates ReversedBridge::log_totals(const Context& context, StatesView x1, std::uint64_t seed,
+                                        double relative_error) const {
+  LogEstimates estimates{std::vector<double>(x1.rows), std::vector<double>(x1.rows)};
+  each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
+    // The pilot decides how many, so that what is averaged does not decide when to stop.
+    Proposals pilot(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 0}, i);
+    const double needed = keeping(pilot, kPilotProposals, dim()).relative_variance /
+                          (relative_error * relative_error);
+    const std::size_t count =
+        static_cast<std::size_t>(std::clamp(std::ceil(needed), static_cast<double>(kPilotProposals),
+                                            static_cast<double>(Proposals::most(dim()))));
+    Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 1}, i);
+    const Keeping kept = keeping(proposals, count, dim());
+    estimates.value[i] = envelope.log_mass() + kept.log_mean;
+    estimates.standard_error[i] = mean_error(kept.relative_variance, count);
+  });
+  return estimates;
+}
+
+LogEstimates ReversedBridge::log_p1(const Context& context, StatesView x1, std::uint64_t seed,
+                                    double relative_error) const {
+  check_states("x1", x1, dim(), num_categories());
+  LogEstimates estimates = log_totals(context, x1, seed, relative_error);
+  std::vector<double> log_v(x1.rows);
+  bridge_.potential().log_value(context, x1, log_v);
+  for (std::size_t b = 0; b < x1.rows; ++b) estimates.value[b] += log_v[b];
+  return estimates;
+}
+
+void ReversedBridge::log_conditional(const Context& context, StatesView x1, StatesView x0,
+                                     std::span<double> out) const {
+  check_states("x1", x1, dim(), num_categories());
+  bridge_.log_normalizer(context, x0, out);
+  const std::lock_guard lock(last_->mutex);
+  if (last_->x1.rows() != x1.rows || !std::equal(x1.data, x1.data + x1.size(), last_->x1.data())) {
+    last_->log_totals = log_totals(context, x1, 0, kRelativeError);
+    last_->x1 = States(x1.rows, x1.cols, {x1.data, x1.data + x1.size()});
+  }
+  for (std::size_t b = 0; b < x1.rows; ++b) {
+    const double error = last_->log_totals.standard_error[b];
+    out[b] =
+        log_start(x1.row(b), x0.row(b)) - out[b] - last_->log_totals.value[b] - 0.5 * error * error;
+  }
+}
+
+MarginalEstimates ReversedBridge::estimate_marginals(const Context& context, StatesView x1,
+                                                     std::size_t num_draws,
+                                                     std::uint64_t seed) const {
+  check_states("x1", x1, dim(), num_categories());
+  if (num_draws < 2) throw_invalid("reverse", "num_draws must be at least 2, got {}", num_draws);
+  const std::size_t D = dim(), S = tables_->log_p0.cols(), K = tables_->log_beta.size();
+  MarginalEstimates marginals{Array3<double>(x1.rows, D, S), Array3<double>(x1.rows, D, S)};
+  each_row(context, *tables_, x1, [&](std::size_t b, const ReverseEnvelope& envelope) {
+    std::vector<std::int32_t> x0(D);
+    std::vector<double> log_p(S), log_terms(K), mean(D * S), squares(D * S);
+    for (std::size_t i = 0; i < num_draws; ++i) {
+      Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kReverseMarginals},
+                          b * num_draws + i);
+      draw_kept(proposals, b, D, x0.data());
+      for (std::size_t d = 0; d < D; ++d) {
+        const double* into = tables_->log_q_into.row(static_cast<std::size_t>(x1(b, d)));
+        const double* own = tables_->log_from.row(d, static_cast<std::size_t>(x0[d]));
+        for (std::size_t s = 0; s < S; ++s) {
+          const double* other = tables_->log_from.row(d, s);
+          for (std::size_t k = 0; k < K; ++k) {
+            log_terms[k] = proposals.log_weights()[k] - own[k] + other[k];
+          }
+          log_p[s] = tables_->log_p0(d, s) + into[s] - log_sum(log_terms.data(), K);
+        }
+        log_normalize(log_p.data(), S);
+        for (std::size_t s = 0; s < S; ++s) {
+          const double p = std::exp(log_p[s]), before = p - mean[d * S + s];
+          mean[d * S + s] += before / static_cast<double>(i + 1);
+          squares[d * S + s] += before * (p - mean[d * S + s]);
+        }
+      }
+    }
+    for (std::size_t j = 0; j < D * S; ++j) {
+      marginals.probability.row(b, 0)[j] = mean[j];
+      marginals.standard_error.row(b, 0)[j] =
+          mean_error(squares[j] / static_cast<double>(num_draws - 1), num_draws);
+    }
+  });
+  return marginals;
+}
+
+std::vector<double> ReversedBridge::acceptance(const Context& context, StatesView x1,
+                                               std::size_t num_proposals,
+                                               std::uint64_t seed) const {
+  check_states("x1", x1, dim(), num_categories());
+  if (num_proposals < 2) {
+    throw_invalid("reverse", "num_proposals must be at least 2, got {}", num_proposals);
+  }
+  std::vector<double> kept(x1.rows);
+  each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
+    Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 2}, i);
+    kept[i] = std::exp(keeping(proposals, num_proposals, dim()).log_mean);
+  });
+  return kept;
+}
+
+}  // namespace bridgemark
