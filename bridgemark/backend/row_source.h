@@ -13,11 +13,12 @@
 namespace bridgemark::backend {
 
 // Endless rows of one end, described for a device that draws them itself. Row i is a function of
-// the keys and i: it starts as independent coordinates or as one of the observed rows; with a step,
-// what counts is a draw of it from there.
+// the keys and i: it starts as independent coordinates, those of a component where there are
+// several, or as one of the observed rows; with a step, what counts is a draw of it from there.
 struct RowSource {
-  Matrix<double> cumulative;  // [D,S], sums of each coordinate's probabilities; or
-  States observed;            // [n,D]
+  Matrix<double> cumulative;       // [M*D,S], sums of each coordinate's probabilities; or
+  std::vector<double> components;  // [M], sums of the components' probabilities; empty: one
+  States observed;                 // [n,D]
   DrawKey key;
   std::shared_ptr<const BridgeStep> step;
   DrawKey step_key;
@@ -41,9 +42,10 @@ struct RowCoupling {
 // The draws of the CPU, in host memory; a device's trainer makes the same ones for itself. Each has
 // out rows first_index.. of its key.
 
-// Independent coordinates by the sums of their probabilities [D,S]; observed rows alike.
+// Independent coordinates as a RowSource has them; observed rows alike.
 void draw_independent_rows(const Context& context, MatrixView<const double> cumulative,
-                           const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
+                           std::span<const double> components, const DrawKey& key,
+                           std::uint64_t first_index, MutableStatesView out);
 void draw_observed_rows(const Context& context, StatesView observed, const DrawKey& key,
                         std::uint64_t first_index, MutableStatesView out);
 

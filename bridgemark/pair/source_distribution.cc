@@ -17,8 +17,10 @@
 namespace bridgemark {
 
 struct SourceDistribution::Tables {
-  Matrix<double> log_pmf;             // [D,S], independent coordinates
-  Matrix<double> cumulative;          // [D,S], of the pmf
+  Matrix<double> log_pmf;             // [M*D,S], independent coordinates of M components
+  Matrix<double> cumulative;          // [M*D,S], of the pmf
+  std::vector<double> log_weights;    // [M]
+  std::vector<double> components;     // [M], sums of the weights; empty for one component
   States states;                      // [n,D], empirical
   std::vector<std::size_t> by_value;  // rows of `states` in lexicographic order
 };
@@ -55,6 +57,8 @@ std::string_view source_kind_name(SourceKind kind) {
       return "uniform";
     case SourceKind::kProduct:
       return "product";
+    case SourceKind::kMixture:
+      return "mixture";
     case SourceKind::kEmpirical:
       return "empirical";
   }
@@ -65,16 +69,23 @@ SourceDistribution::SourceDistribution(SourceKind kind, std::size_t dim, int num
                                        std::shared_ptr<const Tables> tables)
     : kind_(kind), dim_(dim), num_categories_(num_categories), tables_(std::move(tables)) {}
 
-SourceDistribution SourceDistribution::independent(SourceKind kind, Matrix<double> log_pmf) {
+SourceDistribution SourceDistribution::independent(SourceKind kind, Matrix<double> log_pmf,
+                                                   std::vector<double> log_weights) {
   auto tables = std::make_shared<Tables>();
-  const std::size_t D = log_pmf.rows(), S = log_pmf.cols();
-  tables->cumulative = Matrix<double>(D, S);
-  for (std::size_t d = 0; d < D; ++d) {
-    log_normalize(log_pmf.row(d), S);
-    cumulate_log(log_pmf.row(d), S, tables->cumulative.row(d));
+  const std::size_t rows = log_pmf.rows(), S = log_pmf.cols(), M = log_weights.size();
+  tables->cumulative = Matrix<double>(rows, S);
+  for (std::size_t row = 0; row < rows; ++row) {
+    log_normalize(log_pmf.row(row), S);
+    cumulate_log(log_pmf.row(row), S, tables->cumulative.row(row));
+  }
+  if (M > 1) {
+    log_normalize(log_weights.data(), M);
+    tables->components.resize(M);
+    cumulate_log(log_weights.data(), M, tables->components.data());
   }
   tables->log_pmf = std::move(log_pmf);
-  return {kind, D, static_cast<int>(S), std::move(tables)};
+  tables->log_weights = std::move(log_weights);
+  return {kind, rows / M, static_cast<int>(S), std::move(tables)};
 }
 
 SourceDistribution SourceDistribution::gaussian(std::size_t dim, int num_categories, double low,
@@ -124,6 +135,22 @@ SourceDistribution SourceDistribution::product(const Matrix<double>& pmf) {
   return independent(SourceKind::kProduct, std::move(log_pmf));
 }
 
+SourceDistribution SourceDistribution::mixture(const CpPotential& potential) {
+  const std::size_t D = potential.dim(), M = potential.num_components(),
+                    S = static_cast<std::size_t>(potential.num_categories());
+  Matrix<double> log_pmf(M * D, S);
+  std::vector<double> log_weights = potential.log_beta();
+  for (std::size_t m = 0; m < M; ++m) {
+    for (std::size_t d = 0; d < D; ++d) {
+      double* row = log_pmf.row(m * D + d);
+      for (std::size_t s = 0; s < S; ++s) row[s] = potential.log_cores()(d, s, m);
+      log_weights[m] += log_sum(row, S);
+    }
+  }
+  if (M == 1) log_weights[0] = 0.0;
+  return independent(SourceKind::kMixture, std::move(log_pmf), std::move(log_weights));
+}
+
 SourceDistribution SourceDistribution::empirical(States states, int num_categories) {
   check_dim(states.cols());
   if (states.rows() == 0) throw_invalid("source", "states must hold at least one row, got 0");
@@ -145,7 +172,8 @@ void SourceDistribution::sample(const Context& context, const DrawKey& key,
   if (kind_ == SourceKind::kEmpirical) {
     backend::draw_observed_rows(context, tables_->states, key, first_index, out);
   } else {
-    backend::draw_independent_rows(context, tables_->cumulative, key, first_index, out);
+    backend::draw_independent_rows(context, tables_->cumulative, tables_->components, key,
+                                   first_index, out);
   }
 }
 
@@ -156,6 +184,7 @@ backend::RowSource SourceDistribution::rows(const DrawKey& key) const {
     source.observed = tables_->states;
   } else {
     source.cumulative = tables_->cumulative;
+    source.components = tables_->components;
   }
   return source;
 }
@@ -163,12 +192,16 @@ backend::RowSource SourceDistribution::rows(const DrawKey& key) const {
 void SourceDistribution::log_probability(StatesView x, std::span<double> out) const {
   check_states("x", x, dim_, num_categories_);
   const States& observed = tables_->states;
+  std::vector<double> log_terms;
   for (std::size_t b = 0; b < x.rows; ++b) {
     if (kind_ != SourceKind::kEmpirical) {
-      out[b] = 0.0;
-      for (std::size_t d = 0; d < dim_; ++d) {
-        out[b] += tables_->log_pmf(d, static_cast<std::size_t>(x(b, d)));
+      log_terms = tables_->log_weights;
+      for (std::size_t m = 0; m < log_terms.size(); ++m) {
+        for (std::size_t d = 0; d < dim_; ++d) {
+          log_terms[m] += tables_->log_pmf(m * dim_ + d, static_cast<std::size_t>(x(b, d)));
+        }
       }
+      out[b] = log_terms.size() == 1 ? log_terms[0] : log_sum(log_terms.data(), log_terms.size());
       continue;
     }
     const auto less = [&](const std::int32_t* a, const std::int32_t* c) {
@@ -185,8 +218,20 @@ void SourceDistribution::log_probability(StatesView x, std::span<double> out) co
 }
 
 Matrix<double> SourceDistribution::log_marginals() const {
-  if (kind_ != SourceKind::kEmpirical) return tables_->log_pmf;
-  Matrix<double> marginals(dim_, static_cast<std::size_t>(num_categories_));
+  const auto S = static_cast<std::size_t>(num_categories_);
+  Matrix<double> marginals(dim_, S);
+  if (kind_ != SourceKind::kEmpirical) {
+    std::vector<double> log_terms(tables_->log_weights.size());
+    for (std::size_t d = 0; d < dim_; ++d) {
+      for (std::size_t s = 0; s < S; ++s) {
+        for (std::size_t m = 0; m < log_terms.size(); ++m) {
+          log_terms[m] = tables_->log_weights[m] + tables_->log_pmf(m * dim_ + d, s);
+        }
+        marginals(d, s) = log_sum(log_terms.data(), log_terms.size());
+      }
+    }
+    return marginals;
+  }
   const States& observed = tables_->states;
   for (std::size_t i = 0; i < observed.rows(); ++i) {
     for (std::size_t d = 0; d < dim_; ++d) {
@@ -200,8 +245,9 @@ Matrix<double> SourceDistribution::log_marginals() const {
 }
 
 const Matrix<double>& SourceDistribution::log_pmf() const {
-  if (kind_ == SourceKind::kEmpirical) {
-    throw_invalid("source", "an empirical source has no product pmf");
+  if (kind_ == SourceKind::kEmpirical || kind_ == SourceKind::kMixture) {
+    throw_invalid("source", "{} source has no product pmf",
+                  kind_ == SourceKind::kEmpirical ? "an empirical" : "a mixture");
   }
   return tables_->log_pmf;
 }

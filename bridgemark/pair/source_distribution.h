@@ -4,7 +4,9 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "bridgemark/bridge/cp_potential.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
@@ -15,7 +17,7 @@ namespace backend {
 struct RowSource;
 }
 
-enum class SourceKind { kGaussian, kUniform, kProduct, kEmpirical };
+enum class SourceKind { kGaussian, kUniform, kProduct, kMixture, kEmpirical };
 
 std::string_view source_kind_name(SourceKind kind);
 
@@ -25,8 +27,8 @@ inline constexpr double kPaperSourceRange = 7.0;
 // A uniform p0 lives on [-3, 3], and a custom pair quantises it there.
 inline constexpr double kUniformSourceRange = 3.0;
 
-// p0: either independent coordinates with a known pmf each, or a set of observed states drawn
-// alike. Immutable; copies share the tables.
+// p0: independent coordinates with a known pmf each, a mixture of such, or a set of observed states
+// drawn alike. Immutable; copies share the tables.
 class SourceDistribution {
  public:
   // A standard normal for each coordinate, quantised on [low, high].
@@ -37,6 +39,9 @@ class SourceDistribution {
 
   // pmf [D,S]: each row non-negative and summing to 1 within 1e-6 (normalised to full precision).
   static SourceDistribution product(const Matrix<double>& pmf);
+
+  // In proportion to a potential: a mixture of independent coordinates, one part a component.
+  static SourceDistribution mixture(const CpPotential& potential);
 
   // Rows of `states` [n,D] alike; categories 0..num_categories-1.
   static SourceDistribution empirical(States states, int num_categories);
@@ -60,10 +65,10 @@ class SourceDistribution {
   // The same rows, described for a device.
   backend::RowSource rows(const DrawKey& key) const;
 
-  // The pmf rows of independent coordinates; throws InvalidArgument for an empirical source.
+  // The pmf rows of independent coordinates; throws InvalidArgument for any other source.
   const Matrix<double>& log_pmf() const;
 
-  // The observed states; throws InvalidArgument for independent coordinates.
+  // The observed states; throws InvalidArgument for any other source.
   const States& states() const;
 
  private:
@@ -71,7 +76,8 @@ class SourceDistribution {
 
   SourceDistribution(SourceKind kind, std::size_t dim, int num_categories,
                      std::shared_ptr<const Tables> tables);
-  static SourceDistribution independent(SourceKind kind, Matrix<double> log_pmf);
+  static SourceDistribution independent(SourceKind kind, Matrix<double> log_pmf,
+                                        std::vector<double> log_weights = {0.0});
 
   SourceKind kind_;
   std::size_t dim_;

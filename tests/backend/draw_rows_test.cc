@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "bridgemark/backend/row_source.h"
+#include "bridgemark/math/categorical.h"
+#include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/pinned_reference.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/device_test.h"
 
 namespace bridgemark {
 namespace {
@@ -52,6 +56,45 @@ TEST(DrawRows, EndsByTheirShare) {
     probabilities[n] = share;
   }
   EXPECT_TRUE(testing::fits(counts, probabilities));
+}
+
+class DrawRowsOnDevice : public testing::DeviceTest {};
+RUN_ON_EVERY_DEVICE(DrawRowsOnDevice);
+
+// Rows of both ends by the keys and the mathematics of a single thread, for p0 of every kind: its
+// coordinates, a mixture, observed states.
+TEST_P(DrawRowsOnDevice, EndsOfAPairAreThoseOfTheMathematics) {
+  constexpr std::size_t kRows = 5000;
+  PairSpec observed = *find_preset("d16-uniform-0.01");
+  observed.source = SourceDistribution::empirical(
+      build_pair(observed).sample_x0({.num_threads = 1}, 100, 5), observed.num_categories);
+  for (const PairSpec& spec :
+       {*find_preset("d16-uniform-0.01"), *find_preset("d16-uniform-0.01-twosided"), observed}) {
+    const BenchmarkPair pair = build_pair(spec);
+    const backend::RowSource source = pair.target_rows({}, 9);
+    const PairedStates drawn = pair.sample_joint(context(), kRows, 9, 40);
+    States x0(kRows, pair.dim()), x1(kRows, pair.dim());
+    for (std::size_t b = 0; b < kRows; ++b) {
+      DrawSequence draws({9, DrawPurpose::kSource}, 40 + b);
+      if (source.observed.rows() > 0) {
+        const double position = draws.uniform() * static_cast<double>(source.observed.rows());
+        std::copy_n(source.observed.row(static_cast<std::size_t>(position)), pair.dim(), x0.row(b));
+        continue;
+      }
+      const std::size_t component =
+          source.components.empty()
+              ? 0
+              : draw_category(source.components.data(), source.components.size(), draws.uniform());
+      for (std::size_t d = 0; d < pair.dim(); ++d) {
+        x0(b, d) = static_cast<std::int32_t>(
+            draw_category(source.cumulative.row(component * pair.dim() + d),
+                          source.cumulative.cols(), draws.uniform()));
+      }
+    }
+    EXPECT_EQ(drawn.x0, x0) << spec.name << (spec.source ? ", observed" : "");
+    pair.bridge().sample({}, x0, {9, DrawPurpose::kConditional}, 40, x1);
+    EXPECT_EQ(drawn.x1, x1) << spec.name << (spec.source ? ", observed" : "");
+  }
 }
 
 }  // namespace

@@ -24,11 +24,17 @@ void each_row(const Context& context, const DrawKey& key, std::uint64_t first_in
 }  // namespace
 
 void draw_independent_rows(const Context& context, MatrixView<const double> cumulative,
-                           const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
+                           std::span<const double> components, const DrawKey& key,
+                           std::uint64_t first_index, MutableStatesView out) {
   const std::size_t S = cumulative.cols;
   each_row(context, key, first_index, out, [&](DrawSequence& draws, std::int32_t* row) {
+    const std::size_t component =
+        components.empty() ? 0
+                           : draw_category(components.data(), components.size(), draws.uniform());
+    const std::size_t first = component * out.cols;
     for (std::size_t d = 0; d < out.cols; ++d) {
-      row[d] = static_cast<std::int32_t>(draw_category(cumulative.row(d), S, draws.uniform()));
+      row[d] =
+          static_cast<std::int32_t>(draw_category(cumulative.row(first + d), S, draws.uniform()));
     }
   });
 }
@@ -45,7 +51,8 @@ void draw_observed_rows(const Context& context, StatesView observed, const DrawK
 void draw_rows(const Context& context, const RowSource& source, std::uint64_t first_index,
                MutableStatesView out) {
   if (source.cumulative.size() > 0) {
-    draw_independent_rows(context, source.cumulative, source.key, first_index, out);
+    draw_independent_rows(context, source.cumulative, source.components, source.key, first_index,
+                          out);
   } else {
     draw_observed_rows(context, source.observed, source.key, first_index, out);
   }

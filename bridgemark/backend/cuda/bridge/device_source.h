@@ -8,7 +8,9 @@
 namespace bridgemark::backend::cuda {
 
 struct RowSourceView {
-  const double* cumulative;  // [D,S] or null
+  const double* cumulative;  // [M*D,S] or null
+  const double* components;  // [M] or null
+  int num_source_components;
   const std::int32_t* observed;
   unsigned long long num_observed;
   DrawKey key;
@@ -37,6 +39,8 @@ class DeviceSource {
  public:
   DeviceSource(const RowSource& source, std::size_t rows) {
     view_.cumulative = memory_.upload(source.cumulative.data(), source.cumulative.size());
+    view_.components = memory_.upload(source.components.data(), source.components.size());
+    view_.num_source_components = static_cast<int>(source.components.size());
     view_.observed = memory_.upload(source.observed.data(), source.observed.size());
     view_.num_observed = source.observed.rows();
     view_.key = source.key;

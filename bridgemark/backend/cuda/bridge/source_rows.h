@@ -10,10 +10,17 @@ namespace bridgemark::backend::cuda {
 __device__ inline void draw_source(const RowSourceView& source, std::uint64_t index, int D, int S,
                                    std::int32_t* row) {
   if (source.cumulative != nullptr) {
+    // With components the first draw is for them.
+    const int before = source.components != nullptr ? 1 : 0;
+    const std::size_t component =
+        before == 0 ? 0
+                    : draw_category(source.components, source.num_source_components,
+                                    draw_uniform(source.key, index, 0));
+    const double* cumulative = source.cumulative + component * D * S;
     for (int d = threadIdx.x; d < D; d += blockDim.x) {
-      row[d] = static_cast<std::int32_t>(
-          draw_category(source.cumulative + static_cast<std::size_t>(d) * S, S,
-                        draw_uniform(source.key, index, d)));
+      row[d] =
+          static_cast<std::int32_t>(draw_category(cumulative + static_cast<std::size_t>(d) * S, S,
+                                                  draw_uniform(source.key, index, d + before)));
     }
   } else {
     const double position =
