@@ -10,7 +10,6 @@
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/pair/exact_truth.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 
@@ -25,7 +24,7 @@ struct Options {
   std::uint64_t count = 0;
   std::string given;
   int num_steps = kTrajectorySteps;
-  std::string through = "markov";
+  std::string through = "any";
   std::string output;
 };
 
@@ -102,19 +101,19 @@ class Sampler {
   }
 
   void sample_trajectories() {
-    const CpBridge& bridge = trajectory_bridge(pair_);
     const std::uint64_t seed = options_.common.seed;
     const States given =
         options_.given.empty() ? pair_.sample_x0(context_, options_.count, seed) : load_given();
-    const ReferenceChain chain(bridge.process(), options_.num_steps);
+    const ReferenceChain chain(pair_.reference(), options_.num_steps);  // before a file is opened
+    const auto through = options_.through == "markov"   ? BenchmarkPair::Through::kMarkov
+                         : options_.through == "pinned" ? BenchmarkPair::Through::kPinned
+                                                        : BenchmarkPair::Through::kAny;
     const std::size_t times = static_cast<std::size_t>(options_.num_steps) + 1;
     NpyWriter writer = open({given.rows(), times, pair_.dim()});
     in_chunks(given.rows(), times * pair_.dim(), [&](std::size_t first, std::size_t rows) {
       const StatesView x0 = given.view().slice(first, rows);
       const Array3<std::int32_t> drawn =
-          options_.through == "markov"
-              ? sample_markov_trajectory(context_, bridge, options_.num_steps, x0, seed, first)
-              : bridge.sample_pinned_trajectory(context_, options_.num_steps, x0, seed, first);
+          pair_.sample_trajectory(context_, options_.num_steps, x0, seed, first, through);
       writer.append(drawn.data(), drawn.size() * sizeof(std::int32_t));
     });
     finish(writer);
@@ -183,8 +182,9 @@ void add_sample(CLI::App& app, Action& action) {
   command
       ->add_option("--through", options->through,
                    "How a trajectory is drawn: step by step (markov), or its end first and its "
-                   "inside from the pinned reference (pinned); the law is the same")
-      ->check(CLI::IsMember({"markov", "pinned"}))
+                   "inside from the pinned reference (pinned); the law is the same, any takes "
+                   "markov where the truth has transitions")
+      ->check(CLI::IsMember({"any", "markov", "pinned"}))
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "File to write")->required();
   add_common_options(*command, options->common, "Seed of the draws");

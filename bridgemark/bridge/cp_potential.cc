@@ -78,4 +78,63 @@ void CpPotential::log_value(const Context& context, StatesView x, std::span<doub
   backend::log_mixture(context, log_beta_, log_cores_, x, out);
 }
 
+double CpPotential::log_total() const {
+  const std::size_t S = log_cores_.extent(1), K = num_components();
+  std::vector<double> log_terms = log_beta_;
+  for (std::size_t d = 0; d < dim(); ++d) {
+    for (std::size_t k = 0; k < K; ++k) log_terms[k] += log_sum(log_cores_.row(d, 0) + k, S, K);
+  }
+  return log_sum(log_terms.data(), K);
+}
+
+CpPotential product(const CpPotential& a, const CpPotential& b) {
+  if (a.dim() != b.dim() || a.num_categories() != b.num_categories()) {
+    throw_invalid("potential", "both factors must live on one space, got {}^{} and {}^{}",
+                  a.num_categories(), a.dim(), b.num_categories(), b.dim());
+  }
+  const std::size_t D = a.dim(), S = a.log_cores().extent(1), J = a.num_components(),
+                    K = b.num_components();
+  if (J > kMaxProductEntries / (D * S) / K) {
+    throw_invalid("potential",
+                  "a product of potentials may have at most {} components on {}^{}, got {} x {}",
+                  kMaxProductEntries / (D * S), S, D, J, K);
+  }
+  std::vector<double> log_beta(J * K);
+  Array3<double> log_cores(D, S, J * K);
+  for (std::size_t j = 0; j < J; ++j) {
+    for (std::size_t k = 0; k < K; ++k) {
+      log_beta[j * K + k] = a.log_beta()[j] + b.log_beta()[k];
+      for (std::size_t d = 0; d < D; ++d) {
+        for (std::size_t s = 0; s < S; ++s) {
+          log_cores(d, s, j * K + k) = a.log_cores()(d, s, j) + b.log_cores()(d, s, k);
+        }
+      }
+    }
+  }
+  return {std::move(log_beta), std::move(log_cores)};
+}
+
+CpPotential point_potential(StatesView states, int num_categories,
+                            std::vector<double> log_weights) {
+  check_states("states", states, states.cols, num_categories);
+  Array3<double> log_cores(states.cols, static_cast<std::size_t>(num_categories), states.rows,
+                           kLogZero);
+  for (std::size_t i = 0; i < states.rows; ++i) {
+    for (std::size_t d = 0; d < states.cols; ++d) {
+      log_cores(d, static_cast<std::size_t>(states(i, d)), i) = 0.0;
+    }
+  }
+  return {std::move(log_weights), std::move(log_cores)};
+}
+
+CpPotential scaled(const CpPotential& potential, std::span<const double> log_factors) {
+  Array3<double> log_cores = potential.log_cores();
+  for (std::size_t d = 0; d < log_cores.extent(0); ++d) {
+    for (std::size_t s = 0; s < log_cores.extent(1); ++s) {
+      for (std::size_t k = 0; k < log_cores.extent(2); ++k) log_cores(d, s, k) += log_factors[s];
+    }
+  }
+  return {potential.log_beta(), std::move(log_cores)};
+}
+
 }  // namespace bridgemark

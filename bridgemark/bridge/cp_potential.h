@@ -24,9 +24,23 @@ class CpPotential {
   // out[b] = log v(x[b]).
   void log_value(const Context& context, StatesView x, std::span<double> out) const;
 
+  // log of the sum of v over all states.
+  double log_total() const;
+
  private:
   std::vector<double> log_beta_;
   Array3<double> log_cores_;
 };
+
+// a(x) b(x), one component for each pair of theirs. Throws InvalidArgument for potentials of
+// different spaces and where the cores would take more than kMaxProductEntries numbers.
+CpPotential product(const CpPotential& a, const CpPotential& b);
+inline constexpr std::size_t kMaxProductEntries = std::size_t{1} << 27;
+
+// The potential that is exp(log_weights[i]) at states[i] and 0 elsewhere: one component a state.
+CpPotential point_potential(StatesView states, int num_categories, std::vector<double> log_weights);
+
+// v(x) prod_d factors[x^d].
+CpPotential scaled(const CpPotential& potential, std::span<const double> log_factors);
 
 }  // namespace bridgemark

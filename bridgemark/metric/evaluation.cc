@@ -139,7 +139,7 @@ class Protocol {
 
   void score_marginals(Values& values) const {
     Value exact = missing(no_marginals());
-    if (!coupling_.has_marginals()) {
+    if (truth_ && truth_->has_marginals() && !coupling_.has_marginals()) {
       exact = missing("the coupling has no closed-form marginals");
     } else if (truth_ && truth_->has_marginals()) {
       const std::size_t D = pair_.dim(), S = static_cast<std::size_t>(pair_.num_categories());
@@ -160,10 +160,11 @@ class Protocol {
     Value forward, reverse;
     if (!truth_) {
       forward = missing(no_truth());
+    } else if (!truth_->has_transitions(steps)) {
+      forward =
+          missing(fmt::format("the truth has no closed-form transitions with {} steps", steps));
     } else if (!coupling_.has_transitions(steps)) {
       forward = missing(fmt::format("the coupling has no transitions with {} steps", steps));
-    } else if (!truth_->has_transitions(steps)) {
-      forward = missing(fmt::format("the truth has no transitions with {} steps", steps));
     }
     reverse = forward;
     if (forward.missing.empty()) {
@@ -205,8 +206,7 @@ class Protocol {
   }
 
   std::string no_truth() const {
-    return fmt::format("no closed-form truth for a reversed pair of {}^{} states",
-                       pair_.num_categories(), pair_.dim());
+    return "no truth for a reversed pair whose p0 has too many observed states";
   }
 
   std::string no_marginals() const {

@@ -1,21 +1,21 @@
 #include "bridgemark/pair/benchmark_pair.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "bridgemark/backend/row_source.h"
-#include "bridgemark/bridge/enumerated_coupling.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
-#include "bridgemark/pair/exact_truth.h"
+#include "bridgemark/pair/reverse_truth.h"
 
 namespace bridgemark {
 
 struct BenchmarkPair::Made {
-  std::once_flag truth_once, sampler_once;
-  std::shared_ptr<const Coupling> truth;
+  std::once_flag reverse_once, sampler_once;
+  std::unique_ptr<const ReverseTruth> reverse;
   std::unique_ptr<backend::PairSampler> sampler;
   std::mutex sampling;  // a sampler holds one draw at a time
 };
@@ -34,6 +34,17 @@ BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, C
   }
 }
 
+BenchmarkPair BenchmarkPair::two_sided(PairIdentity identity, CpPotential source_potential,
+                                       CpBridge bridge, bool reverse) {
+  const ReferenceChain chain(bridge.process(), 1);
+  // p0 = f c / Z.
+  SourceDistribution source = SourceDistribution::mixture(product(
+      source_potential, {bridge.potential().log_beta(), bridge.propagated_cores({}, chain, 0)}));
+  BenchmarkPair pair(std::move(identity), std::move(source), std::move(bridge), reverse);
+  pair.source_potential_ = std::move(source_potential);
+  return pair;
+}
+
 BenchmarkPair BenchmarkPair::reversed() const {
   PairIdentity identity = identity_;
   if (reverse_ && identity.name.ends_with(kReverseSuffix)) {
@@ -42,6 +53,7 @@ BenchmarkPair BenchmarkPair::reversed() const {
     identity.name += kReverseSuffix;
   }
   BenchmarkPair pair(std::move(identity), source_, bridge_, !reverse_);
+  pair.source_potential_ = source_potential_;
   if (stored_test_set_) {
     pair.store_test_set({stored_test_set_->x1, stored_test_set_->x0});
   }
@@ -130,40 +142,80 @@ PairedStates BenchmarkPair::sample_joint(const Context& context, std::size_t cou
 
 States BenchmarkPair::sample_conditional(const Context& context, StatesView x0, std::uint64_t seed,
                                          std::uint64_t first_index) const {
-  const std::shared_ptr<const Coupling> coupling = exact_truth(context, *this);
   States x1(x0.rows, dim());
-  coupling->sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, x1);
+  require_truth(context)->sample(context, x0, {seed, DrawPurpose::kConditional}, first_index, x1);
   return x1;
 }
 
-std::shared_ptr<const Coupling> BenchmarkPair::truth(const Context& context) const {
-  std::call_once(made_->truth_once, [&] {
-    if (!reverse_) {
-      made_->truth = std::make_shared<CpBridge>(bridge_);
-    } else if (EnumeratedCoupling::can_enumerate(dim(), num_categories())) {
-      made_->truth = enumerate_reverse(context);
-    }
+const ReverseTruth& BenchmarkPair::reverse_truth(const Context& context) const {
+  std::call_once(made_->reverse_once, [&] {
+    made_->reverse =
+        std::make_unique<const ReverseTruth>(context, bridge_, source_, source_potential_);
   });
-  return made_->truth;
+  return *made_->reverse;
 }
 
-// q*(x0|x1) is proportional to p0(x0) q*(x1|x0): read the joint by its columns.
-std::shared_ptr<const Coupling> BenchmarkPair::enumerate_reverse(const Context& context) const {
-  const States states = EnumeratedCoupling::all_states(dim(), num_categories());
-  const std::size_t count = states.rows();
-  std::vector<double> log_source(count), log_forward(count);
-  source_.log_probability(states, log_source);
-  Matrix<double> log_joint(count, count);
-  States repeated(count, dim());
-  for (std::size_t from = 0; from < count; ++from) {
-    for (std::size_t i = 0; i < count; ++i) std::copy_n(states.row(from), dim(), repeated.row(i));
-    bridge_.log_conditional(context, repeated, states, log_forward);
-    for (std::size_t to = 0; to < count; ++to) {
-      log_joint(to, from) = log_source[from] + log_forward[to];
-    }
-    context.report("states", from + 1, count);
+std::shared_ptr<const Coupling> BenchmarkPair::truth(const Context& context) const {
+  if (reverse_) return reverse_truth(context).coupling();
+  return std::make_shared<CpBridge>(bridge_);
+}
+
+std::shared_ptr<const Coupling> BenchmarkPair::require_truth(const Context& context) const {
+  std::shared_ptr<const Coupling> coupling = truth(context);
+  if (!coupling) {
+    throw_invalid("pair", "the truth of '{}' needs a p0 of at most {} observed states, got {}",
+                  identity_.name,
+                  ReverseTruth::kMaxEntries / (dim() * static_cast<std::size_t>(num_categories())),
+                  source_.states().rows());
   }
-  return std::make_shared<EnumeratedCoupling>(dim(), num_categories(), std::move(log_joint));
+  return coupling;
+}
+
+LogEstimates BenchmarkPair::log_source(StatesView x) const {
+  LogEstimates exact{std::vector<double>(x.rows), std::vector<double>(x.rows, 0.0)};
+  source_.log_probability(x, exact.value);
+  return exact;
+}
+
+LogEstimates BenchmarkPair::log_p0(const Context& context, StatesView x, std::uint64_t seed) const {
+  return reverse_ ? reverse_truth(context).log_p1(context, x, seed) : log_source(x);
+}
+
+LogEstimates BenchmarkPair::log_p1(const Context& context, StatesView x, std::uint64_t seed) const {
+  return reverse_ ? log_source(x) : reverse_truth(context).log_p1(context, x, seed);
+}
+
+MarginalEstimates BenchmarkPair::estimate_marginals(const Context& context, StatesView x0,
+                                                    std::size_t num_draws,
+                                                    std::uint64_t seed) const {
+  const std::shared_ptr<const Coupling> coupling = require_truth(context);
+  if (!coupling->has_marginals()) {
+    return reverse_truth(context).envelope()->estimate_marginals(context, x0, num_draws, seed);
+  }
+  MarginalEstimates exact;
+  coupling->log_marginals(context, x0, exact.probability);
+  for (std::size_t i = 0; i < exact.probability.size(); ++i) {
+    exact.probability.data()[i] = std::exp(exact.probability.data()[i]);
+  }
+  exact.standard_error = Array3<double>(x0.rows, dim(), exact.probability.extent(2), 0.0);
+  return exact;
+}
+
+Array3<std::int32_t> BenchmarkPair::sample_trajectory(const Context& context, int num_steps,
+                                                      StatesView x0, std::uint64_t seed,
+                                                      std::uint64_t first_index,
+                                                      Through through) const {
+  const ReferenceChain chain(bridge_.process(), num_steps);  // checks num_steps
+  const std::shared_ptr<const Coupling> coupling = require_truth(context);
+  if (through == Through::kMarkov && !coupling->has_transitions(num_steps)) {
+    throw_invalid("pair",
+                  "the truth of '{}' has no transitions in closed form; take the pinned way",
+                  identity_.name);
+  }
+  return through != Through::kPinned && coupling->has_transitions(num_steps)
+             ? sample_markov_trajectory(context, *coupling, num_steps, x0, seed, first_index)
+             : sample_pinned_trajectory(context, *coupling, reference(), num_steps, x0, seed,
+                                        first_index);
 }
 
 PairedStates BenchmarkPair::test_set(const Context& context) const {

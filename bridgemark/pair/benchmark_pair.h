@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/pair_family.h"
@@ -17,6 +19,8 @@ namespace backend {
 class PairSampler;
 struct RowSource;
 }  // namespace backend
+
+class ReverseTruth;
 
 inline constexpr std::string_view kReverseSuffix = "-reverse";  // of a reversed pair's name
 inline constexpr std::size_t kTestSetSize = 20000;
@@ -36,21 +40,28 @@ struct PairIdentity {
   std::uint64_t seed = 0;
   PairFamily family = PairFamily::kSphere;
   double radius = 5.0;         // family sphere: of the sphere its component means were drawn on
-  double min_distance = 10.0;  // family spread: between two of its component means
+  double min_distance = 10.0;  // family spread, twosided: between two of its means
 };
 
-// Two distributions p0, p1 and the bridge between them that solves their Schrödinger problem.
-// A reversed pair asks for p1 -> p0: its x0 is drawn from p1 and its x1 from p0, and its truth is
-// the same coupling read backwards.
+// Two distributions p0, p1 and the bridge between them that solves their Schrödinger problem. A
+// one-sided pair is given by p0 and the bridge; a two-sided one by a potential f of x0 beside the
+// bridge's v of x1, q*(x0, x1) in proportion to f(x0) q_ref(x1|x0) v(x1), so that both directions
+// are closed forms. A reversed pair asks for p1 -> p0: its x0 is drawn from p1 and its x1 from p0,
+// and its truth is the same coupling read backwards.
 class BenchmarkPair {
  public:
   // Throws InvalidArgument unless source and bridge live on the same space.
   BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
                 bool reverse = false);
 
+  // The two-sided pair of f and the bridge. Throws InvalidArgument unless both live on one space.
+  static BenchmarkPair two_sided(PairIdentity identity, CpPotential source_potential,
+                                 CpBridge bridge, bool reverse = false);
+
   const PairIdentity& identity() const { return identity_; }
   const SourceDistribution& source() const { return source_; }
   const CpBridge& bridge() const { return bridge_; }
+  const std::optional<CpPotential>& source_potential() const { return source_potential_; }
   bool reverse() const { return reverse_; }
   std::size_t dim() const { return bridge_.dim(); }
   int num_categories() const { return bridge_.num_categories(); }
@@ -78,11 +89,34 @@ class BenchmarkPair {
   // The bridge's joint draws on the context's device, kept there for the next call.
   backend::PairSampler& device_sampler(const Context& context) const;
 
-  // The truth as a coupling: the bridge; for a reversed pair its enumeration where the space is
-  // small enough to list, else null: it has no closed form.
+  // The truth as a coupling: the bridge; for a reversed pair what ReverseTruth says. Null for the
+  // reverse of a p0 with too many observed states.
   std::shared_ptr<const Coupling> truth(const Context& context) const;
 
-  // x1 given each row of x0, by the truth. Throws InvalidArgument where there is none.
+  // The same, or InvalidArgument where there is none.
+  std::shared_ptr<const Coupling> require_truth(const Context& context) const;
+
+  // log p0(x[b]), log p1(x[b]) of the pair's own two ends. The end that the bridge leads to is a
+  // closed form where the reverse is one, else an estimate with the draws of `seed`.
+  LogEstimates log_p0(const Context& context, StatesView x, std::uint64_t seed = 0) const;
+  LogEstimates log_p1(const Context& context, StatesView x, std::uint64_t seed = 0) const;
+
+  // q*(x1^d = s | x0[b]): the closed form where the truth has it, else the estimate of
+  // ReversedBridge from num_draws draws.
+  MarginalEstimates estimate_marginals(const Context& context, StatesView x0, std::size_t num_draws,
+                                       std::uint64_t seed = 0) const;
+
+  // Trajectories [rows, num_steps+1, D] of the truth from x0, all of one law.
+  enum class Through {
+    kAny,     // step by step where the truth has transitions, else pinned
+    kMarkov,  // step by step
+    kPinned,  // the end first, the inside from the pinned reference
+  };
+  Array3<std::int32_t> sample_trajectory(const Context& context, int num_steps, StatesView x0,
+                                         std::uint64_t seed, std::uint64_t first_index = 0,
+                                         Through through = Through::kAny) const;
+
+  // x1 given each row of x0, by the truth.
   States sample_conditional(const Context& context, StatesView x0, std::uint64_t seed,
                             std::uint64_t first_index = 0) const;
 
@@ -91,7 +125,8 @@ class BenchmarkPair {
   void store_test_set(PairedStates test_set);
 
  private:
-  std::shared_ptr<const Coupling> enumerate_reverse(const Context& context) const;
+  const ReverseTruth& reverse_truth(const Context& context) const;
+  LogEstimates log_source(StatesView x) const;
 
   // (x0, x1) along the bridge, whatever the direction of the pair.
   PairedStates draw_forward(const Context& context, std::size_t count, const DrawKey& source_key,
@@ -107,6 +142,7 @@ class BenchmarkPair {
   SourceDistribution source_;
   CpBridge bridge_;
   bool reverse_;
+  std::optional<CpPotential> source_potential_;
   std::shared_ptr<const PairedStates> stored_test_set_;
   std::shared_ptr<Made> made_;
 };

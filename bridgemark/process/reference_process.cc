@@ -150,12 +150,11 @@ ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabiliti
           total_steps, std::move(log)};
 }
 
-ReferenceProcess ReferenceProcess::time_reversed() const {
-  if (kind_ != ReferenceKind::kMatrix) return *this;
+std::vector<double> ReferenceProcess::log_stationary() const {
   const auto S = static_cast<std::size_t>(num_categories_);
-  const Matrix<double>& log = log_power(Context{}, 1);
-  // The stationary law by repeated squaring: every row of a high power of a positive matrix is it.
-  Matrix<double> power = log, squared(S, S);
+  if (kind_ != ReferenceKind::kMatrix) return std::vector<double>(S, -std::log(num_categories_));
+  // By repeated squaring: every row of a high power of a positive matrix is it.
+  Matrix<double> power = log_power(Context{}, 1), squared(S, S);
   for (int doubling = 0; doubling < 64; ++doubling) {
     backend::log_matmul(Context{}, power, power, squared.view());
     for (std::size_t x = 0; x < S; ++x) log_normalize(squared.row(x), S);
@@ -168,9 +167,19 @@ ReferenceProcess ReferenceProcess::time_reversed() const {
     }
     if (spread < 1e-14) break;
   }
+  return {power.row(0), power.row(0) + S};
+}
+
+ReferenceProcess ReferenceProcess::time_reversed() const {
+  if (kind_ != ReferenceKind::kMatrix) return *this;
+  const auto S = static_cast<std::size_t>(num_categories_);
+  const Matrix<double>& log = log_power(Context{}, 1);
+  const std::vector<double> stationary = log_stationary();
   Matrix<double> reversed(S, S);
   for (std::size_t x = 0; x < S; ++x) {
-    for (std::size_t y = 0; y < S; ++y) reversed(x, y) = power(0, y) + log(y, x) - power(0, x);
+    for (std::size_t y = 0; y < S; ++y) {
+      reversed(x, y) = stationary[y] + log(y, x) - stationary[x];
+    }
     log_normalize(reversed.row(x), S);
   }
   return {kind_, num_categories_, gamma_, total_steps_, std::move(reversed)};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -57,6 +58,9 @@ class ReferenceProcess {
   // log of the n-th power of the elementary matrix, [S,S] with row x_from; n = 0 is the identity.
   // Computed on first use and kept.
   const Matrix<double>& log_power(const Context& context, int n) const;
+
+  // log of the law that a step leaves as it is, [S]; even for a symmetric process.
+  std::vector<double> log_stationary() const;
 
   // The process seen backwards: probability of x_from given x_to under its stationary law. A
   // symmetric process is its own reversal. A bridge keeps its coupling when its reference is

@@ -379,19 +379,36 @@ TEST(Evaluation, ReversedPairs) {
   const Evaluation reference = evaluate({}, listed, *fit("reference", listed), quick_options());
   EXPECT_GT(reference.mean("joint_kl"), 0.1);
 
-  spec.dim = 5;  // 7776 states: no truth to compare with, only draws
+  spec.dim = 5;  // 7776 states: exact draws, no closed forms of marginals and transitions
   const BenchmarkPair large = pair_with_test_set(spec, kRows);
-  const Evaluation blind = evaluate({}, large, *fit("independent", large), quick_options());
-  EXPECT_GT(blind.mean("shape_score"), 0.9);
-  for (const char* name :
-       {"conditional_shape_score", "exact_conditional_shape_score", "conditional_trend_score",
-        "joint_kl", "sb_perplexity", "forward_trajectory_kl", "reverse_trajectory_kl"}) {
+  const Evaluation ceiling = evaluate({}, large, *fit("oracle", large), quick_options());
+  EXPECT_EQ(ceiling.mean("joint_kl"), 0.0);
+  EXPECT_GT(ceiling.mean("conditional_shape_score"), 0.9);
+  const Evaluation far = evaluate({}, large, *fit("reference", large), quick_options());
+  EXPECT_GT(far.mean("joint_kl"), 5.0 * far.standard_error("joint_kl"));
+  EXPECT_LT(far.mean("conditional_shape_score"), ceiling.mean("conditional_shape_score"));
+  const nlohmann::json reasons = evaluation_json(far).at("missing");
+  EXPECT_EQ(reasons.at("forward_trajectory_kl"),
+            "the truth has no closed-form transitions with 4 steps");
+  EXPECT_EQ(reasons.at("exact_conditional_shape_score"), "the truth has no closed-form marginals");
+  EXPECT_EQ(reasons.at("sampled_conditional_shape_score"),
+            "the truth has no closed-form marginals");
+  EXPECT_EQ(reasons.size(), 4u);
+
+  // The reverse of too many observed states has no truth, only draws.
+  spec.dim = 1400;
+  spec.source = SourceDistribution::empirical(States(2001, 1400), 6);
+  const BenchmarkPair observed = build_pair(spec);
+  BenchmarkPair none = observed;
+  none.store_test_set(observed.sample_joint({}, 8, 1));
+  const Evaluation blind = evaluate({}, none, *fit("independent", none), quick_options());
+  EXPECT_GT(blind.mean("shape_score"), 0.1);
+  for (const char* name : {"conditional_shape_score", "exact_conditional_shape_score", "joint_kl",
+                           "sb_perplexity", "forward_trajectory_kl"}) {
     EXPECT_TRUE(std::isnan(blind.mean(name))) << name;
   }
-  const nlohmann::json reasons = evaluation_json(blind).at("missing");
-  EXPECT_EQ(reasons.at("joint_kl"), "no closed-form truth for a reversed pair of 6^5 states");
-  EXPECT_EQ(reasons.at("conditional_shape_score"), reasons.at("joint_kl"));
-  EXPECT_EQ(reasons.at("sampled_conditional_shape_score"), reasons.at("joint_kl"));
+  EXPECT_EQ(evaluation_json(blind).at("missing").at("joint_kl"),
+            "no truth for a reversed pair whose p0 has too many observed states");
 }
 
 TEST(Evaluation, JsonHasNullForWhatIsMissing) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "bridgemark/bridge/enumerated_coupling.h"
-#include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/solver/core/training_loop.h"
@@ -29,19 +27,9 @@ class OracleSolver : public Solver {
   }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  void check(const BenchmarkPair& pair, const SolverOptions&) const override {
-    if (pair.reverse() && !EnumeratedCoupling::can_enumerate(pair.dim(), pair.num_categories())) {
-      throw_invalid("solver",
-                    "oracle needs a pair whose truth is known: a reversed one may have at "
-                    "most {} states, got '{}'",
-                    EnumeratedCoupling::kMaxStates, pair.identity().name);
-    }
-  }
-
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
-             std::uint64_t, const TrainingFiles&) const override {
-    check(pair, options);
-    return {pair.truth(context)};
+  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+             const TrainingFiles&) const override {
+    return {pair.require_truth(context)};
   }
 
   void save(const Coupling&, const std::filesystem::path& path) const override {

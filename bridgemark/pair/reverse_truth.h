@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/bridge/reversed_bridge.h"
+#include "bridgemark/pair/source_distribution.h"
+
+namespace bridgemark {
+
+// The truth of a pair read from x1 to x0, q*(x0|x1) in proportion to q_ref(x1|x0) f(x0) with
+// f = p0 / c: again a bridge, over the reference seen backwards and with the potential f.
+// Where f is a CP potential that is a closed form with every ability of one:
+//   two-sided pairs     f is given;
+//   few states          one component for each state that p0 allows, listed;
+//   observed states     one component for each of them.
+// For any other p0 with independent coordinates it is the envelope of ReversedBridge.
+class ReverseTruth {
+ public:
+  // A space with at most so many states is listed.
+  static constexpr std::size_t kMaxStates = 4096;
+
+  // Numbers in the cores of listed or observed states, at most.
+  static constexpr std::size_t kMaxEntries = std::size_t{1} << 24;
+
+  // `potential` is f of a two-sided pair.
+  ReverseTruth(const Context& context, const CpBridge& bridge, const SourceDistribution& source,
+               const std::optional<CpPotential>& potential);
+
+  // Null where p0 has observed states beyond kMaxEntries.
+  std::shared_ptr<const Coupling> coupling() const;
+
+  // log p1(x1[b]). Throws InvalidArgument where coupling() is null.
+  LogEstimates log_p1(const Context& context, StatesView x1, std::uint64_t seed) const;
+
+  // The estimate of log q*(x0^d = s | x1) where there is no closed form, else null.
+  const ReversedBridge* envelope() const { return envelope_.get(); }
+
+ private:
+  void set_closed(const CpPotential& potential);
+
+  CpBridge bridge_;
+  std::shared_ptr<const CpBridge> closed_;
+  std::shared_ptr<const ReversedBridge> envelope_;
+  double log_total_ = 0.0;  // log of the sum of f c over all states
+};
+
+}  // namespace bridgemark
