@@ -128,8 +128,10 @@ void add_build(CLI::App& app, Action& action) {
       ->group(group)
       ->capture_default_str();
   command
-      ->add_option("--family", options->family,
-                   "How the means are drawn: sphere, or spread over whole numbers 5..S-6")
+      ->add_option(
+          "--family", options->family,
+          "How the means are drawn: sphere, spread over whole numbers 5..S-6, or twosided, "
+          "which is spread for a potential at either end")
       ->group(group)
       ->capture_default_str();
   command->add_option("--radius", spec.radius, "Family sphere: its radius")
@@ -137,7 +139,7 @@ void add_build(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--min-distance", spec.min_distance,
-                   "Family spread: least distance of two means, in categories")
+                   "Family spread, twosided: least distance of two means, in categories")
       ->group(group)
       ->capture_default_str();
   command
@@ -159,9 +161,9 @@ void add_build(CLI::App& app, Action& action) {
     for (const FamilyNumber& number : family_numbers()) {
       std::string option = fmt::format("--{}", number.name);
       std::replace(option.begin(), option.end(), '_', '-');
-      if (command->count(option) > 0 && parse_pair_family(options->family) != number.family) {
+      if (command->count(option) > 0 && !number.belongs_to(parse_pair_family(options->family))) {
         throw_invalid("build", "{} goes with --family {}, got --family {}", option,
-                      pair_family_name(number.family), options->family);
+                      pair_family_name(number.families.front()), options->family);
       }
     }
     action = [=] { return run(*options); };

@@ -27,13 +27,13 @@ int run(const CommonOptions& options) {
                        {"total_steps", spec.total_steps},
                        {"sigma", spec.sigma}});
       for (const FamilyNumber& number : family_numbers()) {
-        if (number.family == spec.family) pairs.back()[number.name] = spec.*number.value;
+        if (number.belongs_to(spec.family)) pairs.back()[number.name] = spec.*number.value;
       }
     }
     fmt::print("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
     return 0;
   }
-  static constexpr char kLine[] = "{:<24} {:<6} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n";
+  static constexpr char kLine[] = "{:<26} {:<8} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n";
   fmt::print(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "version",
              "seed");
   for (const PairSpec& spec : preset_specs()) {
@@ -41,7 +41,9 @@ int run(const CommonOptions& options) {
                spec.num_components, reference_kind_name(spec.reference), spec.gamma, spec.sigma,
                spec.version, spec.seed);
   }
-  fmt::print("\nsphere: as the paper's text describes them; spread: as its tables suggest.\n");
+  fmt::print(
+      "\nsphere: as the paper's text describes them; spread: as its tables suggest;\n"
+      "twosided: a potential at either end, closed forms in both directions.\n");
   fmt::print("NAME-reverse asks for the same pair from p1 to p0.\n");
   return 0;
 }

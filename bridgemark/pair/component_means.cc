@@ -87,10 +87,11 @@ Matrix<int> draw_component_means(const PairSpec& spec) {
           [&](double apart) { return apart > kSphereSeparation * spec.sigma; });
       return categories(means, spec.dim, [&](double value) { return quantizer.category(value); });
     }
-    case PairFamily::kSpread: {
+    case PairFamily::kSpread:
+    case PairFamily::kTwoSided: {
       if (spec.num_categories <= 2 * kSpreadMargin) {
-        throw_invalid("pair", "num_categories must be at least {} for family spread, got {}",
-                      2 * kSpreadMargin + 1, spec.num_categories);
+        throw_invalid("pair", "num_categories must be at least {} for family {}, got {}",
+                      2 * kSpreadMargin + 1, pair_family_name(spec.family), spec.num_categories);
       }
       const auto means = draw_apart(
           spec.num_components,

@@ -11,7 +11,7 @@ namespace bridgemark {
 
 // A pair of the user's own as a front end is given it: its parts by their names or as arrays.
 struct PairParts {
-  PairSpec spec;  // all numbers but the two sizes, and the potential where there is one
+  PairSpec spec;  // all numbers but the two sizes, and the potentials where there are some
   // Where they are not given: what the arrays say, else the defaults of PairSpec.
   std::optional<int> dim;
   std::optional<int> num_categories;

@@ -3,11 +3,11 @@
 namespace bridgemark {
 
 std::span<const FamilyNumber> family_numbers() {
-  static constexpr FamilyNumber kNumbers[] = {
-      {"radius", PairFamily::kSphere, &PairSpec::radius},
-      {"min_distance", PairFamily::kSpread, &PairSpec::min_distance},
+  static const FamilyNumber numbers[] = {
+      {"radius", {PairFamily::kSphere}, &PairSpec::radius},
+      {"min_distance", {PairFamily::kSpread, PairFamily::kTwoSided}, &PairSpec::min_distance},
   };
-  return kNumbers;
+  return numbers;
 }
 
 }  // namespace bridgemark

@@ -10,15 +10,18 @@ std::string_view pair_family_name(PairFamily family) {
       return "sphere";
     case PairFamily::kSpread:
       return "spread";
+    case PairFamily::kTwoSided:
+      return "twosided";
   }
   return "";
 }
 
 PairFamily parse_pair_family(std::string_view name) {
-  for (const PairFamily family : {PairFamily::kSphere, PairFamily::kSpread}) {
+  for (const PairFamily family :
+       {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kTwoSided}) {
     if (pair_family_name(family) == name) return family;
   }
-  throw_invalid("pair", "family must be sphere or spread, got '{}'", name);
+  throw_invalid("pair", "family must be sphere, spread or twosided, got '{}'", name);
 }
 
 }  // namespace bridgemark

@@ -4,15 +4,16 @@
 
 namespace bridgemark {
 
-// How the component means of a constructed pair are drawn.
+// How a constructed pair is made: where its component means are drawn, and for which ends.
 enum class PairFamily {
-  kSphere,  // on a sphere around the middle of the space: the text of the paper
-  kSpread,  // whole numbers over nearly all categories: what the paper's tables were measured on
+  kSphere,    // on a sphere around the middle of the space: the text of the paper
+  kSpread,    // whole numbers over nearly all categories: what the paper's tables were measured on
+  kTwoSided,  // as spread, for a potential at either end
 };
 
 std::string_view pair_family_name(PairFamily family);
 
-// Parses "sphere" or "spread"; throws InvalidArgument otherwise.
+// Parses "sphere", "spread" or "twosided"; throws InvalidArgument otherwise.
 PairFamily parse_pair_family(std::string_view name);
 
 }  // namespace bridgemark

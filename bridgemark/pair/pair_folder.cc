@@ -60,7 +60,7 @@ nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
       {"eps", 1e-20},
       {"input_distribution", source_kind_name(pair.source().kind())},
   };
-  if (pair.identity().family == PairFamily::kSpread) {
+  if (pair.identity().family != PairFamily::kSphere) {
     config["min_distance"] = pair.identity().min_distance;
   }
   if (has_range) config["sample_quantize_range"] = {pair.source().low(), pair.source().high()};
@@ -159,9 +159,25 @@ SourceDistribution read_source(const Config& config, const SafetensorsFile& tens
     return SourceDistribution::empirical(read_states(tensors, "source_states", D, tensor_file),
                                          config.num_categories);
   }
-  throw_file(config_file,
-             "input_distribution must be gaussian, uniform, product or empirical, got '{}'",
-             config.source);
+  throw_file(
+      config_file,
+      "input_distribution must be gaussian, uniform, product, mixture or empirical, got '{}'",
+      config.source);
+}
+
+// f of a two-sided pair.
+CpPotential read_source_potential(const Config& config, const SafetensorsFile& tensors,
+                                  const std::string& file) {
+  const auto D = static_cast<std::size_t>(config.dim),
+             S = static_cast<std::size_t>(config.num_categories);
+  const std::vector<std::size_t>& shape = tensors.shape("log_source_alpha");
+  if (shape.size() != 1 || shape[0] < 1) {
+    throw_file(file, "tensor 'log_source_alpha' must have shape [J >= 1], got [{}]",
+               fmt::join(shape, ", "));
+  }
+  tensors.expect_shape("log_source_cp_cores", std::vector{D, S, shape[0]});
+  return {tensors.read_doubles("log_source_alpha"),
+          Array3<double>(D, S, shape[0], tensors.read_doubles("log_source_cp_cores"))};
 }
 
 PairIdentity read_identity(const Config& config, const SafetensorsFile& tensors,
@@ -215,6 +231,12 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
     for (double& value : values) value = std::exp(value);
     return values;
   };
+  if (const auto& source = pair.source_potential()) {
+    const std::size_t J = source->num_components();
+    writer.add("log_source_alpha", {J}, std::span(source->log_beta()));
+    writer.add("log_source_cp_cores", {D, S, J},
+               std::span(source->log_cores().data(), source->log_cores().size()));
+  }
   std::vector<double> matrix, pmf;
   std::vector<std::int64_t> states;
   if (pair.bridge().process().kind() == ReferenceKind::kMatrix) {
@@ -249,10 +271,16 @@ BenchmarkPair read_pair_folder(const std::filesystem::path& folder) {
   try {
     CpPotential potential(tensors.read_doubles("log_alpha"),
                           Array3<double>(D, S, K, tensors.read_doubles("log_cp_cores")));
-    BenchmarkPair pair(read_identity(config, tensors, folder),
-                       read_source(config, tensors, config_file, tensor_file),
-                       CpBridge(read_reference(config, tensors, config_file), std::move(potential)),
-                       config.reverse);
+    PairIdentity identity = read_identity(config, tensors, folder);
+    CpBridge bridge(read_reference(config, tensors, config_file), std::move(potential));
+    BenchmarkPair pair =
+        config.source == source_kind_name(SourceKind::kMixture)
+            ? BenchmarkPair::two_sided(std::move(identity),
+                                       read_source_potential(config, tensors, tensor_file),
+                                       std::move(bridge), config.reverse)
+            : BenchmarkPair(std::move(identity),
+                            read_source(config, tensors, config_file, tensor_file),
+                            std::move(bridge), config.reverse);
     if (tensors.has("input_dataset") || tensors.has("target_dataset")) {
       pair.store_test_set({read_states(tensors, "input_dataset", D, tensor_file),
                            read_states(tensors, "target_dataset", D, tensor_file)});

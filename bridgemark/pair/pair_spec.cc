@@ -7,8 +7,10 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/math/log_domain.h"
+#include "bridgemark/math/philox.h"
 #include "bridgemark/pair/component_means.h"
 #include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/pair/two_sided.h"
 
 namespace bridgemark {
 
@@ -69,17 +71,50 @@ CpPotential make_potential(const PairSpec& spec) {
   return {std::move(log_beta), std::move(log_cores)};
 }
 
+// A two-sided pair of the mixture and another like it, their weights balanced.
+BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
+                              ReferenceProcess reference) {
+  if (spec.source) {
+    throw_invalid("pair", "source must be left out of a two-sided pair, whose p0 follows from f");
+  }
+  const bool drawn = !spec.potential && !spec.source_potential;
+  PairSpec other = spec;
+  other.seed = derive_seed(spec.seed, 1);
+  CpPotential source = spec.source_potential ? *spec.source_potential : make_potential(other);
+  CpPotential target = spec.potential ? *spec.potential : make_potential(spec);
+  if (drawn) {
+    BalancedWeights weights = balance_weights(source, CpBridge(reference, target));
+    source = CpPotential(std::move(weights.log_source), source.log_cores());
+    target = CpPotential(std::move(weights.log_target), target.log_cores());
+  }
+  return BenchmarkPair::two_sided(std::move(identity), std::move(source),
+                                  CpBridge(std::move(reference), std::move(target)), spec.reverse);
+}
+
 // A preset's seed is part of it: changing one makes another pair.
 struct PresetSeeds {
   std::uint64_t sphere;
   std::uint64_t spread;  // the closest to the published baselines, results/families/README.md
+  std::uint64_t two_sided;
 };
 
 constexpr PresetSeeds kPresetSeeds[] = {
-    {20260, 656}, {20261, 960}, {20262, 114}, {20263, 893},  // D = 2
-    {20264, 544}, {20265, 110}, {20266, 158}, {20267, 618},  // D = 16
-    {20268, 976}, {20269, 671}, {20270, 785}, {20271, 169},  // D = 64
+    {20260, 656, 20272}, {20261, 960, 20273}, {20262, 114, 20274}, {20263, 893, 20275},  // D = 2
+    {20264, 544, 20276}, {20265, 110, 20277}, {20266, 158, 20278}, {20267, 618, 20279},  // D = 16
+    {20268, 976, 20280}, {20269, 671, 20281}, {20270, 785, 20282}, {20271, 169, 20283},  // D = 64
 };
+
+std::uint64_t preset_seed(const PresetSeeds& seeds, PairFamily family) {
+  switch (family) {
+    case PairFamily::kSphere:
+      return seeds.sphere;
+    case PairFamily::kSpread:
+      return seeds.spread;
+    case PairFamily::kTwoSided:
+      return seeds.two_sided;
+  }
+  return 0;
+}
 
 std::vector<PairSpec> make_family(PairFamily family) {
   struct Reference {
@@ -91,14 +126,14 @@ std::vector<PairSpec> make_family(PairFamily family) {
                                        {ReferenceKind::kGaussian, 0.05, "gaussian-0.05"},
                                        {ReferenceKind::kUniform, 0.005, "uniform-0.005"},
                                        {ReferenceKind::kUniform, 0.01, "uniform-0.01"}};
-  const bool spread = family == PairFamily::kSpread;
+  const std::string suffix =
+      family == PairFamily::kSphere ? "" : fmt::format("-{}", pair_family_name(family));
   std::vector<PairSpec> presets;
   for (const int dim : {2, 16, 64}) {
     for (const Reference& reference : kReferences) {
-      const PresetSeeds& seeds = kPresetSeeds[presets.size()];
       PairSpec spec;
-      spec.name = fmt::format("d{}-{}{}", dim, reference.text, spread ? "-spread" : "");
-      spec.seed = spread ? seeds.spread : seeds.sphere;
+      spec.name = fmt::format("d{}-{}{}", dim, reference.text, suffix);
+      spec.seed = preset_seed(kPresetSeeds[presets.size()], family);
       spec.dim = dim;
       spec.reference = reference.kind;
       spec.gamma = reference.gamma;
@@ -111,8 +146,11 @@ std::vector<PairSpec> make_family(PairFamily family) {
 }
 
 std::vector<PairSpec> make_presets() {
-  std::vector<PairSpec> presets = make_family(PairFamily::kSphere);
-  for (PairSpec& spec : make_family(PairFamily::kSpread)) presets.push_back(std::move(spec));
+  std::vector<PairSpec> presets;
+  for (const PairFamily family :
+       {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kTwoSided}) {
+    for (PairSpec& spec : make_family(family)) presets.push_back(std::move(spec));
+  }
   return presets;
 }
 
@@ -126,13 +164,18 @@ BenchmarkPair build_pair(const PairSpec& spec) {
                   "reference matrix must be {0} x {0} for num_categories {0}, got {1} x {1}",
                   spec.num_categories, reference.num_categories());
   }
+  PairIdentity identity{spec.name,   spec.version, spec.seed,
+                        spec.family, spec.radius,  spec.min_distance};
+  if (spec.family == PairFamily::kTwoSided || spec.source_potential) {
+    identity.family = PairFamily::kTwoSided;
+    return build_two_sided(spec, std::move(identity), std::move(reference));
+  }
   SourceDistribution source =
       spec.source
           ? *spec.source
           : SourceDistribution::gaussian(static_cast<std::size_t>(spec.dim), spec.num_categories,
                                          -kPaperSourceRange, kPaperSourceRange);
-  return {{spec.name, spec.version, spec.seed, spec.family, spec.radius, spec.min_distance},
-          std::move(source),
+  return {std::move(identity), std::move(source),
           CpBridge(std::move(reference), spec.potential ? *spec.potential : make_potential(spec)),
           spec.reverse};
 }

@@ -13,7 +13,8 @@
 namespace bridgemark {
 
 // How to construct a pair: a mixture of K discretised Gaussians as potential over a reference
-// process, and p0. The defaults are those of the paper's text.
+// process, and p0 or, two-sided, a second such potential. The defaults are those of the paper's
+// text.
 struct PairSpec {
   std::string name = "custom";
   int version = 1;
@@ -27,10 +28,11 @@ struct PairSpec {
   PairFamily family = PairFamily::kSphere;
   double sigma = 1.5;          // width of a component, in categories
   double radius = 5.0;         // family sphere: of the sphere the means are drawn on
-  double min_distance = 10.0;  // family spread: between two means, in categories
+  double min_distance = 10.0;  // family spread, twosided: between two means, in categories
   bool reverse = false;
 
   std::optional<CpPotential> potential;            // else the mixture of discretised Gaussians
+  std::optional<CpPotential> source_potential;     // family twosided: f, else drawn like v
   std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
   std::optional<SourceDistribution> source;        // else a standard normal quantised on [-7, 7]
 };
@@ -43,8 +45,9 @@ BenchmarkPair build_pair(const PairSpec& spec);
 // asks it first.
 void check_spec(const PairSpec& spec);
 
-// d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in two families: 12 pairs as
-// the paper's text describes them (sphere), then NAME-spread, 12 stand-ins for those of its tables.
+// d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in three families: 12 pairs
+// as the paper's text describes them (sphere), then NAME-spread, 12 stand-ins for those of its
+// tables, then NAME-twosided, 12 with closed forms in both directions.
 const std::vector<PairSpec>& preset_specs();
 
 // The preset of that name, or its reversed form for NAME-reverse; nothing for any other.

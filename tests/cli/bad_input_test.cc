@@ -131,7 +131,9 @@ TEST_F(BadInput, SampleOptions) {
                    std::string("num_steps must be a positive divisor of 128, got ") + steps);
   }
   sample_refused({kPair, "--what", "trajectory", "-n", "5", "--through", "both"}, "both");
-  sample_refused({kPair + "-reverse", "--what", "trajectory", "-n", "5"}, "reversed");
+  sample_refused(
+      {"d16-uniform-0.01-reverse", "--what", "trajectory", "-n", "5", "--through", "markov"},
+      "transitions");
 }
 
 TEST_F(BadInput, GivenStates) {
@@ -169,7 +171,7 @@ TEST_F(BadInput, CustomPairs) {
   build_refused({"--steps", "0"}, "total_steps");
   build_refused({"--sigma", "0"}, "sigma");
   build_refused({"--radius", "-1"}, "radius");
-  build_refused({"--family", "cube"}, "family must be sphere or spread, got 'cube'");
+  build_refused({"--family", "cube"}, "family must be sphere, spread or twosided, got 'cube'");
   build_refused({"--family", "spread", "--categories", "10"},
                 "num_categories must be at least 11 for family spread, got 10");
   build_refused({"--family", "spread", "--radius", "3"},

@@ -57,7 +57,7 @@ TEST_F(CommandLine, HelpShowsAnExample) {
 TEST_F(CommandLine, ListNamesThePresets) {
   const std::string table = expect_success({"list"});
   const json pairs = json::parse(expect_success({"list", "--json"}))["pairs"];
-  ASSERT_EQ(pairs.size(), 24u);
+  ASSERT_EQ(pairs.size(), 36u);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const PairSpec& spec = preset_specs()[i];
     contains(table, spec.name);
@@ -65,7 +65,7 @@ TEST_F(CommandLine, ListNamesThePresets) {
     EXPECT_EQ(pairs[i]["dim"], spec.dim);
     EXPECT_EQ(pairs[i]["gamma"], spec.gamma);
     EXPECT_EQ(pairs[i]["seed"], spec.seed);
-    EXPECT_EQ(pairs[i]["family"], i < 12 ? "sphere" : "spread");
+    EXPECT_EQ(pairs[i]["family"], i < 12 ? "sphere" : i < 24 ? "spread" : "twosided");
   }
 }
 

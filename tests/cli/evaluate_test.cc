@@ -212,7 +212,7 @@ TEST_F(EvaluateCommand, ReversedPairTrainsTheClassifier) {
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
   EXPECT_NEAR(json.at("c2st_auc").get<double>(), 0.5, 0.05);
   EXPECT_GT(json.at("conditional_shape_score").get<double>(), 0.9);
-  EXPECT_TRUE(json.at("forward_trajectory_kl").is_null());
+  EXPECT_EQ(json.at("forward_trajectory_kl").get<double>(), 0.0);
 }
 
 TEST_F(EvaluateCommand, ScoresPredictionFiles) {
@@ -301,7 +301,6 @@ TEST_F(EvaluateCommand, RefusesBadTraining) {
   expect_refused("train oracle --pair pair -o run --set samples=5", HasSubstr("no options"));
   expect_refused("train oracle --pair nowhere -o run", HasSubstr("nowhere"));
   expect_refused("train oracle --pair pair", HasSubstr("--output"));
-  expect_refused("train oracle --pair d16-gaussian-0.02-reverse -o other", HasSubstr("4096"));
   ASSERT_EQ(run("train reference --pair pair -o run2").status, 0);
   expect_refused("train reference --pair pair -o run2", HasSubstr("already holds a run"));
   expect_refused("train reference --pair pair -o run2 --resume --seed 1",

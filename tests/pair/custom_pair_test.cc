@@ -115,7 +115,8 @@ TEST(FamilyNumbers, AreThoseOfTheSpec) {
   spec.radius = 1.5;
   spec.min_distance = 2.5;
   for (const FamilyNumber& number : family_numbers()) {
-    EXPECT_EQ(spec.*number.value, number.family == PairFamily::kSphere ? 1.5 : 2.5) << number.name;
+    EXPECT_EQ(spec.*number.value, number.belongs_to(PairFamily::kSphere) ? 1.5 : 2.5)
+        << number.name;
   }
 }
 

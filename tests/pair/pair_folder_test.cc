@@ -107,6 +107,17 @@ TEST(PairFolder, RoundTripOfEveryKind) {
   EXPECT_EQ(read.source().states(), spec.source->states());
   spec.source = SourceDistribution::uniform(3, 3, -2.0, 2.0);
   round_trip(build_pair(spec));
+  spec.source.reset();
+  spec.source_potential =
+      CpPotential({0.5, -1.0},
+                  Array3<double>(3, 3, 2,
+                                 std::vector<double>{0.0, 1.0, 2.0, -1.0, 0.5, 0.25, 1.0, 1.5, -2.0,
+                                                     0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}));
+  const BenchmarkPair two_sided = round_trip(build_pair(spec));
+  ASSERT_TRUE(two_sided.source_potential().has_value());
+  EXPECT_EQ(two_sided.source_potential()->log_beta(), spec.source_potential->log_beta());
+  EXPECT_EQ(two_sided.source_potential()->log_cores(), spec.source_potential->log_cores());
+  EXPECT_EQ(two_sided.identity().family, PairFamily::kTwoSided);
 }
 
 TEST(PairFolder, WritesThePeersKeys) {
@@ -239,7 +250,7 @@ TEST(PairFolder, RefusesBadFolders) {
        },
        "gamma of a uniform reference must lie in (0, 1), got 1.5"},
       {"family", [](PeerFolder& f) { f.config["family"] = "cube"; },
-       "family must be sphere or spread, got 'cube'"},
+       "family must be sphere, spread or twosided, got 'cube'"},
       {"gamma text", [](PeerFolder& f) { f.config["alpha"] = "x"; }, "alpha"},
       {"no gamma", [](PeerFolder& f) { f.config.erase("alpha"); }, "alpha"},
       {"dim 0", [](PeerFolder& f) { f.config["dim"] = 0; }, "dim must be at least 1, got 0"},
@@ -281,6 +292,8 @@ TEST(PairFolder, RefusesBadFolders) {
       {"no pmf", [](PeerFolder& f) { f.config["input_distribution"] = "product"; }, "source_pmf"},
       {"no states", [](PeerFolder& f) { f.config["input_distribution"] = "empirical"; },
        "source_states"},
+      {"no f", [](PeerFolder& f) { f.config["input_distribution"] = "mixture"; },
+       "log_source_alpha"},
   };
   for (const BadFolder& bad : table) {
     SCOPED_TRACE(bad.what);

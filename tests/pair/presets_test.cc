@@ -35,7 +35,8 @@ struct Preset {
   ReferenceKind kind;
   double gamma;
   double sigma;
-  std::uint64_t cores_hash;  // of log_cores, [D,S,K] little-endian doubles
+  std::uint64_t cores_hash;  // of log_cores, [D,S,K] little-endian doubles; two-sided: then the
+                             // weights, and both of the other end
   std::uint64_t test_hash;   // of the first 256 test rows, x0 then x1, little-endian int32
 };
 
@@ -89,13 +90,44 @@ constexpr Preset kPresets[] = {
      0xb23b05aecccc1b5c},
     {"d64-uniform-0.01-spread", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x3994bebb154f6015,
      0xf8a841e65b7198ef},
+    {"d2-gaussian-0.02-twosided", 2, ReferenceKind::kGaussian, 0.02, 1.5, 0x04f09c2a67c6dcf9,
+     0x060f5b3a9def40d5},
+    {"d2-gaussian-0.05-twosided", 2, ReferenceKind::kGaussian, 0.05, 1.5, 0x36fa02c3e230f178,
+     0x57fe9a79871b05b9},
+    {"d2-uniform-0.005-twosided", 2, ReferenceKind::kUniform, 0.005, 1.5, 0x5b85dcf40a369d9c,
+     0xbde0a033404dcbf9},
+    {"d2-uniform-0.01-twosided", 2, ReferenceKind::kUniform, 0.01, 1.5, 0xe9a2127776bd4ed1,
+     0x2bf8570e789a60bb},
+    {"d16-gaussian-0.02-twosided", 16, ReferenceKind::kGaussian, 0.02, 1.5, 0x10e3e415c07399d2,
+     0x5da083991e8e5d3d},
+    {"d16-gaussian-0.05-twosided", 16, ReferenceKind::kGaussian, 0.05, 1.5, 0xa57ee530f7967cc6,
+     0x842f3654b50f9e5a},
+    {"d16-uniform-0.005-twosided", 16, ReferenceKind::kUniform, 0.005, 1.5, 0x25939968ad996066,
+     0xae43d0bed2783ee6},
+    {"d16-uniform-0.01-twosided", 16, ReferenceKind::kUniform, 0.01, 1.5, 0xe9555cfa464a8cc8,
+     0xfee63f187f18d5bc},
+    {"d64-gaussian-0.02-twosided", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0x15739729dfd364f6,
+     0xdc1b4cd4a690d744},
+    {"d64-gaussian-0.05-twosided", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0x213e2f73a04b3a3f,
+     0xccb6b04e83ecbc37},
+    {"d64-uniform-0.005-twosided", 64, ReferenceKind::kUniform, 0.005, 2.5, 0x8b3a9b79d8bba83e,
+     0x379a1e5680afe9d0},
+    {"d64-uniform-0.01-twosided", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x1a5972f9362a6fe1,
+     0xc81800a6aa49f558},
 };
 
 void PrintTo(const Preset& preset, std::ostream* out) { *out << preset.name; }
 
 class Presets : public ::testing::TestWithParam<Preset> {};
 
-bool is_spread(const Preset& preset) { return std::string_view(preset.name).ends_with("-spread"); }
+bool is_two_sided(const Preset& preset) {
+  return std::string_view(preset.name).ends_with("-twosided");
+}
+
+// Means on whole numbers.
+bool is_spread(const Preset& preset) {
+  return is_two_sided(preset) || std::string_view(preset.name).ends_with("-spread");
+}
 
 TEST_P(Presets, HaveTheNumbersOfThePaper) {
   const Preset& expected = GetParam();
@@ -109,16 +141,23 @@ TEST_P(Presets, HaveTheNumbersOfThePaper) {
   EXPECT_EQ(pair.bridge().process().kind(), expected.kind);
   EXPECT_EQ(pair.bridge().process().gamma(), expected.gamma);
   EXPECT_EQ(pair.bridge().process().total_steps(), 128);
-  EXPECT_EQ(pair.source().kind(), SourceKind::kGaussian);
-  EXPECT_EQ(pair.source().low(), -7.0);
-  EXPECT_EQ(pair.source().high(), 7.0);
-  EXPECT_EQ(pair.identity().family,
-            is_spread(expected) ? PairFamily::kSpread : PairFamily::kSphere);
+  EXPECT_EQ(pair.identity().family, is_two_sided(expected) ? PairFamily::kTwoSided
+                                    : is_spread(expected)  ? PairFamily::kSpread
+                                                           : PairFamily::kSphere);
   EXPECT_EQ(pair.identity().radius, 5.0);
   EXPECT_EQ(pair.identity().min_distance, 10.0);
   EXPECT_FALSE(pair.reverse());
   const CpPotential& potential = pair.bridge().potential();
   ASSERT_EQ(potential.num_components(), 4u);
+  EXPECT_EQ(pair.source_potential().has_value(), is_two_sided(expected));
+  if (is_two_sided(expected)) {
+    EXPECT_EQ(pair.source().kind(), SourceKind::kMixture);
+    EXPECT_EQ(pair.source_potential()->num_components(), 4u);
+    return;  // the weights are balanced, not even
+  }
+  EXPECT_EQ(pair.source().kind(), SourceKind::kGaussian);
+  EXPECT_EQ(pair.source().low(), -7.0);
+  EXPECT_EQ(pair.source().high(), 7.0);
   for (const double log_beta : potential.log_beta()) {
     EXPECT_TRUE(is_near(log_beta, std::log(0.25), {1e-15, 0.0}));
   }
@@ -149,10 +188,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 // Sphere: the centres are the quantised means, on the sphere of radius 5 and 2.5 sigma apart. A
 // category is 10 / 48 wide, so each coordinate of a mean is known to half of that.
 // Spread: the centres are the means, on 5..44 and 10 categories apart.
-TEST_P(Presets, CoresAreGaussiansAroundSeparatedMeans) {
-  const Preset& expected = GetParam();
-  const BenchmarkPair pair = build_pair(*find_preset(expected.name));
-  const Array3<double>& cores = pair.bridge().potential().log_cores();
+void check_means(const Preset& expected, const Array3<double>& cores) {
   const double cell = 10.0 / 48.0, blur = 0.5 * cell * std::sqrt(static_cast<double>(expected.dim));
   std::vector<std::vector<double>> means(4);
   for (std::size_t k = 0; k < 4; ++k) {
@@ -181,11 +217,26 @@ TEST_P(Presets, CoresAreGaussiansAroundSeparatedMeans) {
   }
 }
 
+TEST_P(Presets, CoresAreGaussiansAroundSeparatedMeans) {
+  const Preset& expected = GetParam();
+  const BenchmarkPair pair = build_pair(*find_preset(expected.name));
+  check_means(expected, pair.bridge().potential().log_cores());
+  if (is_two_sided(expected)) check_means(expected, pair.source_potential()->log_cores());
+}
+
 TEST_P(Presets, RegenerateBitForBit) {
   const Preset& expected = GetParam();
   const BenchmarkPair pair = build_pair(*find_preset(expected.name));
   const Array3<double>& cores = pair.bridge().potential().log_cores();
-  const std::uint64_t cores_hash = fnv1a(cores.data(), cores.size() * sizeof(double));
+  std::uint64_t cores_hash = fnv1a(cores.data(), cores.size() * sizeof(double));
+  if (const auto& source = pair.source_potential()) {
+    const auto add = [&](const double* data, std::size_t count) {
+      cores_hash = fnv1a(data, count * sizeof(double), cores_hash);
+    };
+    add(pair.bridge().potential().log_beta().data(), 4);
+    add(source->log_cores().data(), source->log_cores().size());
+    add(source->log_beta().data(), 4);
+  }
   const PairedStates test = pair.test_set(kContext);
   ASSERT_EQ(test.x0.rows(), 20000u);
   ASSERT_EQ(test.x1.rows(), 20000u);
@@ -202,9 +253,9 @@ INSTANTIATE_TEST_SUITE_P(All, Presets, ::testing::ValuesIn(kPresets), [](const a
   return name;
 });
 
-TEST(PresetList, HoldsBothFamiliesInOrder) {
-  ASSERT_EQ(preset_specs().size(), 24u);
-  for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(preset_specs()[i].name, kPresets[i].name);
+TEST(PresetList, HoldsTheFamiliesInOrder) {
+  ASSERT_EQ(preset_specs().size(), 36u);
+  for (std::size_t i = 0; i < 36; ++i) EXPECT_EQ(preset_specs()[i].name, kPresets[i].name);
 }
 
 TEST(PresetList, ReverseIsTheSamePairBackwards) {

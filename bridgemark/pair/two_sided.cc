@@ -1,0 +1,68 @@
+#include "bridgemark/pair/two_sided.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bridgemark/math/log_domain.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr int kMostRounds = 100000;
+constexpr double kEnough = 1e-9;  // largest error of a share's logarithm
+
+// [J,K]: log of sum over x0, x1 of component j of f, the reference, component k of v.
+Matrix<double> log_meetings(const CpPotential& source, const CpBridge& bridge) {
+  const ReferenceChain chain(bridge.process(), 1);
+  const Array3<double> propagated = bridge.propagated_cores({}, chain, 0);
+  const std::size_t D = source.dim(), S = propagated.extent(1), J = source.num_components(),
+                    K = propagated.extent(2);
+  Matrix<double> log_weights(J, K);
+  std::vector<double> log_terms(S);
+  for (std::size_t j = 0; j < J; ++j) {
+    for (std::size_t k = 0; k < K; ++k) {
+      for (std::size_t d = 0; d < D; ++d) {
+        for (std::size_t s = 0; s < S; ++s) {
+          log_terms[s] = source.log_cores()(d, s, j) + propagated(d, s, k);
+        }
+        log_weights(j, k) += log_sum(log_terms.data(), S);
+      }
+    }
+  }
+  return log_weights;
+}
+
+double rounded(double value) { return std::round(value * 0x1p20) * 0x1p-20; }
+
+}  // namespace
+
+BalancedWeights balance_weights(const CpPotential& source, const CpBridge& bridge) {
+  const Matrix<double> log_weights = log_meetings(source, bridge);
+  const std::size_t J = log_weights.rows(), K = log_weights.cols();
+  const double even_source = -std::log(static_cast<double>(J)),
+               even_target = -std::log(static_cast<double>(K));
+  std::vector<double> log_source(J, even_source), log_target(K, even_target);
+  std::vector<double> terms(std::max(J, K));
+  for (int round = 0; round < kMostRounds; ++round) {
+    double error = 0.0;
+    for (std::size_t j = 0; j < J; ++j) {
+      for (std::size_t k = 0; k < K; ++k) terms[k] = log_target[k] + log_weights(j, k);
+      const double next = even_source - log_sum(terms.data(), K);
+      error = std::max(error, std::abs(next - log_source[j]));
+      log_source[j] = next;
+    }
+    for (std::size_t k = 0; k < K; ++k) {
+      for (std::size_t j = 0; j < J; ++j) terms[j] = log_source[j] + log_weights(j, k);
+      log_target[k] = even_target - log_sum(terms.data(), J);
+    }
+    if (error < kEnough) break;
+  }
+  // A constant may pass from one side to the other: the largest weight of v is 1.
+  const double shift = *std::max_element(log_target.begin(), log_target.end());
+  for (double& value : log_source) value = rounded(value + shift);
+  for (double& value : log_target) value = rounded(value - shift);
+  return {std::move(log_source), std::move(log_target)};
+}
+
+}  // namespace bridgemark
