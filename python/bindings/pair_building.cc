@@ -53,14 +53,18 @@ Matrix<double> matrix_of(const char* name, const ArrayLike& given, std::string_v
   return {array.shape(0), array.shape(1), values_of(array)};
 }
 
-std::optional<CpPotential> potential_of(const std::optional<ArrayLike>& log_beta,
+// The potential of two arguments, named for the messages.
+std::optional<CpPotential> potential_of(const char* beta_name,
+                                        const std::optional<ArrayLike>& log_beta,
+                                        const char* cores_name,
                                         const std::optional<ArrayLike>& log_cores) {
   if (log_beta.has_value() != log_cores.has_value()) {
-    throw_invalid("pair", "log_beta and log_cores must be given together, got one of them");
+    throw_invalid("pair", "{} and {} must be given together, got one of them", beta_name,
+                  cores_name);
   }
   if (!log_beta) return std::nullopt;
-  const Doubles weights = doubles_of("log_beta", *log_beta, "[K]");
-  const Doubles cores = doubles_of("log_cores", *log_cores, "[D,S,K]");
+  const Doubles weights = doubles_of(beta_name, *log_beta, "[K]");
+  const Doubles cores = doubles_of(cores_name, *log_cores, "[D,S,K]");
   return CpPotential(values_of(weights), Array3<double>(cores.shape(0), cores.shape(1),
                                                         cores.shape(2), values_of(cores)));
 }
@@ -89,7 +93,9 @@ BenchmarkPair build(const ArrayLike& source, const ArrayLike& reference,
                     const WholeNumber& total_steps, const WholeNumber& num_components,
                     const std::string& family, double sigma, double radius, double min_distance,
                     const std::optional<ArrayLike>& log_beta,
-                    const std::optional<ArrayLike>& log_cores, const std::string& name,
+                    const std::optional<ArrayLike>& log_cores,
+                    const std::optional<ArrayLike>& log_source_beta,
+                    const std::optional<ArrayLike>& log_source_cores, const std::string& name,
                     const WholeNumber& seed, bool reverse) {
   PairParts parts;
   parts.source = source_of(source);
@@ -105,7 +111,9 @@ BenchmarkPair build(const ArrayLike& source, const ArrayLike& reference,
   parts.spec.sigma = sigma;
   parts.spec.radius = radius;
   parts.spec.min_distance = min_distance;
-  parts.spec.potential = potential_of(log_beta, log_cores);
+  parts.spec.potential = potential_of("log_beta", log_beta, "log_cores", log_cores);
+  parts.spec.source_potential =
+      potential_of("log_source_beta", log_source_beta, "log_source_cores", log_source_cores);
   parts.spec.reverse = reverse;
   BenchmarkPair pair =
       interruptible([&](const Context&) { return build_pair(custom_spec(std::move(parts))); });
@@ -125,8 +133,9 @@ void init_pair_building(nb::module_& module) {
       "total_steps"_a = spec.total_steps, "num_components"_a = spec.num_components,
       "family"_a = std::string(pair_family_name(spec.family)), "sigma"_a = spec.sigma,
       "radius"_a = spec.radius, "min_distance"_a = spec.min_distance,
-      "log_beta"_a.none() = nb::none(), "log_cores"_a.none() = nb::none(), "name"_a = spec.name,
-      "seed"_a = spec.seed, "reverse"_a = spec.reverse,
+      "log_beta"_a.none() = nb::none(), "log_cores"_a.none() = nb::none(),
+      "log_source_beta"_a.none() = nb::none(), "log_source_cores"_a.none() = nb::none(),
+      "name"_a = spec.name, "seed"_a = spec.seed, "reverse"_a = spec.reverse,
       "A pair of your own, whose bridge is as exact as a preset's.\n\n"
       "`source` is p0: 'gaussian', 'uniform', a pmf [D,S] of independent coordinates (floats), or\n"
       "observed states [n,D] (integers), which are drawn alike.\n"
@@ -137,6 +146,10 @@ void init_pair_building(nb::module_& module) {
       "categories around means drawn with `seed`, by `family`: 'sphere' puts them on a sphere of\n"
       "`radius`, 'spread' on whole numbers 5..S-6 at least `min_distance` categories apart; or\n"
       "your own `log_beta` [K] and `log_cores` [D,S,K].\n"
+      "`family` 'twosided', or your own `log_source_beta` [J] and `log_source_cores` [D,S,J], "
+      "puts\n"
+      "a second potential f at x0 in place of `source`: q*(x0, x1) is in proportion to\n"
+      "f(x0) q_ref(x1|x0) v(x1), and both directions are closed forms.\n"
       "`dim` and `num_categories` follow from the arrays where one of them says them; states need\n"
       "num_categories. Without arrays they are 2 and 50.\n"
       "A reference that moves less than 0.1 categories over all steps is warned of.");

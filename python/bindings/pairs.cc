@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/pair/exact_truth.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "python/bindings/arguments.h"
@@ -32,13 +31,13 @@ nb::tuple both_to_numpy(PairedStates&& states) {
 }
 
 std::shared_ptr<const Coupling> truth_of(const BenchmarkPair& pair) {
-  return interruptible([&](const Context& context) { return exact_truth(context, pair); });
+  return interruptible([&](const Context& context) { return pair.require_truth(context); });
 }
 
 // num_steps of a chain of the truth.
 int require_chain(const BenchmarkPair& pair, const WholeNumber& num_steps) {
   const int steps = num_steps.positive_int("num_steps");
-  return ReferenceChain(trajectory_bridge(pair).process(), steps).num_steps();
+  return ReferenceChain(pair.bridge().process(), steps).num_steps();
 }
 
 BenchmarkPair load(const std::filesystem::path& name_or_folder) {
@@ -79,7 +78,12 @@ nb::object sample_conditional(const BenchmarkPair& pair, const ArrayLike& x0,
 
 nb::object sample_trajectory(const BenchmarkPair& pair, const ArrayLike& x0,
                              const WholeNumber& num_steps, const WholeNumber& seed) {
-  return draw_trajectory(pair.bridge(), x0, require_chain(pair, num_steps), seed);
+  const StatesArgument given("x0", x0, pair.dim(), pair.num_categories());
+  const int steps = require_chain(pair, num_steps);
+  const std::uint64_t key = seed.seed();
+  return x0.answer(to_numpy(interruptible([&](const Context& context) {
+    return pair.sample_trajectory(context, steps, given.view(), key);
+  })));
 }
 
 nb::object log_conditional(const BenchmarkPair& pair, const ArrayLike& x0, const ArrayLike& x1) {
@@ -92,7 +96,56 @@ nb::object log_marginals(const BenchmarkPair& pair, const ArrayLike& x0) {
 
 nb::object log_transition_marginals(const BenchmarkPair& pair, const ArrayLike& x,
                                     const WholeNumber& num_steps, const WholeNumber& n) {
-  return transition_marginals(pair.bridge(), x, require_chain(pair, num_steps), n);
+  return transition_marginals(*truth_of(pair), x, require_chain(pair, num_steps), n);
+}
+
+// (value, standard_error), or value alone.
+nb::object log_estimates(const ArrayLike& x, LogEstimates&& estimates, bool with_error) {
+  nb::object value = x.answer(to_numpy(std::move(estimates.value)));
+  if (!with_error) return value;
+  return nb::make_tuple(value, x.answer(to_numpy(std::move(estimates.standard_error))));
+}
+
+nb::object log_p0(const BenchmarkPair& pair, const ArrayLike& x, const WholeNumber& seed,
+                  bool with_error) {
+  const StatesArgument given("x", x, pair.dim(), pair.num_categories());
+  const std::uint64_t key = seed.seed();
+  return log_estimates(x, interruptible([&](const Context& context) {
+                         return pair.log_p0(context, given.view(), key);
+                       }),
+                       with_error);
+}
+
+nb::object log_p1(const BenchmarkPair& pair, const ArrayLike& x, const WholeNumber& seed,
+                  bool with_error) {
+  const StatesArgument given("x", x, pair.dim(), pair.num_categories());
+  const std::uint64_t key = seed.seed();
+  return log_estimates(x, interruptible([&](const Context& context) {
+                         return pair.log_p1(context, given.view(), key);
+                       }),
+                       with_error);
+}
+
+nb::tuple estimate_marginals(const BenchmarkPair& pair, const ArrayLike& x0,
+                             const WholeNumber& num_draws, const WholeNumber& seed) {
+  const StatesArgument given("x0", x0, pair.dim(), pair.num_categories());
+  const std::size_t draws = num_draws.rows("num_draws");
+  const std::uint64_t key = seed.seed();
+  MarginalEstimates estimates = interruptible([&](const Context& context) {
+    return pair.estimate_marginals(context, given.view(), draws, key);
+  });
+  return nb::make_tuple(x0.answer(to_numpy(std::move(estimates.probability))),
+                        x0.answer(to_numpy(std::move(estimates.standard_error))));
+}
+
+nb::object log_source_beta(const BenchmarkPair& pair) {
+  if (!pair.source_potential()) return nb::none();
+  return to_numpy(std::vector<double>(pair.source_potential()->log_beta()));
+}
+
+nb::object log_source_cores(const BenchmarkPair& pair) {
+  if (!pair.source_potential()) return nb::none();
+  return to_numpy(Array3<double>(pair.source_potential()->log_cores()));
 }
 
 nb::tuple test_set(const BenchmarkPair& pair) {
@@ -158,7 +211,7 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
           [](const BenchmarkPair& pair) {
             return std::string(pair_family_name(pair.identity().family));
           },
-          "How the component means were drawn: 'sphere' or 'spread'.")
+          "How the pair was made: 'sphere', 'spread' or 'twosided'.")
       .def_prop_ro(
           "version", [](const BenchmarkPair& pair) { return pair.identity().version; },
           "Version of a preset; results of other versions do not compare.")
@@ -180,7 +233,17 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
                    "log of the component weights of the true potential: float64 [K].")
       .def_prop_ro("log_cores", log_cores,
                    nb::sig("def log_cores(self) -> numpy.typing.NDArray[numpy.float64]"),
-                   "log of the cores of the true potential: float64 [D,S,K].");
+                   "log of the cores of the true potential: float64 [D,S,K].")
+      .def_prop_ro("log_source_beta", log_source_beta,
+                   nb::sig("def log_source_beta(self) -> numpy.typing.NDArray[numpy.float64] | "
+                           "None"),
+                   "log of the component weights of a two-sided pair's potential of x0: float64\n"
+                   "[J]; None for a one-sided pair.")
+      .def_prop_ro("log_source_cores", log_source_cores,
+                   nb::sig("def log_source_cores(self) -> numpy.typing.NDArray[numpy.float64] | "
+                           "None"),
+                   "log of the cores of a two-sided pair's potential of x0: float64 [D,S,J]; None\n"
+                   "for a one-sided pair.");
 }
 
 void define_calls(nb::class_<BenchmarkPair>& pair_class) {
@@ -209,9 +272,28 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int = 0) "
                    "-> ArrayT"),
            "Draw trajectories of the truth from x0 [B,D]: int32 [B,num_steps+1,D].")
+      .def("log_p0", log_p0, "x"_a, "seed"_a = 0, "with_error"_a = false,
+           nb::sig("def log_p0(self, x: ArrayT, seed: int = 0, with_error: bool = False) -> Any"),
+           "log p0(x) for x [B,D]: float64 [B]. Exact, but for a reversed pair as log_p1 of the\n"
+           "pair that it reverses. with_error adds the standard error: (value, error).")
+      .def(
+          "log_p1", log_p1, "x"_a, "seed"_a = 0, "with_error"_a = false,
+          nb::sig("def log_p1(self, x: ArrayT, seed: int = 0, with_error: bool = False) -> Any"),
+          "log p1(x) for x [B,D]: float64 [B]. Exact for two-sided pairs, for at most 4096 states\n"
+          "and for a p0 of observed states; else the logarithm of an estimate of p1 without bias,\n"
+          "whose draws are those of the seed. with_error adds the standard error, 0 where it is\n"
+          "exact: (value, error).")
+      .def(
+          "estimate_marginals", estimate_marginals, "x0"_a, "num_draws"_a = 1000, "seed"_a = 0,
+          nb::sig("def estimate_marginals(self, x0: ArrayT, num_draws: int = 1000, seed: int = "
+                  "0) -> tuple[ArrayT, ArrayT]"),
+          "q*(x1^d = s | x0) for x0 [B,D] and its standard error: two float64 arrays [B,D,S]. The\n"
+          "closed form where the truth has one, its error 0; else the mean of the coordinates'\n"
+          "conditionals over num_draws exact draws.")
       .def("log_conditional", log_conditional, "x0"_a, "x1"_a,
            nb::sig("def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT"),
-           "log q*(x1|x0), exact, for the rows of x0 [B,D] and x1 [B,D]: float64 [B].")
+           "log q*(x1|x0) for the rows of x0 [B,D] and x1 [B,D]: float64 [B]. Exact, but for a\n"
+           "reversed pair without a closed form, where it rests on an estimate of p1 (log_p0).")
       .def("log_marginals", log_marginals, "x0"_a,
            nb::sig("def log_marginals(self, x0: ArrayT) -> ArrayT"),
            "log q*(x1^d = s | x0), exact, for x0 [B,D]: float64 [B,D,S].")
