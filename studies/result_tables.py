@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""result_tables.py sphere|reverse: prints the tables of results/sphere/README.md or results/reverse/README.md."""
+import json
+import statistics
+import sys
+
+from spread_table import ROOT, SCORE, published
+
+EXACT = "exact_conditional_shape_score"
+PAPER = ", published recipe"
+FROM_P1 = PAPER + ", start on p1"
+PAIRS = [f"d{dim}-{reference}" for dim in (2, 16, 64)
+         for reference in ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")]
+
+
+def measured(name):
+    """(method, loss, steps, pair, score) -> the lines of its training seeds, in their order."""
+    cells = {}
+    for line in (ROOT / "results" / name / "results.jsonl").read_text().splitlines():
+        line = json.loads(line)
+        if line["value"] is not None:
+            key = line["method"], line["loss"], line["num_steps"], line["pair"], line["score"]
+            cells.setdefault(key, []).append(line)
+    return cells
+
+
+def row(*words):
+    print("| " + " | ".join(words) + " |")
+
+
+def head(*words):
+    row(*words)
+    row(*["---"] * len(words))
+
+
+def sphere():
+    cells, paper = measured("sphere"), published()
+    default = [("DLightSB", "", ""), ("DLightSB-M", "kl", "64"), ("DLightSB-M", "kl", "16"),
+               ("DLightSB-M", "mse", "64")]
+
+    def values(method, pair, score):
+        return [line["value"] for line in cells.get((*method, pair, score), [])]
+
+    def text(method, pair, score):
+        return ", ".join(f"{value:.4f}" for value in values(method, pair, score))
+
+    head("pair", *(", ".join(filter(None, (name, loss.upper(), steps))) for name, loss, steps in default))
+    for pair in PAIRS:
+        row(pair, *(text(method, pair, EXACT) for method in default))
+    print()
+
+    head("pair", "solver", "ours", "Oracle, ours", "published", "exact, ours")
+    for name, loss, steps in default[:2]:
+        for pair in PAIRS:
+            ours = values((name + PAPER, loss, steps), pair, SCORE)
+            if ours:
+                row(pair, name, f"{statistics.mean(ours):.3f}",
+                    f"{values(('Oracle', '', ''), pair, SCORE)[0]:.3f}",
+                    f"{paper[name, loss.upper(), steps, pair + '-spread']:.3f}",
+                    text((name + PAPER, loss, steps), pair, EXACT))
+    print()
+
+    head("pair", "score", "start on p0, seeds 0 to 2", "start on p1, seeds 0 to 2")
+    scores = {SCORE: "conditional shape", EXACT: "exact conditional shape", "joint_kl": "joint KL"}
+    for pair in ("d2-gaussian-0.02", "d16-gaussian-0.02"):
+        for score, name in scores.items():
+            row(pair, name, *(text(("DLightSB-M" + start, "kl", "64"), pair, score)
+                              for start in (PAPER, FROM_P1)))
+
+
+def reverse():
+    cells = measured("reverse")
+    methods = [("Oracle", "", ""), ("Independent", "", ""), ("Reference", "", ""),
+               ("Feature-wise SB", "", ""), ("DLightSB", "", ""), ("CSBM", "kl", "64")]
+
+    def text(method, pair, score, digits, error=False):
+        for line in cells.get((*method, pair, score), []):
+            value = round(line["value"], digits) + 0.0  # no -0
+            return f"{value:.{digits}f}" + (f" ±{line['standard_error']:.{digits}f}" if error else "")
+        return ""
+
+    for family in ("", "-spread", "-twosided"):
+        head("pair", *(name for name, _, _ in methods))
+        for pair in PAIRS:
+            row(pair + family, *(text(method, pair + family + "-reverse", SCORE, 3) for method in methods))
+        print()
+
+    head("pair", *("joint KL, " + name for name, _, _ in methods[2:5]),
+         *("AUC, " + methods[i][0] for i in (0, 1, 3, 4, 5)))
+    for family in ("", "-spread", "-twosided"):
+        for pair in PAIRS:
+            name = pair + family + "-reverse"
+            row(pair + family, *(text(method, name, "joint_kl", 4, True) for method in methods[2:5]),
+                *(text(methods[i], name, "c2st_auc", 3) for i in (0, 1, 3, 4, 5)))
+
+
+if __name__ == "__main__":
+    tables = {"sphere": sphere, "reverse": reverse}
+    if sys.argv[1:] not in ([name] for name in tables):
+        sys.exit(__doc__)
+    tables[sys.argv[1]]()
