@@ -11,6 +11,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/one_hot_classifier.h"
+#include "bridgemark/pair/pair_spec.h"
 
 namespace bridgemark {
 
@@ -322,6 +323,27 @@ TEST(C2st, RefusesBadInput) {
   C2stOptions huge;
   huge.learning_rate = 1e30;
   EXPECT_THROW(c2st({}, states, states, 3, huge), Error);
+}
+
+// (x0, x1) drawn forwards against x0 drawn backwards from the same x1, in 64 dimensions.
+TEST(C2st, CannotTellTheTruthsTwoDirectionsApart) {
+  constexpr std::size_t kRows = 4000;
+  const BenchmarkPair pair = load_pair("d64-gaussian-0.02-spread");
+  const PairedStates forward = pair.sample_joint({}, kRows, 8);
+  const States back = pair.reversed().sample_conditional({}, forward.x1, 9);
+  const States other = pair.sample_x0({}, kRows, 10);
+  const auto joined = [&](const States& x0) {
+    States rows(kRows, 2 * pair.dim());
+    for (std::size_t i = 0; i < kRows; ++i) {
+      std::copy_n(x0.row(i), pair.dim(), rows.row(i));
+      std::copy_n(forward.x1.row(i), pair.dim(), rows.row(i) + pair.dim());
+    }
+    return rows;
+  };
+  const States real = joined(forward.x0);
+  const C2stResult same = c2st({}, real, joined(back), pair.num_categories());
+  EXPECT_NEAR(same.auc, 0.5, 4.0 * same.auc_standard_error);
+  EXPECT_GT(c2st({}, real, joined(other), pair.num_categories()).auc, 0.6);  // it can tell
 }
 
 }  // namespace

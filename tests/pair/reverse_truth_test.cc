@@ -221,6 +221,34 @@ TEST(ReverseTruth, DrawsOfATwoSidedPair) {
   EXPECT_TRUE(fits(counts, law));
 }
 
+// In 64 dimensions, where nothing can be listed: x0 drawn backwards from x1 has the law of p0
+// again, each coordinate's and that of all pairs of neighbours.
+TEST(ReverseTruth, BackwardsDrawsLeadBackToP0) {
+  constexpr std::size_t kRows = 4000;
+  for (const char* name : {"d64-gaussian-0.05-spread", "d64-uniform-0.005"}) {
+    const BenchmarkPair pair = load_pair(name);
+    const States x1 = pair.sample_x1(kContext, kRows, 3);
+    const States x0 = pair.reversed().sample_conditional(kContext, x1, 4);
+    const Matrix<double>& log_pmf = pair.source().log_pmf();
+    for (std::size_t d = 0; d < pair.dim(); ++d) {
+      std::vector<std::size_t> counts(50), sums(3);
+      std::vector<double> law(50), sum_law(3);
+      for (std::size_t i = 0; i < kRows; ++i) ++counts[static_cast<std::size_t>(x0(i, d))];
+      for (std::size_t s = 0; s < 50; ++s) law[s] = std::exp(log_pmf(d, s));
+      EXPECT_TRUE(fits(counts, law)) << name << ", coordinate " << d;
+      // Neighbours are independent: how many of two lie in the upper half.
+      const std::size_t next = (d + 1) % pair.dim();
+      for (std::size_t i = 0; i < kRows; ++i) {
+        ++sums[static_cast<std::size_t>((x0(i, d) >= 25) + (x0(i, next) >= 25))];
+      }
+      double upper = 0.0;
+      for (std::size_t s = 25; s < 50; ++s) upper += law[s];
+      sum_law = {(1.0 - upper) * (1.0 - upper), 2.0 * upper * (1.0 - upper), upper * upper};
+      EXPECT_TRUE(fits(sums, sum_law)) << name << ", coordinates " << d << " and " << next;
+    }
+  }
+}
+
 // A space beyond the list is answered by the envelope; just below it by the closed form.
 TEST(ReverseTruth, ListsSmallSpacesOnly) {
   PairSpec spec = testing::small_spec();
