@@ -250,6 +250,10 @@ TEST_F(RunTest, AnotherPairIsRefused) {
   spec = testing::small_spec();
   spec.sigma = 0.81;
   refused(spec);
+  // The same potential of x1, another of x0.
+  spec = testing::small_spec();
+  spec.source_potential = CpPotential({0.0}, Array3<double>(2, 6, 1, 0.5));
+  refused(spec);
 }
 
 TEST_F(RunTest, BadRequestsLeaveNothingBehind) {

@@ -50,10 +50,13 @@ std::string fingerprint(const BenchmarkPair& pair) {
       }
     }
   };
-  const CpPotential& potential = pair.bridge().potential();
+  const auto add_potential = [&](const CpPotential& potential) {
+    add(potential.log_beta());
+    add({potential.log_cores().data(), potential.log_cores().size()});
+  };
   const ReferenceProcess& process = pair.bridge().process();
-  add(potential.log_beta());
-  add({potential.log_cores().data(), potential.log_cores().size()});
+  add_potential(pair.bridge().potential());
+  if (pair.source_potential()) add_potential(*pair.source_potential());
   const double reference[] = {static_cast<double>(process.kind()),
                               static_cast<double>(process.total_steps()),
                               process.kind() == ReferenceKind::kMatrix ? 0.0 : process.gamma()};
