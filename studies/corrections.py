@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures what two faults of the published code do, with our exact truth. Standard library only.
 
-    scripts/corrections.py skipped-step [PAIR [NUM_STEPS]]   a solver that learned the identity as last step
-    scripts/corrections.py epsilon [PAIR [NUM_STEPS]]        targets from log(one_hot + 1e-7)
+    studies/corrections.py skipped-step [PAIR [NUM_STEPS]]   a solver that learned the identity as last step
+    studies/corrections.py epsilon [PAIR [NUM_STEPS]]        targets from log(one_hot + 1e-7)
 
 docs/corrections.md says what they are. The program is build/bridgemark, or $BRIDGEMARK.
 """
