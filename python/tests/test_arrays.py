@@ -10,6 +10,9 @@ import bridgemark as bm
 CALLS = {
     "sample_conditional": lambda pair, x: pair.sample_conditional(x, seed=3),
     "sample_trajectory": lambda pair, x: pair.sample_trajectory(x, num_steps=4, seed=3),
+    "log_p0": lambda pair, x: pair.log_p0(x),
+    "log_p1 with its error": lambda pair, x: pair.log_p1(x, with_error=True)[1],
+    "estimate_marginals": lambda pair, x: pair.estimate_marginals(x)[0],
     "log_conditional": lambda pair, x: pair.log_conditional(x, x),
     "log_marginals": lambda pair, x: pair.log_marginals(x),
     "log_transition_marginals": lambda pair, x: pair.log_transition_marginals(x, 4, 1),
