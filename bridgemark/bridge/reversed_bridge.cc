@@ -122,7 +122,7 @@ Keeping keeping(Proposals& proposals, std::size_t count, std::size_t dim) {
 struct ReversedBridge::LastTotals {
   std::mutex mutex;
   States x1;
-  LogEstimates log_totals;
+  Totals totals;
 };
 
 ReversedBridge::ReversedBridge(const Context& context, CpBridge bridge, Matrix<double> log_p0)
@@ -177,9 +177,10 @@ double ReversedBridge::log_start(const std::int32_t* x1, const std::int32_t* x0)
 }
 
 // The sum over x0 of p0(x0) q_ref(x1|x0) / c(x0).
-LogEstimates ReversedBridge::log_totals(const Context& context, StatesView x1, std::uint64_t seed,
-                                        double relative_error) const {
-  LogEstimates estimates{std::vector<double>(x1.rows), std::vector<double>(x1.rows)};
+ReversedBridge::Totals ReversedBridge::log_totals(const Context& context, StatesView x1,
+                                                  std::uint64_t seed, double relative_error) const {
+  Totals totals{{std::vector<double>(x1.rows), std::vector<double>(x1.rows)},
+                std::vector<double>(x1.rows)};
   each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
     // The pilot decides how many, so that what is averaged does not decide when to stop.
     Proposals pilot(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 0}, i);
@@ -190,16 +191,17 @@ LogEstimates ReversedBridge::log_totals(const Context& context, StatesView x1, s
                                             static_cast<double>(Proposals::most(dim()))));
     Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 1}, i);
     const Keeping kept = keeping(proposals, count, dim());
-    estimates.value[i] = envelope.log_mass() + kept.log_mean;
-    estimates.standard_error[i] = mean_error(kept.relative_variance, count);
+    totals.log.value[i] = envelope.log_mass() + kept.log_mean;
+    totals.log.standard_error[i] = mean_error(kept.relative_variance, count);
+    totals.bias[i] = -0.5 * kept.relative_variance / static_cast<double>(count);
   });
-  return estimates;
+  return totals;
 }
 
 LogEstimates ReversedBridge::log_p1(const Context& context, StatesView x1, std::uint64_t seed,
                                     double relative_error) const {
   check_states("x1", x1, dim(), num_categories());
-  LogEstimates estimates = log_totals(context, x1, seed, relative_error);
+  LogEstimates estimates = log_totals(context, x1, seed, relative_error).log;
   std::vector<double> log_v(x1.rows);
   bridge_.potential().log_value(context, x1, log_v);
   for (std::size_t b = 0; b < x1.rows; ++b) estimates.value[b] += log_v[b];
@@ -212,13 +214,12 @@ void ReversedBridge::log_conditional(const Context& context, StatesView x1, Stat
   bridge_.log_normalizer(context, x0, out);
   const std::lock_guard lock(last_->mutex);
   if (last_->x1.rows() != x1.rows || !std::equal(x1.data, x1.data + x1.size(), last_->x1.data())) {
-    last_->log_totals = log_totals(context, x1, 0, kRelativeError);
+    last_->totals = log_totals(context, x1, 0, kRelativeError);
     last_->x1 = States(x1.rows, x1.cols, {x1.data, x1.data + x1.size()});
   }
   for (std::size_t b = 0; b < x1.rows; ++b) {
-    const double error = last_->log_totals.standard_error[b];
-    out[b] =
-        log_start(x1.row(b), x0.row(b)) - out[b] - last_->log_totals.value[b] - 0.5 * error * error;
+    out[b] = log_start(x1.row(b), x0.row(b)) - out[b] -
+             (last_->totals.log.value[b] - last_->totals.bias[b]);
   }
 }
 

@@ -75,8 +75,13 @@ class ReversedBridge : public Coupling {
  private:
   struct LastTotals;  // kept for the next call
 
-  LogEstimates log_totals(const Context& context, StatesView x1, std::uint64_t seed,
-                          double relative_error) const;
+  // Of sums over x0, and what their logarithms are off by on average, to second order.
+  struct Totals {
+    LogEstimates log;
+    std::vector<double> bias;
+  };
+  Totals log_totals(const Context& context, StatesView x1, std::uint64_t seed,
+                    double relative_error) const;
   double log_start(const std::int32_t* x1, const std::int32_t* x0) const;
 
   CpBridge bridge_;

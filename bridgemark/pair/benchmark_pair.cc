@@ -189,6 +189,7 @@ MarginalEstimates BenchmarkPair::estimate_marginals(const Context& context, Stat
                                                     std::size_t num_draws,
                                                     std::uint64_t seed) const {
   const std::shared_ptr<const Coupling> coupling = require_truth(context);
+  if (num_draws < 2) throw_invalid("pair", "num_draws must be at least 2, got {}", num_draws);
   if (!coupling->has_marginals()) {
     return reverse_truth(context).envelope()->estimate_marginals(context, x0, num_draws, seed);
   }

@@ -315,6 +315,22 @@ TEST(ReversedBridge, HopelessTargetsAreNamed) {
   }
 }
 
+// With one component every proposal is kept, and the conditional is its closed form.
+TEST(ReversedBridge, OneComponentIsExact) {
+  const ReverseCase item = std::move(cases()[6]);
+  ASSERT_EQ(item.item.bridge.potential().num_components(), 1u);
+  const testing::StatePairs pairs = testing::all_pairs(item.item.oracle.states());
+  const std::size_t M = item.p1.size();
+  std::vector<double> log_q(M * M);
+  item.reversed().log_conditional(kContext, pairs.from, pairs.to, log_q);
+  for (std::size_t j = 0; j < M; ++j) {
+    const std::vector<double> law = item.law(j);
+    for (std::size_t i = 0; i < M; ++i) {
+      EXPECT_TRUE(is_near(log_q[j * M + i], std::log(law[i]), {1e-12, 1e-12}));
+    }
+  }
+}
+
 // With more components than take part in the envelope it is still exact.
 TEST(ReversedBridge, ManyComponents) {
   const ReverseCase item(testing::make_case("uniform, K 40", ReferenceProcess::uniform(4, 0.01),
