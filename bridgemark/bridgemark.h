@@ -16,7 +16,7 @@
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/cp_potential.h"
-#include "bridgemark/bridge/enumerated_coupling.h"
+#include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/process/reference_process.h"
 
 // Benchmark pairs: presets, one's own, and their folders
