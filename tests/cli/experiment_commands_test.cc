@@ -113,7 +113,7 @@ TEST(Experiments, OfTheRepositoryAreValid) {
   }
   EXPECT_EQ(forward, 192u);
   EXPECT_EQ(reversed, 60u);
-  EXPECT_EQ(oracle, 16u);
+  EXPECT_EQ(oracle, 24u);
 }
 
 }  // namespace
