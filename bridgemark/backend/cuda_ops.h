@@ -26,6 +26,8 @@ void propagate_cores_rank_one(double log_identity, double log_uniform,
                               const Array3<double>& log_cores, Array3<double>& out);
 void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, StatesView x,
                  std::span<double> out);
+void log_chain(std::span<const double> log_start, const Array3<double>& log_moves,
+               const Array3<double>& log_u, StatesView x, std::span<double> out);
 void bridge_step_marginals(const BridgeStep& step, StatesView x, Array3<double>& out);
 void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key,
                         std::uint64_t first_index, MutableStatesView out);

@@ -46,6 +46,15 @@ void log_mixture(const Context& context, std::span<const double> log_beta,
   cpu::log_mixture(context, log_beta, log_u, x, out);
 }
 
+void log_chain(const Context& context, std::span<const double> log_start,
+               const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
+               std::span<double> out) {
+  if (context.device == Device::kCuda) {
+    return cuda::log_chain(log_start, log_moves, log_u, x, out);
+  }
+  cpu::log_chain(context, log_start, log_moves, log_u, x, out);
+}
+
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                            Array3<double>& out) {
   if (context.device == Device::kCuda) return cuda::bridge_step_marginals(step, x, out);

@@ -36,12 +36,19 @@ void propagate_cores_rank_one(const Context& context, double log_identity, doubl
 void log_mixture(const Context& context, std::span<const double> log_beta,
                  const Array3<double>& log_u, StatesView x, std::span<double> out);
 
+// out[b] = log of the sum over the paths of a hidden chain: log_start [K], log_moves [D-1,K,K],
+// with the emissions log_u[d, x[b,d], :].
+void log_chain(const Context& context, std::span<const double> log_start,
+               const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
+               std::span<double> out);
+
 // out[b,d,s] = log of the marginal q(x_to^d = s | x_from = x[b]) of a bridge step, normalised.
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                            Array3<double>& out);
 
 // One draw of a bridge step for each row of x. Row i uses the draws of index first_index + i:
-// the first picks the component, the following ones the coordinates in order.
+// the first picks the component, the following ones the coordinates in order. With a hidden chain
+// the first D pick its path.
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
 

@@ -9,6 +9,7 @@
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/categorical.h"
+#include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/log_domain.h"
 #include "tests/support/device_test.h"
 
@@ -159,6 +160,84 @@ TEST_P(Ops, SamplesAreThoseOfTheMathematics) {
     EXPECT_LT(static_cast<double>(different), 1e-5 * static_cast<double>(3 * rows * D));
     RecordProperty("different", static_cast<int>(different));
     std::printf("draws that differ: %zu of %zu\n", different, 3 * rows * D);
+  }
+}
+
+// A hidden chain against a sum over each of its paths.
+TEST_P(Ops, ChainsAreSumsOverPaths) {
+  for (const double width : {2.0, 300.0}) {
+    const std::size_t D = 4, S = 5, K = 3, rows = 20, paths = 81;
+    backend::BridgeStep step = random_step(D, S, K, width);
+    step =
+        backend::make_bridge_step(step.log_beta, step.log_from, step.q.log,
+                                  random_cores(D, S, K, width), random_cores(D - 1, K, K, width));
+    const States x = random_states(rows, D, S);
+    std::vector<double> totals(rows);
+    backend::log_chain(context(), step.log_beta, step.log_moves, step.log_from, x, totals);
+    Array3<double> marginals(rows, D, S);
+    backend::bridge_step_marginals(context(), step, x, marginals);
+    for (std::size_t b = 0; b < rows; ++b) {
+      std::vector<double> weights(paths);
+      Matrix<double> others(D * K, paths, kLogZero);  // of the paths with z_d = k, less that weight
+      for (std::size_t p = 0; p < paths; ++p) {
+        std::size_t z[4] = {p / 27, p / 9 % 3, p / 3 % 3, p % 3};
+        for (std::size_t d = 0; d < D; ++d) {
+          weights[p] += (d == 0 ? step.log_beta[z[0]] : step.log_moves(d - 1, z[d - 1], z[d])) +
+                        step.log_from(d, static_cast<std::size_t>(x(b, d)), z[d]);
+        }
+        for (std::size_t d = 0; d < D; ++d) {
+          others(d * K + z[d], p) =
+              weights[p] - step.log_from(d, static_cast<std::size_t>(x(b, d)), z[d]);
+        }
+      }
+      EXPECT_NEAR(totals[b], log_sum(weights.data(), paths), kTolerance);
+      for (std::size_t d = 0; d < D; ++d) {
+        std::vector<double> expected(S), terms(K);
+        for (std::size_t s = 0; s < S; ++s) {
+          for (std::size_t k = 0; k < K; ++k) {
+            terms[k] = log_sum(others.row(d * K + k), paths) + step.to.log(d * K + k, s);
+          }
+          expected[s] = step.q.log(static_cast<std::size_t>(x(b, d)), s) + log_sum(terms.data(), K);
+        }
+        log_normalize(expected.data(), S);
+        for (std::size_t s = 0; s < S; ++s) EXPECT_NEAR(marginals(b, d, s), expected[s], 1e-9);
+      }
+    }
+  }
+}
+
+// Draws of a chain's step by its exact path: the linear way, where it is sure, gives the same.
+TEST_P(Ops, ChainSamplesAreThoseOfTheMathematics) {
+  for (const double width : {2.0, 200.0}) {  // the wide one leaves the linear way
+    const std::size_t D = 16, S = 20, K = 4, rows = 5000;
+    backend::BridgeStep step = random_step(D, S, K, width);
+    step =
+        backend::make_bridge_step(step.log_beta, step.log_from, step.q.log,
+                                  random_cores(D, S, K, width), random_cores(D - 1, K, K, width));
+    const States x = random_states(rows, D, S);
+    const DrawKey key{9, DrawPurpose::kConditional};
+    States drawn(rows, D);
+    backend::sample_bridge_step(context(), step, x, key, 100, drawn.view());
+    std::size_t different = 0;
+    std::vector<double> after(D * K), weights(K), sums(S);
+    for (std::size_t b = 0; b < rows; ++b) {
+      log_paths_after(step.chain(), x.row(b), after.data());
+      std::size_t last = 0;
+      for (std::size_t d = 0; d < D; ++d) {
+        const auto s = static_cast<std::size_t>(x(b, d));
+        for (std::size_t k = 0; k < K; ++k) {
+          weights[k] = (d == 0 ? step.log_beta[k] : step.log_moves(d - 1, last, k)) +
+                       step.log_from(d, s, k) + after[d * K + k];
+        }
+        cumulate_log(weights.data(), K, weights.data());
+        last = draw_category(weights.data(), K, draw_uniform(key, 100 + b, d));
+        cumulate_product(step.q.linear.row(s), step.to.linear.row(d * K + last), step.q.log.row(s),
+                         step.to.log.row(d * K + last), S, sums.data());
+        different += static_cast<std::size_t>(drawn(b, d)) !=
+                     draw_category(sums.data(), S, draw_uniform(key, 100 + b, D + d));
+      }
+    }
+    EXPECT_LT(static_cast<double>(different), 1e-5 * static_cast<double>(rows * D));
   }
 }
 

@@ -6,12 +6,15 @@
 #include "bridgemark/backend/common/scaled_rows.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/math/hidden_chain.h"
 
 namespace bridgemark::backend {
 
-// Everything a kernel needs to draw x_to given x_from in one step of a CP bridge: the component k
+// Everything a kernel needs to draw x_to given x_from in one step of a bridge: the component k
 // falls with weight beta_k prod_d from[d, x^d, k], then coordinate d with weight
-// q[x^d, s] * to[d, s, k]. The whole conditional is the step from 0 to 1.
+// q[x^d, s] * to[d, s, k]. Where the component may change along the coordinates, a path of
+// components falls by its weight (math/hidden_chain.h) and each coordinate by its own. The whole
+// conditional is the step from 0 to 1.
 struct BridgeStep {
   std::size_t dim = 0;
   std::size_t num_categories = 0;
@@ -25,11 +28,22 @@ struct BridgeStep {
   // Cumulative sums of q[x,:] * to[d*K + k,:] for every (d, k, x), row (d*K + k)*S + x; empty where
   // they were not worth their memory.
   Matrix<double> cumulative;
+
+  // Of a hidden chain alone: its moves [D-1,K,K], and what a path takes on a linear scale.
+  Array3<double> log_moves;
+  std::vector<double> start;  // [K], scaled to a maximum of 1
+  Array3<double> moves;       // [D-1,K,K], each matrix likewise
+  Array3<double> from;        // [D,S,K], each row of components likewise
+
+  bool is_chain() const { return log_moves.size() > 0; }
+  HiddenChain chain() const;
 };
 
-// log_from and log_to are propagated cores [D,S,K].
+// log_from and log_to are propagated cores [D,S,K]; log_moves are empty where the component keeps
+// to all coordinates.
 BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_from,
-                            const Matrix<double>& log_q, const Array3<double>& log_to);
+                            const Matrix<double>& log_q, const Array3<double>& log_to,
+                            const Array3<double>& log_moves = {});
 
 // Whether cumulative sums would pay for `num_samples` draws and fit in memory.
 bool worth_tabulating(const BridgeStep& step, std::size_t num_samples);

@@ -23,6 +23,9 @@ void propagate_cores_rank_one(const Context& context, double log_identity, doubl
                               const Array3<double>& log_cores, Array3<double>& out);
 void log_mixture(const Context& context, std::span<const double> log_beta,
                  const Array3<double>& log_u, StatesView x, std::span<double> out);
+void log_chain(const Context& context, std::span<const double> log_start,
+               const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
+               std::span<double> out);
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                            Array3<double>& out);
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,

@@ -33,6 +33,10 @@ void sample_bridge_step(const BridgeStep&, StatesView, const DrawKey&, std::uint
                         MutableStatesView) {
   throw_no_cuda();
 }
+void log_chain(std::span<const double>, const Array3<double>&, const Array3<double>&, StatesView,
+               std::span<double>) {
+  throw_no_cuda();
+}
 void sample_product_rows(const ScaledRows&, const ScaledRows&, StatesView, StatesView,
                          const DrawKey&, std::uint64_t, MutableStatesView) {
   throw_no_cuda();

@@ -4,6 +4,7 @@
 #include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
+#include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cpu {
@@ -21,6 +22,77 @@ void add_components(const double* log_beta, const Array3<double>& log_u, const s
   }
 }
 
+// others[d][r,k] = log_beta[k] + the sum over j != d of log_from[j, x^j, k]: added up from both
+// sides, since the whole minus one term would cancel where that term is far below the others.
+void sum_others(const BridgeStep& step, StatesView x, std::vector<double>& others) {
+  const std::size_t K = step.num_components, rows = x.rows;
+  std::vector<double> running(rows * K);
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::copy_n(step.log_beta.data(), K, running.data() + r * K);
+  }
+  const auto walk = [&](std::size_t d, bool accumulate) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      const double* from = step.log_from.row(d, static_cast<std::size_t>(x(r, d)));
+      double* other = others.data() + (d * rows + r) * K;
+      double* sum = running.data() + r * K;
+      for (std::size_t k = 0; k < K; ++k) {
+        other[k] = accumulate ? other[k] + sum[k] : sum[k];
+        sum[k] += from[k];
+      }
+    }
+  };
+  for (std::size_t d = 0; d < step.dim; ++d) walk(d, false);
+  std::fill(running.begin(), running.end(), 0.0);
+  for (std::size_t d = step.dim; d-- > 0;) walk(d, true);
+}
+
+// The same over the paths of a hidden chain that have z_d = k.
+void sum_other_paths(const BridgeStep& step, StatesView x, std::vector<double>& others) {
+  const std::size_t D = step.dim, K = step.num_components, rows = x.rows;
+  const HiddenChain chain = step.chain();
+  std::vector<double> before(D * K), after(D * K);
+  for (std::size_t r = 0; r < rows; ++r) {
+    log_paths_before(chain, x.row(r), before.data());
+    log_paths_after(chain, x.row(r), after.data());
+    for (std::size_t d = 0; d < D; ++d) {
+      for (std::size_t k = 0; k < K; ++k) {
+        others[(d * rows + r) * K + k] = before[d * K + k] + after[d * K + k];
+      }
+    }
+  }
+}
+
+// The component of each coordinate, path [D], for a row: one for all, or a path of a hidden chain.
+class ComponentDraws {
+ public:
+  explicit ComponentDraws(const BridgeStep& step)
+      : step_(step),
+        chain_(step.chain()),
+        scratch_((step.is_chain() ? step.dim + 1 : 2) * step.num_components) {}
+
+  void draw(const std::int32_t* x, DrawSequence& draws, std::int32_t* path) {
+    const std::size_t K = step_.num_components;
+    if (step_.is_chain()) {
+      // The uniforms first: the path may take them twice.
+      uniforms_.resize(step_.dim);
+      for (double& value : uniforms_) value = draws.uniform();
+      draw_path(
+          chain_, x, [&](std::size_t d) { return uniforms_[d]; }, path, scratch_.data());
+      return;
+    }
+    double *weights = scratch_.data(), *sums = weights + K;
+    add_components(step_.log_beta.data(), step_.log_from, x, weights);
+    cumulate_log(weights, K, sums);
+    std::fill_n(path, step_.dim,
+                static_cast<std::int32_t>(draw_category(sums, K, draws.uniform())));
+  }
+
+ private:
+  const BridgeStep& step_;
+  HiddenChain chain_;
+  std::vector<double> scratch_, uniforms_;
+};
+
 }  // namespace
 
 void log_mixture(const Context& context, std::span<const double> log_beta,
@@ -35,6 +107,20 @@ void log_mixture(const Context& context, std::span<const double> log_beta,
   });
 }
 
+void log_chain(const Context& context, std::span<const double> log_start,
+               const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
+               std::span<double> out) {
+  const HiddenChain chain{log_u.extent(0),  log_u.extent(1), log_u.extent(2),
+                          log_start.data(), nullptr,         log_moves.data(),
+                          nullptr,          log_u.data(),    nullptr};
+  parallel_blocks(context, x.rows, 64, [&](std::size_t first, std::size_t last) {
+    std::vector<double> scratch(2 * chain.K);
+    for (std::size_t b = first; b < last; ++b) {
+      out[b] = log_all_paths(chain, x.row(b), scratch.data());
+    }
+  });
+}
+
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                            Array3<double>& out) {
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
@@ -43,27 +129,12 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
   const Context one_thread{.num_threads = 1};
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     const std::size_t rows = last - first;
-    // others[d][r,k] = log_beta[k] + the sum over j != d of log_from[j, x^j, k]: added up from both
-    // sides, since the whole minus one term would cancel where that term is far below the others.
-    std::vector<double> others(D * rows * K), running(rows * K);
-    for (std::size_t r = 0; r < rows; ++r) {
-      std::copy_n(step.log_beta.data(), K, running.data() + r * K);
+    std::vector<double> others(D * rows * K);
+    if (step.is_chain()) {
+      sum_other_paths(step, x.slice(first, rows), others);
+    } else {
+      sum_others(step, x.slice(first, rows), others);
     }
-    const auto walk = [&](std::size_t d, bool accumulate) {
-      for (std::size_t r = 0; r < rows; ++r) {
-        const double* from = step.log_from.row(d, static_cast<std::size_t>(x(first + r, d)));
-        double* other = others.data() + (d * rows + r) * K;
-        double* sum = running.data() + r * K;
-        for (std::size_t k = 0; k < K; ++k) {
-          other[k] = accumulate ? other[k] + sum[k] : sum[k];
-          sum[k] += from[k];
-        }
-      }
-    };
-    for (std::size_t d = 0; d < D; ++d) walk(d, false);
-    std::fill(running.begin(), running.end(), 0.0);
-    for (std::size_t d = D; d-- > 0;) walk(d, true);
-
     Matrix<double> mixed(rows, S);
     for (std::size_t d = 0; d < D; ++d) {
       cpu::log_matmul(one_thread, {others.data() + d * rows * K, rows, K},
@@ -83,16 +154,16 @@ void sample_bridge_step(const Context& context, const BridgeStep& step, StatesVi
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
   const bool tabulated = step.cumulative.size() > 0;
   parallel_blocks(context, x.rows, 512, [&](std::size_t first, std::size_t last) {
-    std::vector<double> weights(K), components(K), sums(S);
+    std::vector<double> sums(S);
+    std::vector<std::int32_t> path(D);
+    ComponentDraws components(step);
     for (std::size_t b = first; b < last; ++b) {
       DrawSequence draws(key, first_index + b);
       const std::int32_t* from = x.row(b);
       std::int32_t* to = out.row(b);
-      add_components(step.log_beta.data(), step.log_from, from, weights.data());
-      cumulate_log(weights.data(), K, components.data());
-      const std::size_t k = draw_category(components.data(), K, draws.uniform());
+      components.draw(from, draws, path.data());
       for (std::size_t d = 0; d < D; ++d) {
-        const auto s = static_cast<std::size_t>(from[d]);
+        const auto s = static_cast<std::size_t>(from[d]), k = static_cast<std::size_t>(path[d]);
         const double* cumulative = sums.data();
         if (tabulated) {
           cumulative = step.cumulative.row((d * K + k) * S + s);

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <optional>
 
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/exact_log_dot.h"
+#include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cuda {
@@ -43,8 +45,61 @@ __global__ void draw_components(double* weights, DrawKey key, std::uint64_t firs
       static_cast<std::int32_t>(draw_category(row, K, draw_uniform(key, first_index + b, 0)));
 }
 
+// The tables of a hidden chain in device memory; those on a linear scale may be left out.
+class DeviceChain {
+ public:
+  DeviceChain(std::span<const double> log_start, const Array3<double>& log_moves,
+              const Array3<double>& log_emission, const BridgeStep* linear = nullptr)
+      : log_start_(log_start.data(), log_start.size()),
+        log_moves_(log_moves.data(), log_moves.size()),
+        log_emission_(log_emission.data(), log_emission.size()),
+        start_(linear ? linear->start.data() : nullptr, linear ? linear->start.size() : 0),
+        moves_(linear ? linear->moves.data() : nullptr, linear ? linear->moves.size() : 0),
+        emission_(linear ? linear->from.data() : nullptr, linear ? linear->from.size() : 0),
+        view_{log_emission.extent(0), log_emission.extent(1), log_emission.extent(2),
+              log_start_.get(),       start_.get(),           log_moves_.get(),
+              moves_.get(),           log_emission_.get(),    emission_.get()} {}
+
+  const HiddenChain& view() const { return view_; }
+
+ private:
+  Buffer<double> log_start_, log_moves_, log_emission_, start_, moves_, emission_;
+  HiddenChain view_;
+};
+
+// One thread a row of each of these.
+
+__global__ void sum_paths(HiddenChain chain, const std::int32_t* x, std::size_t rows,
+                          double* scratch, double* out) {
+  const std::size_t b = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
+  if (b < rows) out[b] = log_all_paths(chain, x + b * chain.D, scratch + b * 2 * chain.K);
+}
+
+// others[b,d,k]: the paths of row b that have z_d = k, without their weight at d.
+__global__ void sum_other_paths(HiddenChain chain, const std::int32_t* x, std::size_t rows,
+                                double* scratch, double* others) {
+  const std::size_t b = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
+  if (b >= rows) return;
+  const std::size_t entries = chain.D * chain.K;
+  double *after = scratch + b * entries, *before = others + b * entries;
+  log_paths_before(chain, x + b * chain.D, before);
+  log_paths_after(chain, x + b * chain.D, after);
+  for (std::size_t i = 0; i < entries; ++i) before[i] += after[i];
+}
+
+__global__ void draw_paths(HiddenChain chain, const std::int32_t* x, DrawKey key,
+                           std::uint64_t first_index, std::size_t rows, double* scratch,
+                           std::int32_t* paths) {
+  const std::size_t b = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
+  if (b >= rows) return;
+  draw_path(
+      chain, x + b * chain.D, [&](std::size_t d) { return draw_uniform(key, first_index + b, d); },
+      paths + b * chain.D, scratch + b * (chain.D + 1) * chain.K);
+}
+
 struct StepView {
   const double *q, *log_q, *to, *log_to, *cumulative;  // cumulative may be null
+  bool chain;  // a component for each coordinate, else one for all
 };
 
 __global__ void draw_coordinates(StepView step, const std::int32_t* x,
@@ -55,8 +110,8 @@ __global__ void draw_coordinates(StepView step, const std::int32_t* x,
   if (i >= rows * D) return;
   const std::size_t b = i / D, d = i % D;
   const auto s = static_cast<std::size_t>(x[i]);
-  const std::size_t component = d * K + static_cast<std::size_t>(components[b]);
-  const double uniform = draw_uniform(key, first_index + b, d + 1);
+  const std::size_t component = d * K + static_cast<std::size_t>(components[step.chain ? i : b]);
+  const double uniform = draw_uniform(key, first_index + b, d + (step.chain ? D : 1));
   out[i] = static_cast<std::int32_t>(
       step.cumulative ? draw_category(step.cumulative + (component * S + s) * S, S, uniform)
                       : draw_product(step.q + s * S, step.to + component * S, step.log_q + s * S,
@@ -132,18 +187,42 @@ void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, 
   }
 }
 
+void log_chain(std::span<const double> log_start, const Array3<double>& log_moves,
+               const Array3<double>& log_u, StatesView x, std::span<double> out) {
+  const std::size_t D = log_u.extent(0), K = log_u.extent(2);
+  const DeviceChain chain(log_start, log_moves, log_u);
+  const std::size_t chunk = std::min(rows_per_launch(2 * K), x.rows);
+  Buffer<double> scratch(chunk * 2 * K);
+  for (std::size_t first = 0; first < x.rows; first += chunk) {
+    const std::size_t rows = std::min(chunk, x.rows - first);
+    const Buffer<std::int32_t> states(x.row(first), rows * D);
+    Buffer<double> result(rows);
+    sum_paths<<<blocks_for(rows), kThreads>>>(chain.view(), states.get(), rows, scratch.get(),
+                                              result.get());
+    BM_CUDA_CHECK(cudaGetLastError());
+    result.copy_to(out.data() + first);
+  }
+}
+
 void bridge_step_marginals(const BridgeStep& step, StatesView x, Array3<double>& out) {
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
   const Buffer<double> beta(step.log_beta.data(), K), from(step.log_from.data(), D * S * K),
       to(step.to.log.data(), D * K * S), q(step.q.log.data(), S * S);
-  const std::size_t chunk = std::min(rows_per_launch(D * std::max(K, S)), x.rows);
-  Buffer<double> others(chunk * D * K);
+  std::optional<DeviceChain> chain;
+  if (step.is_chain()) chain.emplace(step.log_beta, step.log_moves, step.log_from);
+  const std::size_t chunk = std::min(rows_per_launch(2 * D * std::max(K, S)), x.rows);
+  Buffer<double> others(chunk * D * K), scratch(chain ? chunk * D * K : 0);
   for (std::size_t first = 0; first < x.rows; first += chunk) {
     const std::size_t rows = std::min(chunk, x.rows - first);
     const Buffer<std::int32_t> states(x.row(first), rows * D);
     Buffer<double> marginals(rows * D * S);
-    sum_others<<<blocks_for(rows * K), kThreads>>>(beta.get(), from.get(), states.get(), rows, D, S,
-                                                   K, others.get());
+    if (chain) {
+      sum_other_paths<<<blocks_for(rows), kThreads>>>(chain->view(), states.get(), rows,
+                                                      scratch.get(), others.get());
+    } else {
+      sum_others<<<blocks_for(rows * K), kThreads>>>(beta.get(), from.get(), states.get(), rows, D,
+                                                     S, K, others.get());
+    }
     mix_components<<<blocks_for(rows * D * S), kThreads>>>(
         others.get(), to.get(), q.get(), states.get(), rows, D, S, K, marginals.get());
     normalize_rows<<<blocks_for(rows * D), kThreads>>>(marginals.get(), rows * D, S);
@@ -159,17 +238,27 @@ void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key
       q(step.q.linear.data(), S * S), log_q(step.q.log.data(), S * S),
       to(step.to.linear.data(), D * K * S), log_to(step.to.log.data(), D * K * S),
       cumulative(step.cumulative.data(), step.cumulative.size());
-  const StepView view{q.get(), log_q.get(), to.get(), log_to.get(), cumulative.get()};
-  const std::size_t chunk = std::min(rows_per_launch(K + D), x.rows);
-  Buffer<double> weights(chunk * K);
+  std::optional<DeviceChain> chain;
+  if (step.is_chain()) chain.emplace(step.log_beta, step.log_moves, step.log_from, &step);
+  const StepView view{q.get(),      log_q.get(),      to.get(),
+                      log_to.get(), cumulative.get(), chain.has_value()};
+  const std::size_t scratch = chain ? (D + 1) * K : K;  // of a row
+  const std::size_t chunk = std::min(rows_per_launch(scratch + D), x.rows);
+  Buffer<double> weights(chunk * scratch);
   for (std::size_t first = 0; first < x.rows; first += chunk) {
     const std::size_t rows = std::min(chunk, x.rows - first);
     const Buffer<std::int32_t> states(x.row(first), rows * D);
-    Buffer<std::int32_t> components(rows), drawn(rows * D);
-    component_weights<<<blocks_for(rows * K), kThreads>>>(beta.get(), from.get(), states.get(),
-                                                          rows, D, S, K, weights.get());
-    draw_components<<<blocks_for(rows), kThreads>>>(weights.get(), key, first_index + first, rows,
-                                                    K, components.get());
+    Buffer<std::int32_t> components(chain ? rows * D : rows), drawn(rows * D);
+    if (chain) {
+      draw_paths<<<blocks_for(rows), kThreads>>>(chain->view(), states.get(), key,
+                                                 first_index + first, rows, weights.get(),
+                                                 components.get());
+    } else {
+      component_weights<<<blocks_for(rows * K), kThreads>>>(beta.get(), from.get(), states.get(),
+                                                            rows, D, S, K, weights.get());
+      draw_components<<<blocks_for(rows), kThreads>>>(weights.get(), key, first_index + first, rows,
+                                                      K, components.get());
+    }
     draw_coordinates<<<blocks_for(rows * D), kThreads>>>(
         view, states.get(), components.get(), key, first_index + first, rows, D, S, K, drawn.get());
     BM_CUDA_CHECK(cudaGetLastError());

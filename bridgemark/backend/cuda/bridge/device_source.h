@@ -4,6 +4,7 @@
 
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/row_source.h"
+#include "bridgemark/math/hidden_chain.h"
 
 namespace bridgemark::backend::cuda {
 
@@ -18,7 +19,10 @@ struct RowSourceView {
   DrawKey step_key;
   int num_components;
   const double *log_beta, *log_from, *q, *log_q, *to, *log_to, *step_cumulative;
-  double* weights;  // [rows,K] scratch
+  bool is_chain;
+  HiddenChain chain;    // of a step whose component may change along the coordinates
+  double* weights;      // scratch of rows: [rows,K], of a chain [rows,(D+1)*K]
+  std::int32_t* paths;  // [rows,D] of a chain
 };
 
 // q_ref(x_n | x_0, x_1) as PinnedRows has it, one n behind the other; null where there is none.
@@ -59,7 +63,20 @@ class DeviceSource {
     view_.to = upload(step.to.linear);
     view_.log_to = upload(step.to.log);
     view_.step_cumulative = upload(step.cumulative);
-    view_.weights = memory_.allocate<double>(rows * step.num_components);
+    view_.is_chain = step.is_chain();
+    if (!view_.is_chain) {
+      view_.weights = memory_.allocate<double>(rows * step.num_components);
+      return;
+    }
+    view_.chain = step.chain();
+    view_.chain.log_start = view_.log_beta;
+    view_.chain.start = upload(step.start);
+    view_.chain.log_moves = upload(step.log_moves);
+    view_.chain.moves = upload(step.moves);
+    view_.chain.log_emission = view_.log_from;
+    view_.chain.emission = upload(step.from);
+    view_.weights = memory_.allocate<double>(rows * (step.dim + 1) * step.num_components);
+    view_.paths = memory_.allocate<std::int32_t>(rows * step.dim);
   }
 
   const RowSourceView& view() const { return view_; }

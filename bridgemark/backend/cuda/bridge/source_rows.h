@@ -32,11 +32,40 @@ __device__ inline void draw_source(const RowSourceView& source, std::uint64_t in
   __syncthreads();
 }
 
+// Coordinate d of a step, from category s by component k.
+__device__ inline std::int32_t draw_coordinate(const RowSourceView& source, std::size_t s, int d,
+                                               int k, int S, double uniform) {
+  const std::size_t r = static_cast<std::size_t>(d) * source.num_components + k;
+  return static_cast<std::int32_t>(
+      source.step_cumulative != nullptr
+          ? draw_category(source.step_cumulative + (r * S + s) * S, S, uniform)
+          : draw_product(source.q + s * S, source.to + r * S, source.log_q + s * S,
+                         source.log_to + r * S, S, uniform));
+}
+
+// The same for a step with a hidden chain, whose path one thread draws.
+__device__ inline void draw_chain_step(const RowSourceView& source, std::uint64_t index, int b,
+                                       int D, int S, std::int32_t* row) {
+  std::int32_t* path = source.paths + static_cast<std::size_t>(b) * D;
+  if (threadIdx.x == 0) {
+    draw_path(
+        source.chain, row, [&](std::size_t d) { return draw_uniform(source.step_key, index, d); },
+        path, source.weights + static_cast<std::size_t>(b) * (D + 1) * source.num_components);
+  }
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += blockDim.x) {
+    row[d] =
+        draw_coordinate(source, row[d], d, path[d], S, draw_uniform(source.step_key, index, D + d));
+  }
+  __syncthreads();
+}
+
 // row becomes a draw of the source's step from row.
 __device__ inline void draw_step(const RowSourceView& source, std::uint64_t index, int b, int D,
                                  int S, std::int32_t* row) {
   __shared__ int component;
   const int K = source.num_components;
+  if (source.is_chain) return draw_chain_step(source, index, b, D, S, row);
   double* weights = source.weights + static_cast<std::size_t>(b) * K;
   for (int k = threadIdx.x; k < K; k += blockDim.x) {
     double sum = source.log_beta[k];
@@ -53,13 +82,8 @@ __device__ inline void draw_step(const RowSourceView& source, std::uint64_t inde
   }
   __syncthreads();
   for (int d = threadIdx.x; d < D; d += blockDim.x) {
-    const std::size_t s = row[d], r = static_cast<std::size_t>(d) * K + component;
-    const double uniform = draw_uniform(source.step_key, index, d + 1);
-    row[d] = static_cast<std::int32_t>(
-        source.step_cumulative != nullptr
-            ? draw_category(source.step_cumulative + (r * S + s) * S, S, uniform)
-            : draw_product(source.q + s * S, source.to + r * S, source.log_q + s * S,
-                           source.log_to + r * S, S, uniform));
+    row[d] = draw_coordinate(source, row[d], d, component, S,
+                             draw_uniform(source.step_key, index, d + 1));
   }
   __syncthreads();
 }
