@@ -13,6 +13,9 @@
 #include "bridgemark/math/philox.h"
 
 // Reference processes, bridges and couplings
+#include "bridgemark/bridge/bridge.h"
+#include "bridgemark/bridge/chain_bridge.h"
+#include "bridgemark/bridge/chain_potential.h"
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/cp_potential.h"

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kRows = 3001;  // no multiple of a block
 constexpr int kThreads[] = {1, 2, 5};
 
-CpBridge make_bridge(const char* preset) { return build_pair(*find_preset(preset)).bridge(); }
+CpBridge make_bridge(const char* preset) { return build_pair(*find_preset(preset)).cp_bridge(); }
 
 States some_x0(std::size_t rows, std::size_t dim) {
   States x0(rows, dim);

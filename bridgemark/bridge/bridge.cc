@@ -1,0 +1,170 @@
+#include "bridgemark/bridge/bridge.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/ops.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/math/log_rows.h"
+
+namespace bridgemark {
+
+// The conditional and the transition asked for last: callers walk a chain step by step and ask for
+// marginals and draws of the same one.
+struct Bridge::Prepared {
+  struct Slot {
+    int num_steps = 0;
+    int n = 0;
+    std::shared_ptr<const backend::BridgeStep> step;
+  };
+
+  std::mutex mutex;
+  Slot conditional;
+  Slot transition;
+};
+
+Bridge::Bridge(ReferenceProcess process, int own_num_steps)
+    : process_(std::move(process)),
+      own_num_steps_(own_num_steps),
+      prepared_(std::make_shared<Prepared>()) {}
+
+void Bridge::check() const {
+  if (process_.num_categories() != num_categories()) {
+    throw_invalid("bridge", "the potential must have {} categories like the reference, got {}",
+                  process_.num_categories(), num_categories());
+  }
+  if (own_num_steps_ != 0 && !has_transitions(own_num_steps_)) {
+    throw_invalid("bridge", "own_num_steps must be 0 or a positive divisor of {}, got {}",
+                  process_.total_steps(), own_num_steps_);
+  }
+}
+
+Array3<double> Bridge::propagated_cores(const Context& context, const ReferenceChain& chain,
+                                        int n) const {
+  const Array3<double>& cores = log_cores();
+  const int rest = chain.num_steps() - n;
+  if (rest == 0) return cores;
+  Array3<double> out(cores.extent(0), cores.extent(1), cores.extent(2));
+  if (const auto rank_one = process_.rank_one_power(chain.elementary_steps(rest))) {
+    backend::propagate_cores_rank_one(context, rank_one->log_identity, rank_one->log_uniform, cores,
+                                      out);
+  } else {
+    backend::propagate_cores(context, chain.log_cumulative(context, rest), cores, out);
+  }
+  return out;
+}
+
+std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, int num_steps,
+                                                        int n, std::size_t num_samples) const {
+  const ReferenceChain chain(process_, num_steps);
+  if (n < 0 || n >= num_steps) {
+    throw_invalid("bridge", "step must lie in 0..{}, got {}", num_steps - 1, n);
+  }
+  const std::lock_guard lock(prepared_->mutex);
+  Prepared::Slot& slot = num_steps == 1 ? prepared_->conditional : prepared_->transition;
+  if (!slot.step || slot.num_steps != num_steps || slot.n != n) {
+    slot = {num_steps, n,
+            std::make_shared<const backend::BridgeStep>(backend::make_bridge_step(
+                {log_weights().begin(), log_weights().end()}, propagated_cores(context, chain, n),
+                chain.log_onestep(context), propagated_cores(context, chain, n + 1), log_moves()))};
+  }
+  if (slot.step->cumulative.size() == 0 && backend::worth_tabulating(*slot.step, num_samples)) {
+    slot.step =
+        std::make_shared<const backend::BridgeStep>(backend::tabulated(context, *slot.step));
+  }
+  return slot.step;
+}
+
+std::shared_ptr<const backend::BridgeStep> Bridge::conditional_step(const Context& context,
+                                                                    std::size_t num_samples) const {
+  return step(context, 1, 0, num_samples);
+}
+
+void Bridge::log_sum_components(const Context& context, const Array3<double>& log_u, StatesView x,
+                                std::span<double> out) const {
+  if (log_moves().size() == 0) {
+    backend::log_mixture(context, log_weights(), log_u, x, out);
+  } else {
+    backend::log_chain(context, log_weights(), log_moves(), log_u, x, out);
+  }
+}
+
+void Bridge::log_potential(const Context& context, StatesView x, std::span<double> out) const {
+  check_states("x", x, dim(), num_categories());
+  log_sum_components(context, log_cores(), x, out);
+}
+
+void Bridge::log_normalizer(const Context& context, StatesView x0, std::span<double> out) const {
+  check_states("x0", x0, dim(), num_categories());
+  log_sum_components(context, step(context, 1, 0, 0)->log_from, x0, out);
+}
+
+void Bridge::log_phi(const Context& context, int num_steps, int n, StatesView x,
+                     std::span<double> out) const {
+  check_states("x", x, dim(), num_categories());
+  const ReferenceChain chain(process_, num_steps);
+  if (n < 0 || n > num_steps) {
+    throw_invalid("bridge", "step must lie in 0..{}, got {}", num_steps, n);
+  }
+  log_sum_components(context, propagated_cores(context, chain, n), x, out);
+}
+
+void Bridge::sample(const Context& context, StatesView x0, const DrawKey& key,
+                    std::uint64_t first_index, MutableStatesView x1) const {
+  check_states("x0", x0, dim(), num_categories());
+  backend::sample_bridge_step(context, *step(context, 1, 0, x0.rows), x0, key, first_index, x1);
+}
+
+void Bridge::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
+  check_states("x0", x0, dim(), num_categories());
+  out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
+  backend::bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out);
+}
+
+void Bridge::log_conditional(const Context& context, StatesView x0, StatesView x1,
+                             std::span<double> out) const {
+  log_transition(context, 1, 0, x0, x1, out);
+}
+
+bool Bridge::has_transitions(int num_steps) const {
+  return num_steps >= 1 && process_.total_steps() % num_steps == 0;
+}
+
+void Bridge::log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                      Array3<double>& out) const {
+  check_states("x", x, dim(), num_categories());
+  out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
+  backend::bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out);
+}
+
+void Bridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
+                               const DrawKey& key, std::uint64_t first_index,
+                               MutableStatesView out) const {
+  check_states("x", x, dim(), num_categories());
+  backend::sample_bridge_step(context, *step(context, num_steps, n, x.rows), x, key, first_index,
+                              out);
+}
+
+void Bridge::log_transition(const Context& context, int num_steps, int n, StatesView from,
+                            StatesView to, std::span<double> out) const {
+  check_states("from", from, dim(), num_categories());
+  check_states("to", to, dim(), num_categories());
+  if (from.rows != to.rows) {
+    throw_invalid("bridge", "both states must have the same rows, got {} and {}", from.rows,
+                  to.rows);
+  }
+  const ReferenceChain chain(process_, num_steps);
+  std::vector<double> log_before(from.rows);
+  log_phi(context, num_steps, n, from, log_before);
+  log_phi(context, num_steps, n + 1, to, out);
+  const Matrix<double>& log_q = chain.log_onestep(context);
+  for (std::size_t b = 0; b < from.rows; ++b) {
+    out[b] +=
+        log_of_rows(log_q.data(), log_q.cols(), from.row(b), to.row(b), dim()) - log_before[b];
+  }
+}
+
+}  // namespace bridgemark
