@@ -60,7 +60,7 @@ void check_build(const Context& context, const std::string& preset, const fs::pa
         stored_test.x0.rows(), kTestSetSize);
   check(made_test.x0 == stored_test.x0 && made_test.x1 == stored_test.x1,
         "{} stores another test set than it draws", preset);
-  check(made.bridge().potential().log_cores() == stored.bridge().potential().log_cores(),
+  check(made.cp_bridge().potential().log_cores() == stored.cp_bridge().potential().log_cores(),
         "{} stores other cores than it builds", preset);
 }
 

@@ -98,7 +98,7 @@ void component_weights(benchmark::State& state) {
   const Fixture& f = fixture(state);
   std::vector<double> log_c(kRows);
   for (auto _ : state) {
-    backend::log_mixture(context_of(state), f.pair.bridge().potential().log_beta(), f.log_from,
+    backend::log_mixture(context_of(state), f.pair.cp_bridge().potential().log_beta(), f.log_from,
                          f.drawn.x0, log_c);
   }
   count_coordinates(state);
@@ -117,7 +117,7 @@ void prepare(benchmark::State& state) {  // once for each pair: cores, tables; 2
   const Fixture& f = fixture(state);
   States x1(kRows, f.pair.dim());
   for (auto _ : state) {
-    const CpBridge fresh(f.pair.bridge().process(), f.pair.bridge().potential());
+    const CpBridge fresh(f.pair.bridge().process(), f.pair.cp_bridge().potential());
     fresh.sample(context_of(state), f.drawn.x0, kConditionalKey, 0, x1);
   }
 }

@@ -76,7 +76,7 @@ int run(const Options& options) {
   warn_if_still(pair.bridge().process());
   write_pair_folder(context, pair, options.output);
   fmt::print("{}: {} (D = {}, S = {}, K = {}, seed {})\n", options.output, pair.identity().name,
-             pair.dim(), pair.num_categories(), pair.bridge().potential().num_components(),
+             pair.dim(), pair.num_categories(), pair.bridge().num_components(),
              pair.identity().seed);
   return 0;
 }
@@ -130,8 +130,9 @@ void add_build(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--family", options->family,
-          "How the means are drawn: sphere, spread over whole numbers 5..S-6, or twosided, "
-          "which is spread for a potential at either end")
+          "How the pair is made: sphere or spread (whole numbers 5..S-6) for the means, chain: "
+          "spread with components that change along the coordinates, twosided: spread for a "
+          "potential at either end")
       ->group(group)
       ->capture_default_str();
   command->add_option("--radius", spec.radius, "Family sphere: its radius")
@@ -139,7 +140,12 @@ void add_build(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--min-distance", spec.min_distance,
-                   "Family spread, twosided: least distance of two means, in categories")
+                   "All but sphere: least distance of two means, in categories")
+      ->group(group)
+      ->capture_default_str();
+  command
+      ->add_option("--switch-rate", spec.switch_rate,
+                   "Family chain: probability to leave the component at each coordinate")
       ->group(group)
       ->capture_default_str();
   command
@@ -153,7 +159,7 @@ void add_build(CLI::App& app, Action& action) {
     options->seed_given = command->count("--seed") > 0;
     for (const char* option :
          {"--dim", "--categories", "--components", "--reference", "--gamma", "--steps", "--sigma",
-          "--family", "--radius", "--min-distance", "--source", "--name"}) {
+          "--family", "--radius", "--min-distance", "--switch-rate", "--source", "--name"}) {
       if (options->pair != "custom" && command->count(option) > 0) {
         throw_invalid("build", "{} goes with PAIR 'custom', got PAIR '{}'", option, options->pair);
       }

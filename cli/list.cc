@@ -43,6 +43,7 @@ int run(const CommonOptions& options) {
   }
   fmt::print(
       "\nsphere: as the paper's text describes them; spread: as its tables suggest;\n"
+      "chain: components that change along the coordinates, which no CP potential fits;\n"
       "twosided: a potential at either end, closed forms in both directions.\n");
   fmt::print("NAME-reverse asks for the same pair from p1 to p0.\n");
   return 0;

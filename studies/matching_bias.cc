@@ -30,9 +30,9 @@ class MatchingLossOfWeights {
       : pairs_(std::move(pairs)),
         tables_(make_chain_tables<double>({}, ReferenceChain(pair.reference(), num_steps))),
         parameters_(pair.dim(), static_cast<std::size_t>(pair.num_categories()),
-                    pair.bridge().potential().num_components()),
+                    pair.cp_bridge().potential().num_components()),
         gradient_(parameters_) {
-    const Array3<double>& cores = pair.bridge().potential().log_cores();
+    const Array3<double>& cores = pair.cp_bridge().potential().log_cores();
     std::copy_n(cores.data(), cores.size(), parameters_.log_cores.begin());
     const backend::PinnedRows pinned =
         pinned_rows({}, ReferenceChain(pair.reference(), num_steps), 1);
@@ -82,7 +82,7 @@ class MatchingLossOfWeights {
 double exact_shape(const BenchmarkPair& pair, const Weights& log_beta) {
   const States x0 = pair.sample_x0({}, 1000, 1);
   const CpBridge model(pair.reference(), CpPotential({log_beta.begin(), log_beta.end()},
-                                                     pair.bridge().potential().log_cores()));
+                                                     pair.cp_bridge().potential().log_cores()));
   Array3<double> truth, answer;
   pair.bridge().log_marginals({}, x0, truth);
   model.log_marginals({}, x0, answer);
@@ -108,7 +108,7 @@ PairedStates draw_pairs(const BenchmarkPair& pair, const std::string& coupling, 
 
 void study(const std::string& name, int num_steps, std::size_t rows) {
   const BenchmarkPair pair = load_pair(name);
-  const std::vector<double>& truth = pair.bridge().potential().log_beta();
+  const std::vector<double>& truth = pair.cp_bridge().potential().log_beta();
   for (const char* coupling : {"independent", "minibatch", "truth"}) {
     MatchingLossOfWeights loss(pair, num_steps, draw_pairs(pair, coupling, rows));
     Weights log_beta = Eigen::Map<const Weights>(truth.data(), static_cast<long>(truth.size()));

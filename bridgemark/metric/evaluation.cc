@@ -206,7 +206,7 @@ class Protocol {
   }
 
   std::string no_truth() const {
-    return "no truth for a reversed pair whose p0 has too many observed states";
+    return fmt::format("the truth of the reverse needs {}", pair_.missing_truth(context_));
   }
 
   std::string no_marginals() const {

@@ -22,24 +22,41 @@ struct BenchmarkPair::Made {
 
 BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
                              bool reverse)
+    : BenchmarkPair(std::move(identity), std::move(source),
+                    std::make_shared<const CpBridge>(std::move(bridge)), reverse) {}
+
+BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, ChainBridge bridge,
+                             bool reverse)
+    : BenchmarkPair(std::move(identity), std::move(source),
+                    std::make_shared<const ChainBridge>(std::move(bridge)), reverse) {}
+
+BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source,
+                             std::shared_ptr<const Bridge> bridge, bool reverse)
     : identity_(std::move(identity)),
       source_(std::move(source)),
       bridge_(std::move(bridge)),
       reverse_(reverse),
       made_(std::make_shared<Made>()) {
-  if (source_.dim() != bridge_.dim() || source_.num_categories() != bridge_.num_categories()) {
+  if (source_.dim() != bridge_->dim() || source_.num_categories() != bridge_->num_categories()) {
     throw_invalid("pair", "p0 must live on {{0..{}}}^{} like the bridge, got {{0..{}}}^{}",
-                  bridge_.num_categories() - 1, bridge_.dim(), source_.num_categories() - 1,
+                  bridge_->num_categories() - 1, bridge_->dim(), source_.num_categories() - 1,
                   source_.dim());
   }
 }
 
+const CpBridge& BenchmarkPair::cp_bridge() const {
+  const auto* bridge = dynamic_cast<const CpBridge*>(bridge_.get());
+  if (bridge == nullptr) {
+    throw_invalid("pair", "'{}' must have a CP potential, got a chain", identity_.name);
+  }
+  return *bridge;
+}
+
 BenchmarkPair BenchmarkPair::two_sided(PairIdentity identity, CpPotential source_potential,
                                        CpBridge bridge, bool reverse) {
-  const ReferenceChain chain(bridge.process(), 1);
   // p0 = f c / Z.
-  SourceDistribution source = SourceDistribution::mixture(product(
-      source_potential, {bridge.potential().log_beta(), bridge.propagated_cores({}, chain, 0)}));
+  SourceDistribution source =
+      SourceDistribution::mixture(product(source_potential, bridge.normalizer({})));
   BenchmarkPair pair(std::move(identity), std::move(source), std::move(bridge), reverse);
   pair.source_potential_ = std::move(source_potential);
   return pair;
@@ -61,7 +78,7 @@ BenchmarkPair BenchmarkPair::reversed() const {
 }
 
 ReferenceProcess BenchmarkPair::reference() const {
-  return reverse_ ? bridge_.process().time_reversed() : bridge_.process();
+  return reverse_ ? bridge_->process().time_reversed() : bridge_->process();
 }
 
 PairedStates BenchmarkPair::draw_forward(const Context& context, std::size_t count,
@@ -81,7 +98,7 @@ PairedStates BenchmarkPair::draw_forward(const Context& context, std::size_t cou
       sampler.fetch(x0, x1);
     } else {
       source_.sample(context, source_key, first_index + done, x0);
-      bridge_.sample(context, x0, conditional_key, first_index + done, x1);
+      bridge_->sample(context, x0, conditional_key, first_index + done, x1);
     }
     done += rows;
     context.report("samples", done, count);
@@ -92,7 +109,7 @@ PairedStates BenchmarkPair::draw_forward(const Context& context, std::size_t cou
 backend::RowSource BenchmarkPair::target_rows(const Context& context, std::uint64_t seed) const {
   constexpr std::size_t kManyDraws = std::size_t{1} << 40;
   backend::RowSource rows = source_.rows({seed, DrawPurpose::kTargetSource});
-  rows.step = bridge_.conditional_step(context, kManyDraws);
+  rows.step = bridge_->conditional_step(context, kManyDraws);
   rows.step_key = {seed, DrawPurpose::kTargetConditional};
   return rows;
 }
@@ -157,18 +174,20 @@ const ReverseTruth& BenchmarkPair::reverse_truth(const Context& context) const {
 
 std::shared_ptr<const Coupling> BenchmarkPair::truth(const Context& context) const {
   if (reverse_) return reverse_truth(context).coupling();
-  return std::make_shared<CpBridge>(bridge_);
+  return bridge_;
 }
 
 std::shared_ptr<const Coupling> BenchmarkPair::require_truth(const Context& context) const {
   std::shared_ptr<const Coupling> coupling = truth(context);
   if (!coupling) {
-    throw_invalid("pair", "the truth of '{}' needs a p0 of at most {} observed states, got {}",
-                  identity_.name,
-                  ReverseTruth::kMaxEntries / (dim() * static_cast<std::size_t>(num_categories())),
-                  source_.states().rows());
+    throw_invalid("pair", "the truth of '{}' needs {}", identity_.name,
+                  reverse_truth(context).missing());
   }
   return coupling;
+}
+
+std::string BenchmarkPair::missing_truth(const Context& context) const {
+  return reverse_ ? reverse_truth(context).missing() : "";
 }
 
 LogEstimates BenchmarkPair::log_source(StatesView x) const {
@@ -206,7 +225,7 @@ Array3<std::int32_t> BenchmarkPair::sample_trajectory(const Context& context, in
                                                       StatesView x0, std::uint64_t seed,
                                                       std::uint64_t first_index,
                                                       Through through) const {
-  const ReferenceChain chain(bridge_.process(), num_steps);  // checks num_steps
+  const ReferenceChain chain(bridge_->process(), num_steps);  // checks num_steps
   const std::shared_ptr<const Coupling> coupling = require_truth(context);
   if (through == Through::kMarkov && !coupling->has_transitions(num_steps)) {
     throw_invalid("pair",

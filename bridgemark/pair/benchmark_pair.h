@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/core/array.h"
@@ -40,7 +41,8 @@ struct PairIdentity {
   std::uint64_t seed = 0;
   PairFamily family = PairFamily::kSphere;
   double radius = 5.0;         // family sphere: of the sphere its component means were drawn on
-  double min_distance = 10.0;  // family spread, twosided: between two of its means
+  double min_distance = 10.0;  // but family sphere: between two of its means
+  double switch_rate = 0.1;    // family chain: of leaving the component at each coordinate
 };
 
 // Two distributions p0, p1 and the bridge between them that solves their Schrödinger problem. A
@@ -53,6 +55,8 @@ class BenchmarkPair {
   // Throws InvalidArgument unless source and bridge live on the same space.
   BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
                 bool reverse = false);
+  BenchmarkPair(PairIdentity identity, SourceDistribution source, ChainBridge bridge,
+                bool reverse = false);
 
   // The two-sided pair of f and the bridge. Throws InvalidArgument unless both live on one space.
   static BenchmarkPair two_sided(PairIdentity identity, CpPotential source_potential,
@@ -60,11 +64,13 @@ class BenchmarkPair {
 
   const PairIdentity& identity() const { return identity_; }
   const SourceDistribution& source() const { return source_; }
-  const CpBridge& bridge() const { return bridge_; }
+  const Bridge& bridge() const { return *bridge_; }
+  // Throws InvalidArgument for a pair whose potential is no CP one.
+  const CpBridge& cp_bridge() const;
   const std::optional<CpPotential>& source_potential() const { return source_potential_; }
   bool reverse() const { return reverse_; }
-  std::size_t dim() const { return bridge_.dim(); }
-  int num_categories() const { return bridge_.num_categories(); }
+  std::size_t dim() const { return bridge_->dim(); }
+  int num_categories() const { return bridge_->num_categories(); }
 
   // The same truth asked for in the other direction, under the name that says so.
   BenchmarkPair reversed() const;
@@ -89,9 +95,10 @@ class BenchmarkPair {
   // The bridge's joint draws on the context's device, kept there for the next call.
   backend::PairSampler& device_sampler(const Context& context) const;
 
-  // The truth as a coupling: the bridge; for a reversed pair what ReverseTruth says. Null for the
-  // reverse of a p0 with too many observed states.
+  // The truth as a coupling: the bridge; for a reversed pair what ReverseTruth says. Null where
+  // that has none; then missing_truth says what it would need.
   std::shared_ptr<const Coupling> truth(const Context& context) const;
+  std::string missing_truth(const Context& context) const;
 
   // The same, or InvalidArgument where there is none.
   std::shared_ptr<const Coupling> require_truth(const Context& context) const;
@@ -125,6 +132,9 @@ class BenchmarkPair {
   void store_test_set(PairedStates test_set);
 
  private:
+  BenchmarkPair(PairIdentity identity, SourceDistribution source,
+                std::shared_ptr<const Bridge> bridge, bool reverse);
+
   const ReverseTruth& reverse_truth(const Context& context) const;
   LogEstimates log_source(StatesView x) const;
 
@@ -140,7 +150,7 @@ class BenchmarkPair {
 
   PairIdentity identity_;
   SourceDistribution source_;
-  CpBridge bridge_;
+  std::shared_ptr<const Bridge> bridge_;
   bool reverse_;
   std::optional<CpPotential> source_potential_;
   std::shared_ptr<const PairedStates> stored_test_set_;

@@ -88,6 +88,7 @@ Matrix<int> draw_component_means(const PairSpec& spec) {
       return categories(means, spec.dim, [&](double value) { return quantizer.category(value); });
     }
     case PairFamily::kSpread:
+    case PairFamily::kChain:
     case PairFamily::kTwoSided: {
       if (spec.num_categories <= 2 * kSpreadMargin) {
         throw_invalid("pair", "num_categories must be at least {} for family {}, got {}",

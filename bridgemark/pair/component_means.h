@@ -9,7 +9,8 @@ namespace bridgemark {
 //   sphere: a point uniform on the sphere of spec.radius, quantised on [-5, 5]; redrawn while
 //   within
 //           2.5 sigma of an earlier one.
-//   spread, twosided: each coordinate a whole number uniform on 5..S-6; redrawn while closer than
+//   spread, chain, twosided: each coordinate a whole number uniform on 5..S-6; redrawn while closer
+//   than
 //           spec.min_distance, in categories, to an earlier one.
 // A mean is tried 100 times; the last try stays, however close. Throws InvalidArgument where 5..S-6
 // is empty. Each (component, try) has draws of its own. A spread mean takes only exact operations.

@@ -69,6 +69,11 @@ PairSpec custom_spec(PairParts parts) {
     num_categories.add(static_cast<std::size_t>(spec.potential->num_categories()));
     spec.num_components = static_cast<int>(spec.potential->num_components());
   }
+  if (spec.chain_potential) {
+    dim.add(spec.chain_potential->dim());
+    num_categories.add(static_cast<std::size_t>(spec.chain_potential->num_categories()));
+    spec.num_components = static_cast<int>(spec.chain_potential->num_components());
+  }
   if (spec.source_potential) {
     dim.add(spec.source_potential->dim());
     num_categories.add(static_cast<std::size_t>(spec.source_potential->num_categories()));

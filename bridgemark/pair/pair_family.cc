@@ -10,6 +10,8 @@ std::string_view pair_family_name(PairFamily family) {
       return "sphere";
     case PairFamily::kSpread:
       return "spread";
+    case PairFamily::kChain:
+      return "chain";
     case PairFamily::kTwoSided:
       return "twosided";
   }
@@ -18,10 +20,10 @@ std::string_view pair_family_name(PairFamily family) {
 
 PairFamily parse_pair_family(std::string_view name) {
   for (const PairFamily family :
-       {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kTwoSided}) {
+       {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kChain, PairFamily::kTwoSided}) {
     if (pair_family_name(family) == name) return family;
   }
-  throw_invalid("pair", "family must be sphere, spread or twosided, got '{}'", name);
+  throw_invalid("pair", "family must be sphere, spread, chain or twosided, got '{}'", name);
 }
 
 }  // namespace bridgemark

@@ -8,12 +8,13 @@ namespace bridgemark {
 enum class PairFamily {
   kSphere,    // on a sphere around the middle of the space: the text of the paper
   kSpread,    // whole numbers over nearly all categories: what the paper's tables were measured on
+  kChain,     // as spread, with a hidden chain along the coordinates in place of one component
   kTwoSided,  // as spread, for a potential at either end
 };
 
 std::string_view pair_family_name(PairFamily family);
 
-// Parses "sphere", "spread" or "twosided"; throws InvalidArgument otherwise.
+// Parses "sphere", "spread", "chain" or "twosided"; throws InvalidArgument otherwise.
 PairFamily parse_pair_family(std::string_view name);
 
 }  // namespace bridgemark

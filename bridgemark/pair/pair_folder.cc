@@ -31,6 +31,7 @@ struct Config {
   PairFamily family = PairFamily::kSphere;
   double radius = 0.0;
   double min_distance = PairIdentity{}.min_distance;
+  double switch_rate = PairIdentity{}.switch_rate;
   std::string source;
   double low = -kPaperSourceRange;
   double high = kPaperSourceRange;
@@ -43,7 +44,7 @@ nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
   nlohmann::json config = {
       {"dim", pair.dim()},
       {"input_shape", nlohmann::json::array({pair.dim()})},
-      {"num_potentials", pair.bridge().potential().num_components()},
+      {"num_potentials", pair.bridge().num_components()},
       {"num_categories", pair.num_categories()},
       {"family", pair_family_name(pair.identity().family)},
       {"radius", pair.identity().radius},
@@ -62,6 +63,9 @@ nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
   };
   if (pair.identity().family != PairFamily::kSphere) {
     config["min_distance"] = pair.identity().min_distance;
+  }
+  if (pair.identity().family == PairFamily::kChain) {
+    config["switch_rate"] = pair.identity().switch_rate;
   }
   if (has_range) config["sample_quantize_range"] = {pair.source().low(), pair.source().high()};
   return config;
@@ -99,6 +103,7 @@ Config read_config(const std::filesystem::path& path) {
   }
   config.radius = json_get_or<double>(json, "radius", 0.0, file);
   config.min_distance = json_get_or<double>(json, "min_distance", config.min_distance, file);
+  config.switch_rate = json_get_or<double>(json, "switch_rate", config.switch_rate, file);
   config.source = json_get<std::string>(json, "input_distribution", file);
   if (json.contains("sample_quantize_range")) {
     const nlohmann::json& range = json["sample_quantize_range"];
@@ -186,6 +191,7 @@ PairIdentity read_identity(const Config& config, const SafetensorsFile& tensors,
   identity.family = config.family;
   identity.radius = config.radius;
   identity.min_distance = config.min_distance;
+  identity.switch_rate = config.switch_rate;
   identity.name = folder.filename().empty() ? folder.parent_path().filename().string()
                                             : folder.filename().string();
   const auto& metadata = tensors.metadata();
@@ -202,6 +208,38 @@ PairIdentity read_identity(const Config& config, const SafetensorsFile& tensors,
   return identity;
 }
 
+// The pair that config and tensors say, by what its potentials are.
+BenchmarkPair assemble(const Config& config, const SafetensorsFile& tensors,
+                       const std::filesystem::path& folder) {
+  const std::string config_file = (folder / kConfigName).string(),
+                    tensor_file = (folder / kTensorsName).string();
+  const auto D = static_cast<std::size_t>(config.dim),
+             S = static_cast<std::size_t>(config.num_categories),
+             K = static_cast<std::size_t>(config.num_components);
+  tensors.expect_shape("log_alpha", std::vector{K});
+  tensors.expect_shape("log_cp_cores", std::vector{D, S, K});
+  PairIdentity identity = read_identity(config, tensors, folder);
+  ReferenceProcess reference = read_reference(config, tensors, config_file);
+  std::vector<double> log_weights = tensors.read_doubles("log_alpha");
+  Array3<double> log_cores(D, S, K, tensors.read_doubles("log_cp_cores"));
+  if (tensors.has("log_moves")) {
+    tensors.expect_shape("log_moves", std::vector{D - 1, K, K});
+    ChainPotential potential(std::move(log_weights),
+                             Array3<double>(D - 1, K, K, tensors.read_doubles("log_moves")),
+                             std::move(log_cores));
+    return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
+            ChainBridge(std::move(reference), std::move(potential)), config.reverse};
+  }
+  CpBridge bridge(std::move(reference), {std::move(log_weights), std::move(log_cores)});
+  if (config.source == source_kind_name(SourceKind::kMixture)) {
+    return BenchmarkPair::two_sided(std::move(identity),
+                                    read_source_potential(config, tensors, tensor_file),
+                                    std::move(bridge), config.reverse);
+  }
+  return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
+          std::move(bridge), config.reverse};
+}
+
 std::vector<std::int64_t> widen(const States& states) {
   return {states.data(), states.data() + states.size()};
 }
@@ -211,9 +249,9 @@ std::vector<std::int64_t> widen(const States& states) {
 void write_pair_folder(const Context& context, const BenchmarkPair& pair,
                        const std::filesystem::path& folder) {
   const PairedStates test = pair.test_set(context);
-  const CpPotential& potential = pair.bridge().potential();
+  const Bridge& bridge = pair.bridge();
   const std::size_t D = pair.dim(), S = static_cast<std::size_t>(pair.num_categories()),
-                    K = potential.num_components(), n = test.x0.rows();
+                    K = bridge.num_components(), n = test.x0.rows();
   const std::vector<std::int64_t> input = widen(test.x0), target = widen(test.x1);
   SafetensorsWriter writer;
   writer.set_metadata("name", pair.identity().name);
@@ -222,9 +260,13 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
   writer.set_metadata("bridgemark", kVersion);
   writer.add("input_dataset", {n, D}, std::span(input));
   writer.add("target_dataset", {n, D}, std::span(target));
-  writer.add("log_alpha", {K}, std::span(potential.log_beta()));
+  writer.add("log_alpha", {K}, bridge.log_weights());
   writer.add("log_cp_cores", {D, S, K},
-             std::span(potential.log_cores().data(), potential.log_cores().size()));
+             std::span(bridge.log_cores().data(), bridge.log_cores().size()));
+  if (bridge.log_moves().size() > 0) {
+    writer.add("log_moves", {D - 1, K, K},
+               std::span(bridge.log_moves().data(), bridge.log_moves().size()));
+  }
 
   const auto exponentials = [](const Matrix<double>& log) {
     std::vector<double> values(log.data(), log.data() + log.size());
@@ -258,32 +300,15 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
 }
 
 BenchmarkPair read_pair_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path config_path = folder / kConfigName;
+  const Config config = read_config(folder / kConfigName);
   const std::filesystem::path tensors_path = folder / kTensorsName;
-  const std::string config_file = config_path.string(), tensor_file = tensors_path.string();
-  const Config config = read_config(config_path);
   const SafetensorsFile tensors = SafetensorsFile::load(tensors_path);
   const auto D = static_cast<std::size_t>(config.dim);
-  const auto S = static_cast<std::size_t>(config.num_categories);
-  const auto K = static_cast<std::size_t>(config.num_components);
-  tensors.expect_shape("log_alpha", std::vector{K});
-  tensors.expect_shape("log_cp_cores", std::vector{D, S, K});
   try {
-    CpPotential potential(tensors.read_doubles("log_alpha"),
-                          Array3<double>(D, S, K, tensors.read_doubles("log_cp_cores")));
-    PairIdentity identity = read_identity(config, tensors, folder);
-    CpBridge bridge(read_reference(config, tensors, config_file), std::move(potential));
-    BenchmarkPair pair =
-        config.source == source_kind_name(SourceKind::kMixture)
-            ? BenchmarkPair::two_sided(std::move(identity),
-                                       read_source_potential(config, tensors, tensor_file),
-                                       std::move(bridge), config.reverse)
-            : BenchmarkPair(std::move(identity),
-                            read_source(config, tensors, config_file, tensor_file),
-                            std::move(bridge), config.reverse);
+    BenchmarkPair pair = assemble(config, tensors, folder);
     if (tensors.has("input_dataset") || tensors.has("target_dataset")) {
-      pair.store_test_set({read_states(tensors, "input_dataset", D, tensor_file),
-                           read_states(tensors, "target_dataset", D, tensor_file)});
+      pair.store_test_set({read_states(tensors, "input_dataset", D, tensors_path.string()),
+                           read_states(tensors, "target_dataset", D, tensors_path.string())});
     }
     return pair;
   } catch (const InvalidArgument& error) {

@@ -71,6 +71,14 @@ CpPotential make_potential(const PairSpec& spec) {
   return {std::move(log_beta), std::move(log_cores)};
 }
 
+// The mixture's cores under a hidden chain that starts evenly.
+ChainPotential make_chain_potential(const PairSpec& spec) {
+  const CpPotential components = make_potential(spec);
+  return {components.log_beta(),
+          switching_moves(components.dim(), components.num_components(), spec.switch_rate),
+          components.log_cores()};
+}
+
 // A two-sided pair of the mixture and another like it, their weights balanced.
 BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
                               ReferenceProcess reference) {
@@ -95,13 +103,17 @@ BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
 struct PresetSeeds {
   std::uint64_t sphere;
   std::uint64_t spread;  // the closest to the published baselines, results/families/README.md
+  std::uint64_t chain;
   std::uint64_t two_sided;
 };
 
 constexpr PresetSeeds kPresetSeeds[] = {
-    {20260, 656, 20272}, {20261, 960, 20273}, {20262, 114, 20274}, {20263, 893, 20275},  // D = 2
-    {20264, 544, 20276}, {20265, 110, 20277}, {20266, 158, 20278}, {20267, 618, 20279},  // D = 16
-    {20268, 976, 20280}, {20269, 671, 20281}, {20270, 785, 20282}, {20271, 169, 20283},  // D = 64
+    {20260, 656, 20284, 20272}, {20261, 960, 20285, 20273},
+    {20262, 114, 20286, 20274}, {20263, 893, 20287, 20275},  // D = 2
+    {20264, 544, 20288, 20276}, {20265, 110, 20289, 20277},
+    {20266, 158, 20290, 20278}, {20267, 618, 20291, 20279},  // D = 16
+    {20268, 976, 20292, 20280}, {20269, 671, 20293, 20281},
+    {20270, 785, 20294, 20282}, {20271, 169, 20295, 20283},  // D = 64
 };
 
 std::uint64_t preset_seed(const PresetSeeds& seeds, PairFamily family) {
@@ -110,6 +122,8 @@ std::uint64_t preset_seed(const PresetSeeds& seeds, PairFamily family) {
       return seeds.sphere;
     case PairFamily::kSpread:
       return seeds.spread;
+    case PairFamily::kChain:
+      return seeds.chain;
     case PairFamily::kTwoSided:
       return seeds.two_sided;
   }
@@ -148,7 +162,7 @@ std::vector<PairSpec> make_family(PairFamily family) {
 std::vector<PairSpec> make_presets() {
   std::vector<PairSpec> presets;
   for (const PairFamily family :
-       {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kTwoSided}) {
+       {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kChain, PairFamily::kTwoSided}) {
     for (PairSpec& spec : make_family(family)) presets.push_back(std::move(spec));
   }
   return presets;
@@ -164,8 +178,8 @@ BenchmarkPair build_pair(const PairSpec& spec) {
                   "reference matrix must be {0} x {0} for num_categories {0}, got {1} x {1}",
                   spec.num_categories, reference.num_categories());
   }
-  PairIdentity identity{spec.name,   spec.version, spec.seed,
-                        spec.family, spec.radius,  spec.min_distance};
+  PairIdentity identity{spec.name,   spec.version,      spec.seed,       spec.family,
+                        spec.radius, spec.min_distance, spec.switch_rate};
   if (spec.family == PairFamily::kTwoSided || spec.source_potential) {
     identity.family = PairFamily::kTwoSided;
     return build_two_sided(spec, std::move(identity), std::move(reference));
@@ -175,6 +189,13 @@ BenchmarkPair build_pair(const PairSpec& spec) {
           ? *spec.source
           : SourceDistribution::gaussian(static_cast<std::size_t>(spec.dim), spec.num_categories,
                                          -kPaperSourceRange, kPaperSourceRange);
+  if (spec.family == PairFamily::kChain || spec.chain_potential) {
+    identity.family = PairFamily::kChain;
+    return {std::move(identity), std::move(source),
+            ChainBridge(std::move(reference),
+                        spec.chain_potential ? *spec.chain_potential : make_chain_potential(spec)),
+            spec.reverse};
+  }
   return {std::move(identity), std::move(source),
           CpBridge(std::move(reference), spec.potential ? *spec.potential : make_potential(spec)),
           spec.reverse};

@@ -28,10 +28,12 @@ struct PairSpec {
   PairFamily family = PairFamily::kSphere;
   double sigma = 1.5;          // width of a component, in categories
   double radius = 5.0;         // family sphere: of the sphere the means are drawn on
-  double min_distance = 10.0;  // family spread, twosided: between two means, in categories
+  double min_distance = 10.0;  // but family sphere: between two means, in categories
+  double switch_rate = 0.1;    // family chain: of leaving the component at each coordinate
   bool reverse = false;
 
   std::optional<CpPotential> potential;            // else the mixture of discretised Gaussians
+  std::optional<ChainPotential> chain_potential;   // family chain: else drawn
   std::optional<CpPotential> source_potential;     // family twosided: f, else drawn like v
   std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
   std::optional<SourceDistribution> source;        // else a standard normal quantised on [-7, 7]
@@ -45,9 +47,10 @@ BenchmarkPair build_pair(const PairSpec& spec);
 // asks it first.
 void check_spec(const PairSpec& spec);
 
-// d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in three families: 12 pairs
+// d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in four families: 12 pairs
 // as the paper's text describes them (sphere), then NAME-spread, 12 stand-ins for those of its
-// tables, then NAME-twosided, 12 with closed forms in both directions.
+// tables, NAME-chain, 12 that no CP potential fits, and NAME-twosided, 12 with closed forms in both
+// directions.
 const std::vector<PairSpec>& preset_specs();
 
 // The preset of that name, or its reversed form for NAME-reverse; nothing for any other.

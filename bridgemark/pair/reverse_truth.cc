@@ -31,7 +31,7 @@ States list_states(std::size_t count, std::size_t dim, std::size_t num_categorie
 }
 
 // f = p0 / c on these states, by their logarithms.
-CpPotential source_over_normaliser(const Context& context, const CpBridge& bridge,
+CpPotential source_over_normaliser(const Context& context, const Bridge& bridge,
                                    const States& states, std::vector<double> log_p0) {
   std::vector<double> log_c(states.rows());
   bridge.log_normalizer(context, states, log_c);
@@ -41,42 +41,46 @@ CpPotential source_over_normaliser(const Context& context, const CpBridge& bridg
 
 }  // namespace
 
-ReverseTruth::ReverseTruth(const Context& context, const CpBridge& bridge,
+ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge,
                            const SourceDistribution& source,
                            const std::optional<CpPotential>& potential)
-    : bridge_(bridge) {
+    : bridge_(std::move(bridge)) {
   Context host = context;
   host.device = Device::kCpu;
-  const std::size_t D = bridge.dim(), S = static_cast<std::size_t>(bridge.num_categories());
+  const auto* cp = dynamic_cast<const CpBridge*>(bridge_.get());
+  const std::size_t D = bridge_->dim(), S = static_cast<std::size_t>(bridge_->num_categories());
   if (potential) {
-    const ReferenceChain chain(bridge.process(), 1);
-    log_total_ = product(*potential,
-                         {bridge.potential().log_beta(), bridge.propagated_cores(host, chain, 0)})
-                     .log_total();
+    log_total_ = product(*potential, cp->normalizer(host)).log_total();
     set_closed(*potential);
   } else if (source.kind() == SourceKind::kEmpirical) {
     const States& observed = source.states();
-    if (observed.rows() > kMaxEntries / (D * S)) return;
+    if (observed.rows() > kMaxEntries / (D * S)) {
+      missing_ = fmt::format("a p0 of at most {} observed states, got {}", kMaxEntries / (D * S),
+                             observed.rows());
+      return;
+    }
     const double log_share = -std::log(static_cast<double>(observed.rows()));
-    set_closed(source_over_normaliser(host, bridge, observed,
+    set_closed(source_over_normaliser(host, *bridge_, observed,
                                       std::vector<double>(observed.rows(), log_share)));
   } else if (const std::size_t count = count_states(D, S, kMaxStates); count > 0) {
     const States states = list_states(count, D, S);
     std::vector<double> log_p0(count);
     source.log_probability(states, log_p0);
-    set_closed(source_over_normaliser(host, bridge, states, std::move(log_p0)));
+    set_closed(source_over_normaliser(host, *bridge_, states, std::move(log_p0)));
+  } else if (cp != nullptr) {
+    envelope_ = std::make_shared<ReversedBridge>(host, *cp, source.log_pmf());
   } else {
-    envelope_ = std::make_shared<ReversedBridge>(host, bridge, source.log_pmf());
+    missing_ = fmt::format("at most {} states for a chain potential, got {}^{}", kMaxStates, S, D);
   }
 }
 
 // The steps of the process seen backwards have a factor pi(x0) / pi(x1) of its stationary law more
 // than those of the process; the potential takes pi(x0) away, and pi(x1) goes with the normaliser.
 void ReverseTruth::set_closed(const CpPotential& potential) {
-  std::vector<double> log_inverse = bridge_.process().log_stationary();
+  std::vector<double> log_inverse = bridge_->process().log_stationary();
   for (double& value : log_inverse) value = -value;
-  closed_ =
-      std::make_shared<CpBridge>(bridge_.process().time_reversed(), scaled(potential, log_inverse));
+  closed_ = std::make_shared<CpBridge>(bridge_->process().time_reversed(),
+                                       scaled(potential, log_inverse));
 }
 
 std::shared_ptr<const Coupling> ReverseTruth::coupling() const {
@@ -87,15 +91,13 @@ std::shared_ptr<const Coupling> ReverseTruth::coupling() const {
 LogEstimates ReverseTruth::log_p1(const Context& context, StatesView x1, std::uint64_t seed) const {
   if (envelope_) return envelope_->log_p1(context, x1, seed);
   if (!closed_) {
-    throw_invalid(
-        "pair", "p1 needs p0 to have at most {} observed states, got more",
-        kMaxEntries / (bridge_.dim() * static_cast<std::size_t>(bridge_.num_categories())));
+    throw_invalid("pair", "p1 in closed form needs {}", missing_);
   }
   LogEstimates result{std::vector<double>(x1.rows), std::vector<double>(x1.rows, 0.0)};
   closed_->log_normalizer(context, x1, result.value);
   std::vector<double> log_v(x1.rows);
-  bridge_.potential().log_value(context, x1, log_v);
-  const std::vector<double> stationary = bridge_.process().log_stationary();
+  bridge_->log_potential(context, x1, log_v);
+  const std::vector<double> stationary = bridge_->process().log_stationary();
   for (std::size_t b = 0; b < x1.rows; ++b) {
     result.value[b] += log_v[b] - log_total_;
     for (std::size_t d = 0; d < x1.cols; ++d) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/reversed_bridge.h"
@@ -26,11 +27,13 @@ class ReverseTruth {
   static constexpr std::size_t kMaxEntries = std::size_t{1} << 24;
 
   // `potential` is f of a two-sided pair.
-  ReverseTruth(const Context& context, const CpBridge& bridge, const SourceDistribution& source,
-               const std::optional<CpPotential>& potential);
+  ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge,
+               const SourceDistribution& source, const std::optional<CpPotential>& potential);
 
-  // Null where p0 has observed states beyond kMaxEntries.
+  // Null where p0 has observed states beyond kMaxEntries, and for a chain potential over more than
+  // kMaxStates states; then missing() says which.
   std::shared_ptr<const Coupling> coupling() const;
+  const std::string& missing() const { return missing_; }
 
   // log p1(x1[b]). Throws InvalidArgument where coupling() is null.
   LogEstimates log_p1(const Context& context, StatesView x1, std::uint64_t seed) const;
@@ -41,9 +44,10 @@ class ReverseTruth {
  private:
   void set_closed(const CpPotential& potential);
 
-  CpBridge bridge_;
+  std::shared_ptr<const Bridge> bridge_;
   std::shared_ptr<const CpBridge> closed_;
   std::shared_ptr<const ReversedBridge> envelope_;
+  std::string missing_;
   double log_total_ = 0.0;  // log of the sum of f c over all states
 };
 

@@ -69,7 +69,8 @@ TEST_P(DrawRowsOnDevice, EndsOfAPairAreThoseOfTheMathematics) {
   observed.source = SourceDistribution::empirical(
       build_pair(observed).sample_x0({.num_threads = 1}, 100, 5), observed.num_categories);
   for (const PairSpec& spec :
-       {*find_preset("d16-uniform-0.01"), *find_preset("d16-uniform-0.01-twosided"), observed}) {
+       {*find_preset("d16-uniform-0.01"), *find_preset("d16-uniform-0.01-twosided"),
+        *find_preset("d16-uniform-0.01-chain"), observed}) {
     const BenchmarkPair pair = build_pair(spec);
     const backend::RowSource source = pair.target_rows({}, 9);
     const PairedStates drawn = pair.sample_joint(context(), kRows, 9, 40);

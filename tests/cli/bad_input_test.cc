@@ -171,7 +171,8 @@ TEST_F(BadInput, CustomPairs) {
   build_refused({"--steps", "0"}, "total_steps");
   build_refused({"--sigma", "0"}, "sigma");
   build_refused({"--radius", "-1"}, "radius");
-  build_refused({"--family", "cube"}, "family must be sphere, spread or twosided, got 'cube'");
+  build_refused({"--family", "cube"},
+                "family must be sphere, spread, chain or twosided, got 'cube'");
   build_refused({"--family", "spread", "--categories", "10"},
                 "num_categories must be at least 11 for family spread, got 10");
   build_refused({"--family", "spread", "--radius", "3"},

@@ -57,7 +57,7 @@ TEST_F(CommandLine, HelpShowsAnExample) {
 TEST_F(CommandLine, ListNamesThePresets) {
   const std::string table = expect_success({"list"});
   const json pairs = json::parse(expect_success({"list", "--json"}))["pairs"];
-  ASSERT_EQ(pairs.size(), 36u);
+  ASSERT_EQ(pairs.size(), 48u);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const PairSpec& spec = preset_specs()[i];
     contains(table, spec.name);
@@ -65,7 +65,10 @@ TEST_F(CommandLine, ListNamesThePresets) {
     EXPECT_EQ(pairs[i]["dim"], spec.dim);
     EXPECT_EQ(pairs[i]["gamma"], spec.gamma);
     EXPECT_EQ(pairs[i]["seed"], spec.seed);
-    EXPECT_EQ(pairs[i]["family"], i < 12 ? "sphere" : i < 24 ? "spread" : "twosided");
+    EXPECT_EQ(pairs[i]["family"], i < 12   ? "sphere"
+                                  : i < 24 ? "spread"
+                                  : i < 36 ? "chain"
+                                           : "twosided");
   }
 }
 
@@ -134,7 +137,7 @@ TEST_F(CommandLine, SameBytesForAnyNumberOfThreads) {
 TEST_F(CommandLine, BuildWritesAPairThatLoads) {
   contains(expect_success({"build", kPair, "-o", path("pair")}), "D = 2, S = 50, K = 4");
   const BenchmarkPair built = load_pair(path("pair")), preset = load_pair(kPair);
-  EXPECT_EQ(built.bridge().potential().log_cores(), preset.bridge().potential().log_cores());
+  EXPECT_EQ(built.cp_bridge().potential().log_cores(), preset.cp_bridge().potential().log_cores());
   EXPECT_EQ(built.test_set(kContext).x1, preset.test_set(kContext).x1);
   // A folder is a PAIR like any other.
   sample({path("pair"), "--what", "joint", "-n", "200"}, "a.npy");
@@ -146,8 +149,8 @@ TEST_F(CommandLine, BuildWritesAPairThatLoads) {
 
   expect_success({"build", kPair, "--seed", "5", "-o", path("sibling")});
   EXPECT_EQ(load_pair(path("sibling")).identity().seed, 5u);
-  EXPECT_NE(load_pair(path("sibling")).bridge().potential().log_cores(),
-            preset.bridge().potential().log_cores());
+  EXPECT_NE(load_pair(path("sibling")).cp_bridge().potential().log_cores(),
+            preset.cp_bridge().potential().log_cores());
   expect_success({"build", kPair, "--reverse", "-o", path("reverse")});
   EXPECT_TRUE(load_pair(path("reverse")).reverse());
 }
@@ -172,7 +175,7 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   EXPECT_EQ(numbers.identity().radius, 3.0);
   EXPECT_EQ(numbers.dim(), 3u);
   EXPECT_EQ(numbers.num_categories(), 8);
-  EXPECT_EQ(numbers.bridge().potential().num_components(), 2u);
+  EXPECT_EQ(numbers.cp_bridge().potential().num_components(), 2u);
   EXPECT_EQ(numbers.bridge().process().total_steps(), 12);
   EXPECT_EQ(numbers.bridge().process().gamma(), 0.2);
 
@@ -186,8 +189,8 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   const BenchmarkPair spread = load_pair(path("spread"));
   EXPECT_EQ(spread.identity().family, PairFamily::kSpread);
   EXPECT_EQ(spread.identity().min_distance, 5.0);
-  EXPECT_EQ(spread.bridge().potential().log_cores(),
-            build_pair(spec).bridge().potential().log_cores());
+  EXPECT_EQ(spread.cp_bridge().potential().log_cores(),
+            build_pair(spec).cp_bridge().potential().log_cores());
 
   // A matrix decides S, a source of states decides D.
   const std::vector<double> matrix{0.9, 0.05, 0.05, 0.2, 0.7, 0.1, 0.3, 0.3, 0.4};

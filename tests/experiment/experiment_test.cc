@@ -181,11 +181,11 @@ TEST_F(ExperimentFile, FiltersSelectById) {
   const Experiment experiment = load(
       "name = 'x'\n[[grid]]\npairs = ['d2-*']\nsolvers = ['oracle', 'reference']\nseeds = [0, "
       "1]\n");
-  EXPECT_EQ(select_runs(experiment.runs, {}).size(), 48u);  // all families
+  EXPECT_EQ(select_runs(experiment.runs, {}).size(), 64u);  // all families
   EXPECT_EQ(select_runs(experiment.runs, {"spread"}).size(), 16u);
-  EXPECT_EQ(select_runs(experiment.runs, {"uniform"}).size(), 24u);
+  EXPECT_EQ(select_runs(experiment.runs, {"uniform"}).size(), 32u);
   EXPECT_EQ(select_runs(experiment.runs, {"d2-gaussian-*-spread.oracle.*"}).size(), 4u);
-  EXPECT_EQ(select_runs(experiment.runs, {"uniform", "*.seed1"}).size(), 36u);
+  EXPECT_EQ(select_runs(experiment.runs, {"uniform", "*.seed1"}).size(), 48u);
   EXPECT_THAT(ids(select_runs(experiment.runs, {"gaussian-0.02.reference.seed1"})),
               ElementsAre("d2-gaussian-0.02.reference.seed1"));
   try {

@@ -117,7 +117,7 @@ TEST(Evaluation, ReferenceMatchesEnumeration) {
       pair.reference(),
       CpPotential({0.0},
                   Array3<double>(2, static_cast<std::size_t>(pair.num_categories()), 1, 0.0)));
-  const DenseOracle truth = testing::dense_oracle(pair.bridge()),
+  const DenseOracle truth = testing::dense_oracle(pair.cp_bridge()),
                     other = testing::dense_oracle(reference);
   const Wide q = truth.conditional(), r = other.conditional();
   const int S = pair.num_categories();
@@ -169,7 +169,7 @@ TEST(Evaluation, PerplexityAndEntropyAreThoseOfTheAnswers) {
   const PairedStates test = pair.test_set({});
   States answers(kRows, 2);
   oracle->sample({}, test.x0, {12, DrawPurpose::kPrediction}, 0, answers);
-  const DenseOracle dense = testing::dense_oracle(pair.bridge());
+  const DenseOracle dense = testing::dense_oracle(pair.cp_bridge());
   const Wide q = dense.conditional();
   double log_q = 0.0;
   for (std::size_t i = 0; i < kRows; ++i) {
@@ -274,8 +274,8 @@ TEST(Evaluation, CouplingThatOnlySamples) {
 // there are transitions for it.
 TEST(Evaluation, TrajectoriesAreOnTheCouplingsOwnGrid) {
   const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
-  const CpBridge any(pair.reference(), pair.bridge().potential());
-  const CpBridge eight(pair.reference(), pair.bridge().potential(), 8);
+  const CpBridge any(pair.reference(), pair.cp_bridge().potential());
+  const CpBridge eight(pair.reference(), pair.cp_bridge().potential(), 8);
   const OnlySamples none(fit("reference", pair));
   EXPECT_EQ(trajectory_steps(any, {}), kTrajectorySteps);
   EXPECT_EQ(trajectory_steps(any, 4), 4);
@@ -287,7 +287,7 @@ TEST(Evaluation, TrajectoriesAreOnTheCouplingsOwnGrid) {
   EvaluationOptions options = quick_options();
   options.num_steps.reset();
   EXPECT_EQ(evaluate({}, pair, eight, options).num_steps, 8);
-  EXPECT_THROW(CpBridge(pair.reference(), pair.bridge().potential(), 5), InvalidArgument);
+  EXPECT_THROW(CpBridge(pair.reference(), pair.cp_bridge().potential(), 5), InvalidArgument);
 }
 
 // The truth with draws of its own, whatever the protocol's key: a callable.
@@ -408,7 +408,7 @@ TEST(Evaluation, ReversedPairs) {
     EXPECT_TRUE(std::isnan(blind.mean(name))) << name;
   }
   EXPECT_EQ(evaluation_json(blind).at("missing").at("joint_kl"),
-            "no truth for a reversed pair whose p0 has too many observed states");
+            "the truth of the reverse needs a p0 of at most 1997 observed states, got 2001");
 }
 
 TEST(Evaluation, JsonHasNullForWhatIsMissing) {

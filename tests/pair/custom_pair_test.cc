@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "bridgemark/core/error.h"
@@ -114,10 +115,13 @@ TEST(FamilyNumbers, AreThoseOfTheSpec) {
   PairSpec spec;
   spec.radius = 1.5;
   spec.min_distance = 2.5;
+  spec.switch_rate = 0.5;
+  const std::map<std::string_view, double> expected{
+      {"radius", 1.5}, {"min_distance", 2.5}, {"switch_rate", 0.5}};
   for (const FamilyNumber& number : family_numbers()) {
-    EXPECT_EQ(spec.*number.value, number.belongs_to(PairFamily::kSphere) ? 1.5 : 2.5)
-        << number.name;
+    EXPECT_EQ(spec.*number.value, expected.at(number.name)) << number.name;
   }
+  EXPECT_EQ(family_numbers().size(), expected.size());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -54,8 +55,8 @@ BenchmarkPair round_trip(const BenchmarkPair& pair) {
   EXPECT_EQ(read.identity().radius, pair.identity().radius);
   EXPECT_EQ(read.identity().min_distance, pair.identity().min_distance);
   EXPECT_EQ(read.reverse(), pair.reverse());
-  EXPECT_EQ(read.bridge().potential().log_beta(), pair.bridge().potential().log_beta());
-  EXPECT_EQ(read.bridge().potential().log_cores(), pair.bridge().potential().log_cores());
+  EXPECT_TRUE(std::ranges::equal(read.bridge().log_weights(), pair.bridge().log_weights()));
+  EXPECT_EQ(read.bridge().log_cores(), pair.bridge().log_cores());
   const ReferenceProcess &process = pair.bridge().process(),
                          &read_process = read.bridge().process();
   EXPECT_EQ(read_process.kind(), process.kind());
@@ -108,6 +109,12 @@ TEST(PairFolder, RoundTripOfEveryKind) {
   spec.source = SourceDistribution::uniform(3, 3, -2.0, 2.0);
   round_trip(build_pair(spec));
   spec.source.reset();
+  PairSpec chain = spec;
+  chain.chain_potential =
+      ChainPotential({0.5, -1.0}, switching_moves(3, 2, 0.2), Array3<double>(3, 3, 2, 0.25));
+  const BenchmarkPair hidden = round_trip(build_pair(chain));
+  EXPECT_EQ(hidden.bridge().log_moves(), chain.chain_potential->log_moves());
+  EXPECT_EQ(hidden.identity().family, PairFamily::kChain);
   spec.source_potential =
       CpPotential({0.5, -1.0},
                   Array3<double>(3, 3, 2,
@@ -199,9 +206,9 @@ TEST(PairFolder, ReadsThePeersLayout) {
   EXPECT_EQ(pair.bridge().process().gamma(), 0.05);
   EXPECT_EQ(pair.bridge().process().total_steps(), 128);
   EXPECT_EQ(pair.identity().family, PairFamily::kSphere) << "where the key is missing";
-  EXPECT_EQ(pair.bridge().potential().log_beta(), (std::vector<double>{-0.5, -1.25}));
-  EXPECT_EQ(pair.bridge().potential().log_cores()(1, 0, 0), -0.125);
-  EXPECT_EQ(pair.bridge().potential().log_cores()(1, 2, 1), -1.0);
+  EXPECT_EQ(pair.cp_bridge().potential().log_beta(), (std::vector<double>{-0.5, -1.25}));
+  EXPECT_EQ(pair.cp_bridge().potential().log_cores()(1, 0, 0), -0.125);
+  EXPECT_EQ(pair.cp_bridge().potential().log_cores()(1, 2, 1), -1.0);
   const PairedStates test = pair.test_set(kContext);
   EXPECT_EQ(test.x0, States(4, 2, {0, 1, 2, 0, 1, 1, 2, 2}));
   EXPECT_EQ(test.x1, States(4, 2, {2, 2, 0, 0, 1, 2, 0, 1}));
@@ -250,7 +257,7 @@ TEST(PairFolder, RefusesBadFolders) {
        },
        "gamma of a uniform reference must lie in (0, 1), got 1.5"},
       {"family", [](PeerFolder& f) { f.config["family"] = "cube"; },
-       "family must be sphere, spread or twosided, got 'cube'"},
+       "family must be sphere, spread, chain or twosided, got 'cube'"},
       {"gamma text", [](PeerFolder& f) { f.config["alpha"] = "x"; }, "alpha"},
       {"no gamma", [](PeerFolder& f) { f.config.erase("alpha"); }, "alpha"},
       {"dim 0", [](PeerFolder& f) { f.config["dim"] = 0; }, "dim must be at least 1, got 0"},

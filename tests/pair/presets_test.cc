@@ -35,8 +35,8 @@ struct Preset {
   ReferenceKind kind;
   double gamma;
   double sigma;
-  std::uint64_t cores_hash;  // of log_cores, [D,S,K] little-endian doubles; two-sided: then the
-                             // weights, and both of the other end
+  std::uint64_t cores_hash;  // of log_cores, [D,S,K] little-endian doubles, then log_moves of a
+                             // chain; two-sided: then the weights, and both of the other end
   std::uint64_t test_hash;   // of the first 256 test rows, x0 then x1, little-endian int32
 };
 
@@ -90,6 +90,30 @@ constexpr Preset kPresets[] = {
      0xb23b05aecccc1b5c},
     {"d64-uniform-0.01-spread", 64, ReferenceKind::kUniform, 0.01, 2.5, 0x3994bebb154f6015,
      0xf8a841e65b7198ef},
+    {"d2-gaussian-0.02-chain", 2, ReferenceKind::kGaussian, 0.02, 1.5, 0xad6591f9517d5372,
+     0xeec534bab43a744b},
+    {"d2-gaussian-0.05-chain", 2, ReferenceKind::kGaussian, 0.05, 1.5, 0x57a38a43c8729174,
+     0x51b6bef134da6b0a},
+    {"d2-uniform-0.005-chain", 2, ReferenceKind::kUniform, 0.005, 1.5, 0xaa24932829124432,
+     0xf0d69ce3bc1a4cb1},
+    {"d2-uniform-0.01-chain", 2, ReferenceKind::kUniform, 0.01, 1.5, 0xf5f9658b54d55872,
+     0x740931143f5d3000},
+    {"d16-gaussian-0.02-chain", 16, ReferenceKind::kGaussian, 0.02, 1.5, 0xf2be9f62bb2053f8,
+     0x023bb605e3e20ec7},
+    {"d16-gaussian-0.05-chain", 16, ReferenceKind::kGaussian, 0.05, 1.5, 0xa701392b9afaa5f6,
+     0xaa4fc39aa6476832},
+    {"d16-uniform-0.005-chain", 16, ReferenceKind::kUniform, 0.005, 1.5, 0xee92a1746b7ea442,
+     0x3081cf6ad7167151},
+    {"d16-uniform-0.01-chain", 16, ReferenceKind::kUniform, 0.01, 1.5, 0x4754ae2e0d07060d,
+     0x0fa6f4bef9cd1730},
+    {"d64-gaussian-0.02-chain", 64, ReferenceKind::kGaussian, 0.02, 2.5, 0x690384ab260a2c34,
+     0xa774a098a837f0e7},
+    {"d64-gaussian-0.05-chain", 64, ReferenceKind::kGaussian, 0.05, 2.5, 0x61b187997927899e,
+     0x38d5af811dd149f4},
+    {"d64-uniform-0.005-chain", 64, ReferenceKind::kUniform, 0.005, 2.5, 0x8151ac9641d5fbea,
+     0x4522617318db0e10},
+    {"d64-uniform-0.01-chain", 64, ReferenceKind::kUniform, 0.01, 2.5, 0xd6400308595eff19,
+     0xb4cff27c429f3bf1},
     {"d2-gaussian-0.02-twosided", 2, ReferenceKind::kGaussian, 0.02, 1.5, 0x04f09c2a67c6dcf9,
      0x060f5b3a9def40d5},
     {"d2-gaussian-0.05-twosided", 2, ReferenceKind::kGaussian, 0.05, 1.5, 0x36fa02c3e230f178,
@@ -124,9 +148,12 @@ bool is_two_sided(const Preset& preset) {
   return std::string_view(preset.name).ends_with("-twosided");
 }
 
+bool is_chain(const Preset& preset) { return std::string_view(preset.name).ends_with("-chain"); }
+
 // Means on whole numbers.
 bool is_spread(const Preset& preset) {
-  return is_two_sided(preset) || std::string_view(preset.name).ends_with("-spread");
+  return is_two_sided(preset) || is_chain(preset) ||
+         std::string_view(preset.name).ends_with("-spread");
 }
 
 TEST_P(Presets, HaveTheNumbersOfThePaper) {
@@ -142,13 +169,13 @@ TEST_P(Presets, HaveTheNumbersOfThePaper) {
   EXPECT_EQ(pair.bridge().process().gamma(), expected.gamma);
   EXPECT_EQ(pair.bridge().process().total_steps(), 128);
   EXPECT_EQ(pair.identity().family, is_two_sided(expected) ? PairFamily::kTwoSided
+                                    : is_chain(expected)   ? PairFamily::kChain
                                     : is_spread(expected)  ? PairFamily::kSpread
                                                            : PairFamily::kSphere);
   EXPECT_EQ(pair.identity().radius, 5.0);
   EXPECT_EQ(pair.identity().min_distance, 10.0);
   EXPECT_FALSE(pair.reverse());
-  const CpPotential& potential = pair.bridge().potential();
-  ASSERT_EQ(potential.num_components(), 4u);
+  ASSERT_EQ(pair.bridge().num_components(), 4u);
   EXPECT_EQ(pair.source_potential().has_value(), is_two_sided(expected));
   if (is_two_sided(expected)) {
     EXPECT_EQ(pair.source().kind(), SourceKind::kMixture);
@@ -158,7 +185,7 @@ TEST_P(Presets, HaveTheNumbersOfThePaper) {
   EXPECT_EQ(pair.source().kind(), SourceKind::kGaussian);
   EXPECT_EQ(pair.source().low(), -7.0);
   EXPECT_EQ(pair.source().high(), 7.0);
-  for (const double log_beta : potential.log_beta()) {
+  for (const double log_beta : pair.bridge().log_weights()) {
     EXPECT_TRUE(is_near(log_beta, std::log(0.25), {1e-15, 0.0}));
   }
 }
@@ -220,20 +247,22 @@ void check_means(const Preset& expected, const Array3<double>& cores) {
 TEST_P(Presets, CoresAreGaussiansAroundSeparatedMeans) {
   const Preset& expected = GetParam();
   const BenchmarkPair pair = build_pair(*find_preset(expected.name));
-  check_means(expected, pair.bridge().potential().log_cores());
+  check_means(expected, pair.bridge().log_cores());
   if (is_two_sided(expected)) check_means(expected, pair.source_potential()->log_cores());
 }
 
 TEST_P(Presets, RegenerateBitForBit) {
   const Preset& expected = GetParam();
   const BenchmarkPair pair = build_pair(*find_preset(expected.name));
-  const Array3<double>& cores = pair.bridge().potential().log_cores();
+  const Array3<double>& cores = pair.bridge().log_cores();
   std::uint64_t cores_hash = fnv1a(cores.data(), cores.size() * sizeof(double));
+  const Array3<double>& moves = pair.bridge().log_moves();
+  cores_hash = fnv1a(moves.data(), moves.size() * sizeof(double), cores_hash);
   if (const auto& source = pair.source_potential()) {
     const auto add = [&](const double* data, std::size_t count) {
       cores_hash = fnv1a(data, count * sizeof(double), cores_hash);
     };
-    add(pair.bridge().potential().log_beta().data(), 4);
+    add(pair.bridge().log_weights().data(), 4);
     add(source->log_cores().data(), source->log_cores().size());
     add(source->log_beta().data(), 4);
   }
@@ -254,8 +283,8 @@ INSTANTIATE_TEST_SUITE_P(All, Presets, ::testing::ValuesIn(kPresets), [](const a
 });
 
 TEST(PresetList, HoldsTheFamiliesInOrder) {
-  ASSERT_EQ(preset_specs().size(), 36u);
-  for (std::size_t i = 0; i < 36; ++i) EXPECT_EQ(preset_specs()[i].name, kPresets[i].name);
+  ASSERT_EQ(preset_specs().size(), 48u);
+  for (std::size_t i = 0; i < 48; ++i) EXPECT_EQ(preset_specs()[i].name, kPresets[i].name);
 }
 
 TEST(PresetList, ReverseIsTheSamePairBackwards) {
@@ -286,7 +315,7 @@ TEST(PairSpec, SeedsGiveDifferentPairsAndSpecsTheSame) {
   spec.num_categories = 12;
   spec.num_components = 3;
   const auto cores = [](const PairSpec& s) {
-    return build_pair(s).bridge().potential().log_cores();
+    return build_pair(s).cp_bridge().potential().log_cores();
   };
   const Array3<double> base = cores(spec);
   EXPECT_EQ(base.extent(0), 5u);
@@ -303,8 +332,8 @@ TEST(PairSpec, TakesAPotentialOfOnesOwn) {
   spec.num_categories = 3;
   spec.potential = CpPotential({0.0}, Array3<double>(1, 3, 1, {0.0, -1.0, -2.0}));
   const BenchmarkPair pair = build_pair(spec);
-  EXPECT_EQ(pair.bridge().potential().num_components(), 1u);
-  EXPECT_EQ(pair.bridge().potential().log_cores()(0, 2, 0), -2.0);
+  EXPECT_EQ(pair.cp_bridge().potential().num_components(), 1u);
+  EXPECT_EQ(pair.bridge().log_cores()(0, 2, 0), -2.0);
   spec.dim = 2;  // p0 lives elsewhere
   EXPECT_THROW(build_pair(spec), InvalidArgument);
 }

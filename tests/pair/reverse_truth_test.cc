@@ -283,7 +283,7 @@ TEST(TwoSidedPairs, ComponentsOfBothEndsHaveEvenShares) {
   for (const char* name : {"d2-uniform-0.01-twosided", "d64-gaussian-0.02-twosided"}) {
     const BenchmarkPair pair = load_pair(name);
     const CpPotential& f = *pair.source_potential();
-    const CpPotential& v = pair.bridge().potential();
+    const CpPotential& v = pair.cp_bridge().potential();
     const ReferenceChain chain(pair.bridge().process(), 1);
     const CpPotential joint =
         product(f, {v.log_beta(), pair.bridge().propagated_cores(kContext, chain, 0)});

@@ -89,7 +89,7 @@ inline std::vector<double> source_probabilities(const BenchmarkPair& pair, const
 
 // p0(x0) q*(x1|x0) over all states, by the dense oracle.
 inline Wide dense_joint(const BenchmarkPair& pair) {
-  const DenseOracle oracle = dense_oracle(pair.bridge());
+  const DenseOracle oracle = dense_oracle(pair.cp_bridge());
   Wide joint = oracle.conditional();
   const std::vector<double> p0 = source_probabilities(pair, oracle.states());
   for (std::size_t i = 0; i < joint.rows(); ++i) {

@@ -50,13 +50,16 @@ std::string fingerprint(const BenchmarkPair& pair) {
       }
     }
   };
-  const auto add_potential = [&](const CpPotential& potential) {
-    add(potential.log_beta());
-    add({potential.log_cores().data(), potential.log_cores().size()});
-  };
-  const ReferenceProcess& process = pair.bridge().process();
-  add_potential(pair.bridge().potential());
-  if (pair.source_potential()) add_potential(*pair.source_potential());
+  const auto add_array = [&](const Array3<double>& array) { add({array.data(), array.size()}); };
+  const Bridge& bridge = pair.bridge();
+  const ReferenceProcess& process = bridge.process();
+  add(bridge.log_weights());
+  add_array(bridge.log_cores());
+  add_array(bridge.log_moves());
+  if (const auto& source = pair.source_potential()) {
+    add(source->log_beta());
+    add_array(source->log_cores());
+  }
   const double reference[] = {static_cast<double>(process.kind()),
                               static_cast<double>(process.total_steps()),
                               process.kind() == ReferenceKind::kMatrix ? 0.0 : process.gamma()};
