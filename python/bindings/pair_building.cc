@@ -69,6 +69,25 @@ std::optional<CpPotential> potential_of(const char* beta_name,
                                                         cores.shape(2), values_of(cores)));
 }
 
+// The chain potential of three arguments.
+ChainPotential chain_of(const std::optional<ArrayLike>& log_beta,
+                        const std::optional<ArrayLike>& log_start,
+                        const std::optional<ArrayLike>& log_moves,
+                        const std::optional<ArrayLike>& log_cores) {
+  if (log_beta || !log_start || !log_moves || !log_cores) {
+    throw_invalid("pair",
+                  "a chain must have log_start, log_moves and log_cores and no log_beta, got other "
+                  "arguments");
+  }
+  const Doubles start = doubles_of("log_start", *log_start, "[K]");
+  const Doubles moves = doubles_of("log_moves", *log_moves, "[D-1,K,K]");
+  const Doubles cores = doubles_of("log_cores", *log_cores, "[D,S,K]");
+  const auto array = [](const Doubles& a) {
+    return Array3<double>(a.shape(0), a.shape(1), a.shape(2), values_of(a));
+  };
+  return {values_of(start), array(moves), array(cores)};
+}
+
 // An array of floats is a pmf, one of integers holds states.
 decltype(PairParts::source) source_of(const ArrayLike& given) {
   if (nb::isinstance<nb::str>(given.array)) return nb::cast<std::string>(given.array);
@@ -87,16 +106,15 @@ decltype(PairParts::reference) reference_of(const ArrayLike& given) {
   return matrix_of("reference", given, "[S,S]");
 }
 
-BenchmarkPair build(const ArrayLike& source, const ArrayLike& reference,
-                    const std::optional<WholeNumber>& dim,
-                    const std::optional<WholeNumber>& num_categories, double gamma,
-                    const WholeNumber& total_steps, const WholeNumber& num_components,
-                    const std::string& family, double sigma, double radius, double min_distance,
-                    const std::optional<ArrayLike>& log_beta,
-                    const std::optional<ArrayLike>& log_cores,
-                    const std::optional<ArrayLike>& log_source_beta,
-                    const std::optional<ArrayLike>& log_source_cores, const std::string& name,
-                    const WholeNumber& seed, bool reverse) {
+BenchmarkPair build(
+    const ArrayLike& source, const ArrayLike& reference, const std::optional<WholeNumber>& dim,
+    const std::optional<WholeNumber>& num_categories, double gamma, const WholeNumber& total_steps,
+    const WholeNumber& num_components, const std::string& family, double sigma, double radius,
+    double min_distance, double switch_rate, const std::optional<ArrayLike>& log_beta,
+    const std::optional<ArrayLike>& log_cores, const std::optional<ArrayLike>& log_start,
+    const std::optional<ArrayLike>& log_moves, const std::optional<ArrayLike>& log_source_beta,
+    const std::optional<ArrayLike>& log_source_cores, const std::string& name,
+    const WholeNumber& seed, bool reverse) {
   PairParts parts;
   parts.source = source_of(source);
   parts.reference = reference_of(reference);
@@ -111,7 +129,12 @@ BenchmarkPair build(const ArrayLike& source, const ArrayLike& reference,
   parts.spec.sigma = sigma;
   parts.spec.radius = radius;
   parts.spec.min_distance = min_distance;
-  parts.spec.potential = potential_of("log_beta", log_beta, "log_cores", log_cores);
+  parts.spec.switch_rate = switch_rate;
+  if (log_start || log_moves) {
+    parts.spec.chain_potential = chain_of(log_beta, log_start, log_moves, log_cores);
+  } else {
+    parts.spec.potential = potential_of("log_beta", log_beta, "log_cores", log_cores);
+  }
   parts.spec.source_potential =
       potential_of("log_source_beta", log_source_beta, "log_source_cores", log_source_cores);
   parts.spec.reverse = reverse;
@@ -133,9 +156,11 @@ void init_pair_building(nb::module_& module) {
       "total_steps"_a = spec.total_steps, "num_components"_a = spec.num_components,
       "family"_a = std::string(pair_family_name(spec.family)), "sigma"_a = spec.sigma,
       "radius"_a = spec.radius, "min_distance"_a = spec.min_distance,
-      "log_beta"_a.none() = nb::none(), "log_cores"_a.none() = nb::none(),
-      "log_source_beta"_a.none() = nb::none(), "log_source_cores"_a.none() = nb::none(),
-      "name"_a = spec.name, "seed"_a = spec.seed, "reverse"_a = spec.reverse,
+      "switch_rate"_a = spec.switch_rate, "log_beta"_a.none() = nb::none(),
+      "log_cores"_a.none() = nb::none(), "log_start"_a.none() = nb::none(),
+      "log_moves"_a.none() = nb::none(), "log_source_beta"_a.none() = nb::none(),
+      "log_source_cores"_a.none() = nb::none(), "name"_a = spec.name, "seed"_a = spec.seed,
+      "reverse"_a = spec.reverse,
       "A pair of your own, whose bridge is as exact as a preset's.\n\n"
       "`source` is p0: 'gaussian', 'uniform', a pmf [D,S] of independent coordinates (floats), or\n"
       "observed states [n,D] (integers), which are drawn alike.\n"
@@ -146,6 +171,10 @@ void init_pair_building(nb::module_& module) {
       "categories around means drawn with `seed`, by `family`: 'sphere' puts them on a sphere of\n"
       "`radius`, 'spread' on whole numbers 5..S-6 at least `min_distance` categories apart; or\n"
       "your own `log_beta` [K] and `log_cores` [D,S,K].\n"
+      "`family` 'chain' lets the component change from one coordinate to the next, with "
+      "probability\n"
+      "`switch_rate`; your own such potential is `log_start` [K], `log_moves` [D-1,K,K] and\n"
+      "`log_cores`.\n"
       "`family` 'twosided', or your own `log_source_beta` [J] and `log_source_cores` [D,S,J], "
       "puts\n"
       "a second potential f at x0 in place of `source`: q*(x0, x1) is in proportion to\n"

@@ -138,6 +138,11 @@ nb::tuple estimate_marginals(const BenchmarkPair& pair, const ArrayLike& x0,
                         x0.answer(to_numpy(std::move(estimates.standard_error))));
 }
 
+nb::object log_moves(const BenchmarkPair& pair) {
+  if (pair.bridge().log_moves().size() == 0) return nb::none();
+  return to_numpy(Array3<double>(pair.bridge().log_moves()));
+}
+
 nb::object log_source_beta(const BenchmarkPair& pair) {
   if (!pair.source_potential()) return nb::none();
   return to_numpy(std::vector<double>(pair.source_potential()->log_beta()));
@@ -159,11 +164,12 @@ nb::object inputs_of(const BenchmarkPair& pair) {
 }
 
 nb::object log_beta(const BenchmarkPair& pair) {
-  return to_numpy(std::vector<double>(pair.bridge().potential().log_beta()));
+  const std::span<const double> weights = pair.bridge().log_weights();
+  return to_numpy(std::vector<double>(weights.begin(), weights.end()));
 }
 
 nb::object log_cores(const BenchmarkPair& pair) {
-  return to_numpy(Array3<double>(pair.bridge().potential().log_cores()));
+  return to_numpy(Array3<double>(pair.bridge().log_cores()));
 }
 
 nb::object log_reference(const BenchmarkPair& pair, const WholeNumber& n) {
@@ -201,7 +207,7 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
                    "S, the number of categories of each coordinate.")
       .def_prop_ro(
           "num_components",
-          [](const BenchmarkPair& pair) { return pair.bridge().potential().num_components(); },
+          [](const BenchmarkPair& pair) { return pair.bridge().num_components(); },
           "K, the number of components of the potential.")
       .def_prop_ro(
           "seed", [](const BenchmarkPair& pair) { return pair.identity().seed; },
@@ -211,7 +217,7 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
           [](const BenchmarkPair& pair) {
             return std::string(pair_family_name(pair.identity().family));
           },
-          "How the pair was made: 'sphere', 'spread' or 'twosided'.")
+          "How the pair was made: 'sphere', 'spread', 'chain' or 'twosided'.")
       .def_prop_ro(
           "version", [](const BenchmarkPair& pair) { return pair.identity().version; },
           "Version of a preset; results of other versions do not compare.")
@@ -234,6 +240,10 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
       .def_prop_ro("log_cores", log_cores,
                    nb::sig("def log_cores(self) -> numpy.typing.NDArray[numpy.float64]"),
                    "log of the cores of the true potential: float64 [D,S,K].")
+      .def_prop_ro("log_moves", log_moves,
+                   nb::sig("def log_moves(self) -> numpy.typing.NDArray[numpy.float64] | None"),
+                   "log of the moves of a chain's potential, float64 [D-1,K,K] with row z_{d-1},\n"
+                   "whose log_beta is its start; None where components do not change.")
       .def_prop_ro("log_source_beta", log_source_beta,
                    nb::sig("def log_source_beta(self) -> numpy.typing.NDArray[numpy.float64] | "
                            "None"),
