@@ -102,7 +102,11 @@ NetworkTimes time_network(const NetworkCase& test, int repeats) {
   const CsbmVariant variant{test.both_directions, test.batch_size, "0.001"};
   SolverOptions options(csbm_options(variant));
   options.set("recipe", "paper");
-  options.set("updates_first", std::to_string((repeats + 1) * kUpdates));
+  // CSBM trains its two networks one after the other, so an iteration has twice the updates of
+  // each.
+  const std::size_t passes = test.both_directions ? 1 : 2;
+  options.set("updates_first",
+              std::to_string((static_cast<std::size_t>(repeats) + 1) * kUpdates / passes));
   resolve_csbm_recipe(options, variant);
   const CsbmRecipe recipe = read_csbm_recipe(options, variant);
   const TrainingData data(pair, "", "", 0);
