@@ -111,9 +111,12 @@ int main(int argc, char** argv) {
   options.repeats = 3;
   std::vector<std::string> pairs;
   for (const PairSpec& spec : preset_specs()) {
-    if (spec.family != PairFamily::kTwoSided) pairs.push_back(spec.name);
+    if (spec.family == PairFamily::kSphere || spec.family == PairFamily::kSpread) {
+      pairs.push_back(spec.name);
+    }
   }
-  app.add_option("--pair", pairs, "Presets or pair folders (default: all one-sided presets)");
+  app.add_option("--pair", pairs,
+                 "Presets or pair folders (default: all presets of families sphere and spread)");
   bench::add_options(app, options);
   return bench::run_main(app, argc, argv, [&] { return bench::run(options, pairs); });
 }
