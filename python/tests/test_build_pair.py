@@ -182,7 +182,7 @@ def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
         ({"gamma": -1.5}, "gamma of a gaussian reference must be positive and finite, got -1.5"),
         ({"gamma": float("nan")}, "must be positive and finite, got nan"),
         ({"gamma": 1, "reference": "uniform"}, r"uniform reference must lie in \(0, 1\), got 1"),
-        ({"family": "cube"}, "family must be sphere, spread or twosided, got 'cube'"),
+        ({"family": "cube"}, "family must be sphere, spread, chain or twosided, got 'cube'"),
         ({"family": "spread", "num_categories": 10}, "at least 11 for family spread, got 10"),
         ({"min_distance": -1}, "min_distance must be at least 0"),
         ({"sigma": 0}, "sigma must be positive"),

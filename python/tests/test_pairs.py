@@ -39,14 +39,14 @@ def same(left, right):
 
 def test_presets_load_with_their_properties():
     names = bm.presets()
-    assert len(names) == 36 and "d16-uniform-0.005" in names
+    assert len(names) == 48 and "d16-uniform-0.005" in names
     for name in names:
         pair = bm.load(name)
         assert pair.name == name
         assert pair.dim == int(name[1 : name.index("-")])
         assert pair.num_categories == 50
         suffix = name.rpartition("-")[2]
-        assert pair.family == (suffix if suffix in ("spread", "twosided") else "sphere")
+        assert pair.family == (suffix if suffix in ("spread", "chain", "twosided") else "sphere")
         assert pair.version == 1 and pair.seed >= 0 and not pair.reverse
         assert name in repr(pair)
 
