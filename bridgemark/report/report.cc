@@ -116,6 +116,7 @@ json table_json(const Table& table) {
           {"note", table.score.note},
           {"lower_is_better", table.score.lower_is_better},
           {"in_paper", table.score.in_paper},
+          {"reversed_pairs", table.score.reversed_pairs},
           {"bounds", table.score.bounds},
           {"pairs", table.pairs},
           {"rows", rows}};

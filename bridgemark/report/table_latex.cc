@@ -85,7 +85,9 @@ std::string latex_tables(const std::vector<Table>& tables) {
     out += fmt::format(
         "    \\bottomrule\n  \\end{{tabular}}}}\n  \\caption{{{}}}\n"
         "  \\label{{table:{}}}\n\\end{{table*}}\n",
-        caption(table), table.score.score);
+        caption(table),
+        table.score.score +
+            (table.score.reversed_pairs && !table.score.in_paper ? "_reversed" : ""));
   }
   return out;
 }

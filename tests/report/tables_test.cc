@@ -257,6 +257,26 @@ TEST(Tables, WholeTablesHaveBlanksAndNoCopies) {
   EXPECT_THAT(text, AllOf(HasSubstr("**0.910** _[0.933]_"), Not(HasSubstr("0.948"))));
 }
 
+// Reversed pairs have tables of their own for what they share with the others.
+TEST(Tables, ReversedPairsStandApart) {
+  const std::string reversed = kPair + std::string("-reverse");
+  const std::vector<RunResult> results = {shape(kPair, "oracle", 0, 0.95),
+                                          shape(reversed, "oracle", 0, 0.94),
+                                          shape(reversed, "dlightsb", 0, 0.9)};
+  const std::vector<Table> tables = make_tables(results, false);
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].pairs, std::vector<std::string>{kPair});
+  EXPECT_EQ(tables[1].pairs, std::vector<std::string>{reversed});
+  EXPECT_EQ(tables[1].score.title, "Conditional shape score, reversed pairs");
+  EXPECT_EQ(tables[1].rows.size(), 2u);
+  EXPECT_THAT(latex_tables(tables), HasSubstr("conditional_shape_score_reversed"));
+  for (const Table& table : make_tables(results, true)) {
+    if (table.score.title == tables[1].score.title) {
+      EXPECT_EQ(table.rows.size(), 2u);
+    }
+  }
+}
+
 TEST(Tables, EveryFormShowsTheCell) {
   const std::vector<RunResult> results = {shape(kPair, "alpha-csbm", 0, 0.8, 0.01, "mse", "64"),
                                           shape(kPair, "oracle", 0, 0.95),

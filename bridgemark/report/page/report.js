@@ -417,10 +417,9 @@ function curves() {
 }
 
 function scoreAndTime() {
-  const scores = data.tables.filter((table) => ["exact_conditional_shape_score",
-    "sampled_conditional_shape_score", "conditional_shape_score", "conditional_trend_score",
-    "joint_kl", "forward_trajectory_kl"]
-    .includes(table.score));
+  const scores = data.tables.filter((table) => !table.reversed_pairs &&
+    ["exact_conditional_shape_score", "sampled_conditional_shape_score", "conditional_shape_score",
+      "conditional_trend_score", "joint_kl", "forward_trajectory_kl"].includes(table.score));
   choices(byId("time-choices"), scores, (table) => table.title, (table) => {
     const body = byId("time-body");
     const values = data.runs.filter((run) => !run.reverse && run.solver !== "oracle" &&
