@@ -49,7 +49,8 @@ nlohmann::json measure(const Options& options, const std::string& name, bool& fa
   const Context context{.num_threads = options.threads};
   const BenchmarkPair pair = load_pair(name);
   // Built by itself, so that pairs small enough for a closed form are measured as well.
-  const ReversedBridge reversed(context, pair.cp_bridge(), pair.source().log_pmf());
+  const ReversedBridge reversed(context, std::make_shared<CpBridge>(pair.cp_bridge()),
+                                pair.source().log_pmf());
   const PairedStates test = pair.test_set(context);
   const StatesView targets = test.x1.view().slice(0, kTargets);
   check_draws(context, reversed, targets.slice(0, 1));

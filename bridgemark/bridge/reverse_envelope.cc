@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "bridgemark/math/categorical.h"
@@ -16,10 +17,12 @@ namespace {
 using Vector = Eigen::VectorXd;
 using Square = Eigen::MatrixXd;
 
-constexpr std::size_t kMostFree = 16;  // components whose lambda is not zero
-constexpr int kMostSteps = 50;         // of Newton's method
-constexpr double kEnough = 1e-6;       // log_mass above its minimum
-constexpr double kNegligible = 1e-30;  // a lambda that is as good as zero
+constexpr std::size_t kMostFree = 16;    // components whose lambda is not zero
+constexpr int kMostSteps = 50;           // of Newton's method
+constexpr double kEnough = 1e-6;         // log_mass above its minimum
+constexpr int kMostPathSteps = 60;       // of the fixed point over paths
+constexpr double kEnoughOfPaths = 1e-3;  // that such a step must take off log_mass
+constexpr double kNegligible = 1e-30;    // a lambda that is as good as zero
 
 // log_mass as a function of lambda over some of the components.
 class LogMass {
@@ -208,51 +211,173 @@ std::vector<std::size_t> choose_components(const ReverseTables& tables, const st
 
 }  // namespace
 
+HiddenChain ReverseTables::chain() const {
+  return {log_from.extent(0),
+          log_from.extent(1),
+          log_from.extent(2),
+          log_beta.data(),
+          nullptr,
+          log_moves.data(),
+          nullptr,
+          log_from.data(),
+          nullptr};
+}
+
+void ReverseTables::log_others(const std::int32_t* x0, double* others) const {
+  const std::size_t D = log_from.extent(0), K = log_from.extent(2);
+  if (is_chain()) {
+    std::vector<double> after(D * K);
+    log_paths_before(chain(), x0, others);
+    log_paths_after(chain(), x0, after.data());
+    for (std::size_t i = 0; i < D * K; ++i) others[i] += after[i];
+    return;
+  }
+  for (std::size_t k = 0; k < K; ++k) {
+    double total = log_beta[k];
+    for (std::size_t d = 0; d < D; ++d) {
+      total += log_from(d, static_cast<std::size_t>(x0[d]), k);
+    }
+    for (std::size_t d = 0; d < D; ++d) {
+      others[d * K + k] = total - log_from(d, static_cast<std::size_t>(x0[d]), k);
+    }
+  }
+}
+
 ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, const std::int32_t* x1)
-    : lambda_(tables.log_beta.size()),
-      lambda_log_lambda_(tables.log_beta.size()),
+    : gain_(tables.log_p0.rows(), tables.log_p0.cols()),
       cumulative_(tables.log_p0.rows(), tables.log_p0.cols()) {
+  if (tables.is_chain()) {
+    fit_paths(tables, x1);
+  } else {
+    fit_components(tables, x1);
+  }
+}
+
+void ReverseEnvelope::fit_components(const ReverseTables& tables, const std::int32_t* x1) {
   LogMass log_mass(tables, x1, choose_components(tables, x1));
-  Vector log_lambda = first_log_lambda(log_mass);
+  Vector log_lambda = first_log_lambda(log_mass), lambda;
   minimise(log_mass, log_lambda);
-  // Any lambda will do, so what is negligible may go; then the mass is that of what is left.
-  Vector lambda;
+  // Any lambda will do, so what is negligible may go.
   for (double& value : log_lambda) {
     if (value < std::log(kNegligible)) value = kLogZero;
   }
   normalise(log_lambda, lambda);
-  log_mass_ = log_mass.value(lambda, log_lambda);
+  Matrix<double> everywhere(gain_.rows(), tables.log_beta.size());
   for (std::size_t i = 0; i < log_mass.size(); ++i) {
     const auto from = static_cast<Eigen::Index>(i);
     const std::size_t k = log_mass.components()[i];
-    lambda_[k] = lambda[from];
-    lambda_log_lambda_[k] = lambda[from] > 0.0 ? lambda[from] * log_lambda[from] : 0.0;
+    if (lambda[from] > 0.0) log_bound_ -= lambda[from] * (log_lambda[from] - tables.log_beta[k]);
+    for (std::size_t d = 0; d < gain_.rows(); ++d) everywhere(d, k) = lambda[from];
   }
-  const std::size_t S = cumulative_.cols();
+  set_product(tables, x1, everywhere);
+}
+
+// Steps of a fixed point: where lambda is best, it is the law of the chain's paths when k at
+// coordinate d emits exp E[log u_k^d] under the proposal. A step goes part of the way there, as far
+// as it makes the envelope smaller.
+void ReverseEnvelope::fit_paths(const ReverseTables& tables, const std::int32_t* x1) {
+  const std::size_t D = gain_.rows(), S = gain_.cols(), K = tables.log_beta.size();
+  const std::vector<std::int32_t> zeros(D);
+  std::vector<double> before(D * K), after(D * K);
+  Matrix<double> emission(D, K), lambda(D, K), target(D, K), best_emission, best_target;
+  const HiddenChain paths{D,       1,
+                          K,       tables.log_beta.data(),
+                          nullptr, tables.log_moves.data(),
+                          nullptr, emission.data(),
+                          nullptr};
+  const auto set_lambda = [&] {
+    log_paths_before(paths, zeros.data(), before.data());
+    log_paths_after(paths, zeros.data(), after.data());
+    double log_total = 0.0, mean = 0.0;
+    for (std::size_t d = 0; d < D; ++d) {
+      double* row = lambda.row(d);
+      for (std::size_t k = 0; k < K; ++k) {
+        row[k] = before[d * K + k] + emission(d, k) + after[d * K + k];
+      }
+      log_total = log_sum(row, K);
+      for (std::size_t k = 0; k < K; ++k) {
+        row[k] = std::exp(row[k] - log_total);
+        if (row[k] > 0.0) mean += row[k] * emission(d, k);
+      }
+    }
+    log_bound_ = log_total - mean;
+  };
+  const auto set_target = [&] {
+    for (std::size_t d = 0; d < D; ++d) {
+      const double* sums = cumulative_.row(d);
+      std::fill_n(target.row(d), K, 0.0);
+      for (std::size_t s = 0; s < S; ++s) {
+        const double share = (sums[s] - (s > 0 ? sums[s - 1] : 0.0)) / sums[S - 1];
+        if (share == 0.0) continue;
+        for (std::size_t k = 0; k < K; ++k) target(d, k) += share * tables.log_from(d, s, k);
+      }
+    }
+  };
+  set_product(tables, x1, lambda);  // of none
+  set_target();
+  best_emission = emission;
+  best_target = target;
+  double best = std::numeric_limits<double>::infinity(), length = 0.25;
+  for (int step = 0; step < kMostPathSteps; ++step) {
+    for (std::size_t i = 0; i < emission.size(); ++i) {
+      emission.data()[i] =
+          best_emission.data()[i] + length * (best_target.data()[i] - best_emission.data()[i]);
+    }
+    set_lambda();
+    set_product(tables, x1, lambda);
+    const double gained = best - log_mass_;
+    if (gained > 0.0) {
+      set_target();
+      best = log_mass_;
+      best_emission = emission;
+      best_target = target;
+      if (gained < kEnoughOfPaths) break;
+      length = std::min(1.0, 1.5 * length);
+    } else {
+      length *= 0.4;
+      if (length < 1e-4) break;
+    }
+  }
+  std::copy_n(best_emission.data(), emission.size(), emission.data());
+  set_lambda();
+  set_product(tables, x1, lambda);
+}
+
+void ReverseEnvelope::set_product(const ReverseTables& tables, const std::int32_t* x1,
+                                  const Matrix<double>& lambda) {
+  const std::size_t S = gain_.cols(), K = lambda.cols();
   std::vector<double> log_weights(S);
-  for (std::size_t d = 0; d < cumulative_.rows(); ++d) {
-    log_mass.log_weights(d, lambda, log_weights.data());
+  log_mass_ = -log_bound_;
+  for (std::size_t d = 0; d < gain_.rows(); ++d) {
+    const double* into = tables.log_q_into.row(static_cast<std::size_t>(x1[d]));
+    for (std::size_t s = 0; s < S; ++s) {
+      double gain = 0.0;
+      for (std::size_t k = 0; k < K; ++k) {
+        if (lambda(d, k) > 0.0) gain += lambda(d, k) * tables.log_from(d, s, k);
+      }
+      gain_(d, s) = gain;
+      log_weights[s] = tables.log_p0(d, s) + into[s] - gain;
+    }
     cumulate_log(log_weights.data(), S, cumulative_.row(d));
+    log_mass_ +=
+        *std::max_element(log_weights.begin(), log_weights.end()) + std::log(cumulative_(d, S - 1));
   }
 }
 
 double ReverseEnvelope::propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
-                                std::vector<double>& log_weights) const {
-  const std::size_t K = lambda_.size(), S = cumulative_.cols();
-  log_weights = tables.log_beta;
+                                double* scratch) const {
+  const std::size_t K = tables.log_beta.size(), S = cumulative_.cols();
+  double log_keep = log_bound_;
+  if (!tables.is_chain()) std::copy_n(tables.log_beta.data(), K, scratch);
   for (std::size_t d = 0; d < cumulative_.rows(); ++d) {
     const std::size_t s = draw_category(cumulative_.row(d), S, draws.uniform());
     x0[d] = static_cast<std::int32_t>(s);
+    log_keep += gain_(d, s);
+    if (tables.is_chain()) continue;
     const double* log_u = tables.log_from.row(d, s);
-    for (std::size_t k = 0; k < K; ++k) log_weights[k] += log_u[k];
+    for (std::size_t k = 0; k < K; ++k) scratch[k] += log_u[k];
   }
-  const double log_c = log_sum(log_weights.data(), K);
-  double log_keep = 0.0;
-  for (std::size_t k = 0; k < K; ++k) {
-    if (lambda_[k] > 0.0) {
-      log_keep += lambda_[k] * (log_weights[k] - log_c) - lambda_log_lambda_[k];
-    }
-  }
+  log_keep -= tables.is_chain() ? log_all_paths(tables.chain(), x0, scratch) : log_sum(scratch, K);
   return std::min(log_keep, 0.0);  // rounding alone lifts it above
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bridgemark/core/array.h"
+#include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/philox.h"
 
 namespace bridgemark {
@@ -15,6 +16,16 @@ struct ReverseTables {
   Array3<double> log_from;       // [D,S,K]: log u_k^d(x0^d), the cores as seen from x0
   Matrix<double> log_p0;         // [D,S]: independent coordinates
   Matrix<double> log_q_into;     // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
+  Array3<double> log_moves;      // [D-1,K,K] of a chain potential; empty: CP
+
+  bool is_chain() const { return log_moves.size() > 0; }
+
+  // The chain of components, with log_from as what it emits.
+  HiddenChain chain() const;
+
+  // others[d,k] = log of the sum over components that have k at coordinate d, the factor
+  // u_k^d(x0^d) left out.
+  void log_others(const std::int32_t* x0, double* others) const;
 };
 
 // A product over coordinates that lies above the reverse of one target. The geometric mean is below
@@ -25,6 +36,8 @@ struct ReverseTables {
 // and a draw of P is one of the reverse where it is kept with the ratio of both sides,
 //   exp(-KL(lambda || rho(x0))), rho_k(x0) = beta_k u_k(x0) / c(x0).
 // log_mass is convex in lambda, so the best lambda is one, and Newton's method finds it.
+// Of a chain potential the sum runs over paths z of components: lambda is a law of paths, a Markov
+// chain, whose marginals lambda_d(k) stand in the product.
 class ReverseEnvelope {
  public:
   ReverseEnvelope(const ReverseTables& tables, const std::int32_t* x1);
@@ -32,18 +45,22 @@ class ReverseEnvelope {
   // log of the sum over x0 of what lies above p0(x0) q_ref(x1|x0) / c(x0).
   double log_mass() const { return log_mass_; }
 
-  // [K], zero for components that do not count.
-  const std::vector<double>& lambda() const { return lambda_; }
-
   // Draws x0 from the product with the next D draws; returns the logarithm of the probability to
-  // keep it. log_weights [K] becomes log beta_k u_k(x0).
+  // keep it. scratch [2,K].
   double propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
-                 std::vector<double>& log_weights) const;
+                 double* scratch) const;
 
  private:
-  std::vector<double> lambda_;
-  std::vector<double> lambda_log_lambda_;  // [K]
-  Matrix<double> cumulative_;              // [D,S]: sums of each coordinate's weights
+  void fit_components(const ReverseTables& tables, const std::int32_t* x1);
+  void fit_paths(const ReverseTables& tables, const std::int32_t* x1);
+
+  // The product for these lambda_d(k) [D,K].
+  void set_product(const ReverseTables& tables, const std::int32_t* x1,
+                   const Matrix<double>& lambda);
+
+  double log_bound_ = 0.0;     // of c: this plus the sum over d of gain_(d, x0^d) lies below log c
+  Matrix<double> gain_;        // [D,S]: sum_k lambda_d(k) log u_k^d(s)
+  Matrix<double> cumulative_;  // [D,S]: sums of each coordinate's weights
   double log_mass_ = 0.0;
 };
 

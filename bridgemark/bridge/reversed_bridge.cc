@@ -46,7 +46,11 @@ class Proposals {
  public:
   Proposals(const ReverseTables& tables, const ReverseEnvelope& envelope, const DrawKey& key,
             std::uint64_t index)
-      : tables_(tables), envelope_(envelope), key_(key), index_(index) {}
+      : tables_(tables),
+        envelope_(envelope),
+        key_(key),
+        index_(index),
+        scratch_(2 * tables.log_beta.size()) {}
 
   // Draws the next x0, returns the logarithm of the probability to keep it. `uniform`
   // is what decides, a draw of the same try.
@@ -54,13 +58,10 @@ class Proposals {
     const std::size_t draws_a_try = tables_.log_p0.rows() + 1;
     const auto block = static_cast<std::uint32_t>(attempt_++ * ((draws_a_try + 1) / 2));
     DrawSequence draws(key_, index_, block);
-    const double log_keep = envelope_.propose(tables_, draws, x0, log_weights_);
+    const double log_keep = envelope_.propose(tables_, draws, x0, scratch_.data());
     uniform = draws.uniform();
     return log_keep;
   }
-
-  // log beta_k u_k of the last proposal.
-  const std::vector<double>& log_weights() const { return log_weights_; }
 
   static std::uint64_t most(std::size_t dim) {
     const std::uint64_t blocks = (dim + 2) / 2;
@@ -73,7 +74,7 @@ class Proposals {
   DrawKey key_;
   std::uint64_t index_;
   std::uint64_t attempt_ = 0;
-  std::vector<double> log_weights_;
+  std::vector<double> scratch_;
 };
 
 // The first proposal that is kept.
@@ -125,19 +126,21 @@ struct ReversedBridge::LastTotals {
   Totals totals;
 };
 
-ReversedBridge::ReversedBridge(const Context& context, CpBridge bridge, Matrix<double> log_p0)
+ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bridge> bridge,
+                               Matrix<double> log_p0)
     : bridge_(std::move(bridge)), last_(std::make_shared<LastTotals>()) {
-  const auto S = static_cast<std::size_t>(bridge_.num_categories());
-  if (log_p0.rows() != bridge_.dim() || log_p0.cols() != S) {
-    throw_invalid("reverse", "log_p0 must have shape [{}, {}], got [{}, {}]", bridge_.dim(), S,
+  const auto S = static_cast<std::size_t>(bridge_->num_categories());
+  if (log_p0.rows() != bridge_->dim() || log_p0.cols() != S) {
+    throw_invalid("reverse", "log_p0 must have shape [{}, {}], got [{}, {}]", bridge_->dim(), S,
                   log_p0.rows(), log_p0.cols());
   }
   Context host = context;
   host.device = Device::kCpu;
   auto tables = std::make_shared<ReverseTables>();
-  const ReferenceChain chain(bridge_.process(), 1);
-  tables->log_beta = bridge_.potential().log_beta();
-  tables->log_from = bridge_.propagated_cores(host, chain, 0);
+  const ReferenceChain chain(bridge_->process(), 1);
+  tables->log_beta.assign(bridge_->log_weights().begin(), bridge_->log_weights().end());
+  tables->log_moves = bridge_->log_moves();
+  tables->log_from = bridge_->propagated_cores(host, chain, 0);
   tables->log_p0 = std::move(log_p0);
   tables->log_q_into = Matrix<double>(S, S);
   const Matrix<double>& log_q = chain.log_onestep(host);
@@ -158,7 +161,7 @@ void ReversedBridge::sample(const Context& context, StatesView x1, const DrawKey
 
 void ReversedBridge::log_joint(const Context& context, StatesView x1, StatesView x0,
                                std::span<double> out) const {
-  bridge_.log_conditional(context, x0, x1, out);
+  bridge_->log_conditional(context, x0, x1, out);
   for (std::size_t b = 0; b < x0.rows; ++b) {
     for (std::size_t d = 0; d < dim(); ++d) {
       out[b] += tables_->log_p0(d, static_cast<std::size_t>(x0(b, d)));
@@ -203,7 +206,7 @@ LogEstimates ReversedBridge::log_p1(const Context& context, StatesView x1, std::
   check_states("x1", x1, dim(), num_categories());
   LogEstimates estimates = log_totals(context, x1, seed, relative_error).log;
   std::vector<double> log_v(x1.rows);
-  bridge_.potential().log_value(context, x1, log_v);
+  bridge_->log_potential(context, x1, log_v);
   for (std::size_t b = 0; b < x1.rows; ++b) estimates.value[b] += log_v[b];
   return estimates;
 }
@@ -211,7 +214,7 @@ LogEstimates ReversedBridge::log_p1(const Context& context, StatesView x1, std::
 void ReversedBridge::log_conditional(const Context& context, StatesView x1, StatesView x0,
                                      std::span<double> out) const {
   check_states("x1", x1, dim(), num_categories());
-  bridge_.log_normalizer(context, x0, out);
+  bridge_->log_normalizer(context, x0, out);
   const std::lock_guard lock(last_->mutex);
   if (last_->x1.rows() != x1.rows || !std::equal(x1.data, x1.data + x1.size(), last_->x1.data())) {
     last_->totals = log_totals(context, x1, 0, kRelativeError);
@@ -232,18 +235,18 @@ MarginalEstimates ReversedBridge::estimate_marginals(const Context& context, Sta
   MarginalEstimates marginals{Array3<double>(x1.rows, D, S), Array3<double>(x1.rows, D, S)};
   each_row(context, *tables_, x1, [&](std::size_t b, const ReverseEnvelope& envelope) {
     std::vector<std::int32_t> x0(D);
-    std::vector<double> log_p(S), log_terms(K), mean(D * S), squares(D * S);
+    std::vector<double> log_p(S), log_terms(K), others(D * K), mean(D * S), squares(D * S);
     for (std::size_t i = 0; i < num_draws; ++i) {
       Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kReverseMarginals},
                           b * num_draws + i);
       draw_kept(proposals, b, D, x0.data());
+      tables_->log_others(x0.data(), others.data());
       for (std::size_t d = 0; d < D; ++d) {
         const double* into = tables_->log_q_into.row(static_cast<std::size_t>(x1(b, d)));
-        const double* own = tables_->log_from.row(d, static_cast<std::size_t>(x0[d]));
         for (std::size_t s = 0; s < S; ++s) {
           const double* other = tables_->log_from.row(d, s);
           for (std::size_t k = 0; k < K; ++k) {
-            log_terms[k] = proposals.log_weights()[k] - own[k] + other[k];
+            log_terms[k] = others[d * K + k] + other[k];
           }
           log_p[s] = tables_->log_p0(d, s) + into[s] - log_sum(log_terms.data(), K);
         }

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "bridgemark/bridge/bridge.h"
 #include "bridgemark/bridge/coupling.h"
-#include "bridgemark/bridge/cp_bridge.h"
 
 namespace bridgemark {
 
@@ -37,11 +37,12 @@ class ReversedBridge : public Coupling {
   static constexpr double kRelativeError = 0.03;
 
   // log_p0 [D,S]: the coordinates' logarithms. Throws InvalidArgument for another shape.
-  ReversedBridge(const Context& context, CpBridge bridge, Matrix<double> log_p0);
+  ReversedBridge(const Context& context, std::shared_ptr<const Bridge> bridge,
+                 Matrix<double> log_p0);
 
-  std::size_t dim() const override { return bridge_.dim(); }
-  int num_categories() const override { return bridge_.num_categories(); }
-  const CpBridge& bridge() const { return bridge_; }
+  std::size_t dim() const override { return bridge_->dim(); }
+  int num_categories() const override { return bridge_->num_categories(); }
+  const Bridge& bridge() const { return *bridge_; }
 
   // x0[i] ~ q(. | x1[i]). Throws InvalidArgument that names the acceptance where no proposal of a
   // row was kept.
@@ -84,7 +85,7 @@ class ReversedBridge : public Coupling {
                     double relative_error) const;
   double log_start(const std::int32_t* x1, const std::int32_t* x0) const;
 
-  CpBridge bridge_;
+  std::shared_ptr<const Bridge> bridge_;
   std::shared_ptr<const ReverseTables> tables_;
   std::shared_ptr<LastTotals> last_;
 };

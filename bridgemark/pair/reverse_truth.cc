@@ -47,10 +47,10 @@ ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge>
     : bridge_(std::move(bridge)) {
   Context host = context;
   host.device = Device::kCpu;
-  const auto* cp = dynamic_cast<const CpBridge*>(bridge_.get());
   const std::size_t D = bridge_->dim(), S = static_cast<std::size_t>(bridge_->num_categories());
   if (potential) {
-    log_total_ = product(*potential, cp->normalizer(host)).log_total();
+    const auto& cp = dynamic_cast<const CpBridge&>(*bridge_);
+    log_total_ = product(*potential, cp.normalizer(host)).log_total();
     set_closed(*potential);
   } else if (source.kind() == SourceKind::kEmpirical) {
     const States& observed = source.states();
@@ -67,10 +67,8 @@ ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge>
     std::vector<double> log_p0(count);
     source.log_probability(states, log_p0);
     set_closed(source_over_normaliser(host, *bridge_, states, std::move(log_p0)));
-  } else if (cp != nullptr) {
-    envelope_ = std::make_shared<ReversedBridge>(host, *cp, source.log_pmf());
   } else {
-    missing_ = fmt::format("at most {} states for a chain potential, got {}^{}", kMaxStates, S, D);
+    envelope_ = std::make_shared<ReversedBridge>(host, bridge_, source.log_pmf());
   }
 }
 

@@ -30,8 +30,7 @@ class ReverseTruth {
   ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge,
                const SourceDistribution& source, const std::optional<CpPotential>& potential);
 
-  // Null where p0 has observed states beyond kMaxEntries, and for a chain potential over more than
-  // kMaxStates states; then missing() says which.
+  // Null where p0 has observed states beyond kMaxEntries; missing() says how many they may be.
   std::shared_ptr<const Coupling> coupling() const;
   const std::string& missing() const { return missing_; }
 

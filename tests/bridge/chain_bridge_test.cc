@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "tests/io/io_testing.h"
@@ -282,6 +283,67 @@ TEST(ChainBridge, SameDrawsForAnySplitAndThreads) {
                  parts.view().slice(first, rows));
   }
   EXPECT_EQ(parts, whole);
+}
+
+// Read backwards: draws, p1 and marginals against sums over all states.
+TEST(ChainBridge, ReversedIsTheEnumeration) {
+  constexpr std::size_t kRows = 20000;
+  for (const ChainCase& item : cases()) {
+    const std::size_t M = item.states.rows(), D = item.states.cols(),
+                      S = static_cast<std::size_t>(item.bridge.num_categories());
+    std::mt19937_64 generator(21);
+    Matrix<double> log_p0(D, S);
+    for (std::size_t d = 0; d < D; ++d) {
+      for (std::size_t s = 0; s < S; ++s) log_p0(d, s) = 2.0 * testing::unit(generator);
+      log_normalize(log_p0.row(d), S);
+    }
+    const ReversedBridge reversed(kContext, std::make_shared<ChainBridge>(item.bridge), log_p0);
+    const int total = item.bridge.process().total_steps();
+    const Wide q = testing::lift(testing::power(item.step, total), item.states);
+    const std::vector<long double> c = item.phi(total);
+    const LogEstimates p1 = reversed.log_p1(kContext, item.states, 3, 0.01);
+    const MarginalEstimates marginals =
+        reversed.estimate_marginals(kContext, item.states.view().slice(0, 3), 2000);
+    for (std::size_t j = 0; j < M; ++j) {
+      std::vector<double> law(M);
+      long double sum = 0.0L;
+      for (std::size_t i = 0; i < M; ++i) {
+        long double log_source = 0.0L;
+        for (std::size_t d = 0; d < D; ++d) {
+          log_source += log_p0(d, static_cast<std::size_t>(item.states(i, d)));
+        }
+        const long double weight = std::exp(log_source) * q(i, j) / c[i];
+        law[i] = static_cast<double>(weight);
+        sum += weight;
+      }
+      for (double& value : law) value /= static_cast<double>(sum);
+      EXPECT_NEAR(std::exp(p1.value[j]) / static_cast<double>(sum * item.v[j]), 1.0,
+                  6.0 * p1.standard_error[j])
+          << item.name;
+      if (j < 3) {
+        for (std::size_t d = 0; d < D; ++d) {
+          for (std::size_t s = 0; s < S; ++s) {
+            double share = 0.0;
+            for (std::size_t i = 0; i < M; ++i) {
+              if (static_cast<std::size_t>(item.states(i, d)) == s) share += law[i];
+            }
+            EXPECT_NEAR(marginals.probability(j, d, s), share,
+                        6.0 * marginals.standard_error(j, d, s))
+                << item.name;
+          }
+        }
+      }
+      if (j % (M / 2) != 1) continue;
+      const States x1 = testing::repeat_row(item.states, j, kRows);
+      States x0(kRows, D);
+      reversed.sample(kContext, x1, {5, DrawPurpose::kConditional}, 0, x0);
+      std::vector<std::size_t> counts(M);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        ++counts[testing::state_index(x0.row(i), D, item.bridge.num_categories())];
+      }
+      EXPECT_TRUE(fits(counts, law)) << item.name << ", target " << j;
+    }
+  }
 }
 
 TEST(ChainPotential, RefusesWhatDoesNotFit) {

@@ -67,7 +67,9 @@ struct ReverseCase {
     }
   }
 
-  ReversedBridge reversed() const { return {kContext, item.bridge, log_p0}; }
+  ReversedBridge reversed() const {
+    return {kContext, std::make_shared<CpBridge>(item.bridge), log_p0};
+  }
 
   // q(x0 | x1 = state j), also where v and so p1 is 0 there: v falls out.
   std::vector<double> law(std::size_t j) const {
@@ -303,7 +305,8 @@ TEST(ReversedBridge, HopelessTargetsAreNamed) {
   }
   const CpBridge bridge(ReferenceProcess::uniform(2, 1e-9),
                         CpPotential(std::vector<double>(16, 0.0), std::move(log_cores)));
-  const ReversedBridge reversed(kContext, bridge, rare_log_p0(60, 1e-9));
+  const ReversedBridge reversed(kContext, std::make_shared<CpBridge>(bridge),
+                                rare_log_p0(60, 1e-9));
   const States x1(1, 60, 1);
   States x0(1, 60);
   try {
@@ -347,7 +350,9 @@ TEST(ReversedBridge, ManyComponents) {
 
 TEST(ReversedBridge, RefusesBadInput) {
   const ReverseCase item = std::move(cases()[0]);
-  EXPECT_THROW(ReversedBridge(kContext, item.item.bridge, Matrix<double>(2, 3)), InvalidArgument);
+  EXPECT_THROW(
+      ReversedBridge(kContext, std::make_shared<CpBridge>(item.item.bridge), Matrix<double>(2, 3)),
+      InvalidArgument);
   const ReversedBridge reversed = item.reversed();
   States bad(1, 3, {0, 1, 3}), out(1, 3);
   EXPECT_THROW(reversed.sample(kContext, bad, {1, DrawPurpose::kConditional}, 0, out),

@@ -255,6 +255,10 @@ TEST(ReverseTruth, ListsSmallSpacesOnly) {
   spec.reverse = true;
   spec.dim = 4;  // 1296 states
   EXPECT_TRUE(build_pair(spec).require_truth(kContext)->has_marginals());
+  PairSpec chain = spec;
+  chain.family = PairFamily::kChain;
+  chain.num_categories = 12;  // 20736 states, of a chain potential
+  EXPECT_FALSE(build_pair(chain).require_truth(kContext)->has_marginals());
   spec.dim = 5;  // 7776 states
   const BenchmarkPair large = build_pair(spec);
   EXPECT_FALSE(large.require_truth(kContext)->has_marginals());
