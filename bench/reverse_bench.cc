@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "bench/support.h"
 #include "bridgemark/bridge/reversed_bridge.h"
@@ -45,12 +46,19 @@ void check_draws(const Context& context, const ReversedBridge& reversed, StatesV
   }
 }
 
+// A copy that the reverse may keep.
+std::shared_ptr<const Bridge> bridge_of(const BenchmarkPair& pair) {
+  if (const auto* chain = dynamic_cast<const ChainBridge*>(&pair.bridge())) {
+    return std::make_shared<ChainBridge>(*chain);
+  }
+  return std::make_shared<CpBridge>(pair.cp_bridge());
+}
+
 nlohmann::json measure(const Options& options, const std::string& name, bool& fast) {
   const Context context{.num_threads = options.threads};
   const BenchmarkPair pair = load_pair(name);
   // Built by itself, so that pairs small enough for a closed form are measured as well.
-  const ReversedBridge reversed(context, std::make_shared<CpBridge>(pair.cp_bridge()),
-                                pair.source().log_pmf());
+  const ReversedBridge reversed(context, bridge_of(pair), pair.source().log_pmf());
   const PairedStates test = pair.test_set(context);
   const StatesView targets = test.x1.view().slice(0, kTargets);
   check_draws(context, reversed, targets.slice(0, 1));
