@@ -1,10 +1,10 @@
 #include "bridgemark/bridge/chain_potential.h"
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
 #include <utility>
 
 #include "bridgemark/backend/ops.h"
+#include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/math/log_domain.h"
@@ -12,14 +12,6 @@
 namespace bridgemark {
 
 namespace {
-
-void check_logarithms(const char* name, std::span<const double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isnan(values[i]) || values[i] == std::numeric_limits<double>::infinity()) {
-      throw_invalid("potential", "{} must be finite or -inf, got {} at {}", name, values[i], i);
-    }
-  }
-}
 
 // The weight of all paths with each core at its largest category: 0 only where v is 0 everywhere.
 double log_largest(std::span<const double> log_start, const Array3<double>& log_moves,
@@ -52,23 +44,16 @@ ChainPotential::ChainPotential(std::vector<double> log_start, Array3<double> log
     : log_start_(std::move(log_start)),
       log_moves_(std::move(log_moves)),
       log_cores_(std::move(log_cores)) {
-  const std::size_t D = log_cores_.extent(0), S = log_cores_.extent(1), K = log_cores_.extent(2);
-  if (D < 1 || S < 2 || K < 1) {
-    throw_invalid("potential",
-                  "log_cores must have shape [D >= 1, S >= 2, K >= 1], got [{}, {}, {}]", D, S, K);
-  }
-  if (log_start_.size() != K) {
-    throw_invalid("potential", "log_start must have {} entries, one for each state, got {}", K,
-                  log_start_.size());
-  }
+  const std::size_t D = log_cores_.extent(0), K = log_cores_.extent(2);
+  check_potential_shape("log_start", log_start_.size(), log_cores_);
   if (log_moves_.extent(0) != D - 1 ||
       (D > 1 && (log_moves_.extent(1) != K || log_moves_.extent(2) != K))) {
     throw_invalid("potential", "log_moves must have shape [{}, {}, {}], got [{}, {}, {}]", D - 1, K,
                   K, log_moves_.extent(0), log_moves_.extent(1), log_moves_.extent(2));
   }
   check_logarithms("log_start", log_start_);
-  check_logarithms("log_moves", {log_moves_.data(), log_moves_.size()});
-  check_logarithms("log_cores", {log_cores_.data(), log_cores_.size()});
+  check_logarithms("log_moves", log_moves_);
+  check_logarithms("log_cores", log_cores_);
   if (log_largest(log_start_, log_moves_, log_cores_) == kLogZero) {
     throw_invalid("potential", "the potential must be positive somewhere, got 0");
   }

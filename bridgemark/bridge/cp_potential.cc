@@ -1,10 +1,9 @@
 #include "bridgemark/bridge/cp_potential.h"
 
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "bridgemark/backend/ops.h"
+#include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/math/log_domain.h"
@@ -12,10 +11,6 @@
 namespace bridgemark {
 
 namespace {
-
-bool is_log_of_nonnegative(double value) {
-  return !std::isnan(value) && value != std::numeric_limits<double>::infinity();
-}
 
 // True where the component has positive weight and a positive factor in every dimension.
 bool is_positive_somewhere(double log_beta, const Array3<double>& log_cores, std::size_t k) {
@@ -35,25 +30,9 @@ bool is_positive_somewhere(double log_beta, const Array3<double>& log_cores, std
 CpPotential::CpPotential(std::vector<double> log_beta, Array3<double> log_cores)
     : log_beta_(std::move(log_beta)), log_cores_(std::move(log_cores)) {
   const std::size_t D = log_cores_.extent(0), S = log_cores_.extent(1), K = log_cores_.extent(2);
-  if (D < 1 || S < 2 || K < 1) {
-    throw_invalid("potential",
-                  "log_cores must have shape [D >= 1, S >= 2, K >= 1], got [{}, {}, {}]", D, S, K);
-  }
-  if (log_beta_.size() != K) {
-    throw_invalid("potential", "log_beta must have {} entries, one for each component, got {}", K,
-                  log_beta_.size());
-  }
-  for (std::size_t k = 0; k < K; ++k) {
-    if (!is_log_of_nonnegative(log_beta_[k])) {
-      throw_invalid("potential", "log_beta must be finite or -inf, got {} at {}", log_beta_[k], k);
-    }
-  }
-  for (std::size_t i = 0; i < log_cores_.size(); ++i) {
-    if (!is_log_of_nonnegative(log_cores_.data()[i])) {
-      throw_invalid("potential", "log_cores must be finite or -inf, got {} at [{}, {}, {}]",
-                    log_cores_.data()[i], i / K / S, i / K % S, i % K);
-    }
-  }
+  check_potential_shape("log_beta", log_beta_.size(), log_cores_);
+  check_logarithms("log_beta", log_beta_);
+  check_logarithms("log_cores", log_cores_);
 
   std::vector<std::size_t> kept;
   for (std::size_t k = 0; k < K; ++k) {
@@ -78,13 +57,18 @@ void CpPotential::log_value(const Context& context, StatesView x, std::span<doub
   backend::log_mixture(context, log_beta_, log_cores_, x, out);
 }
 
-double CpPotential::log_total() const {
+std::vector<double> CpPotential::log_component_totals() const {
   const std::size_t S = log_cores_.extent(1), K = num_components();
-  std::vector<double> log_terms = log_beta_;
+  std::vector<double> log_totals = log_beta_;
   for (std::size_t d = 0; d < dim(); ++d) {
-    for (std::size_t k = 0; k < K; ++k) log_terms[k] += log_sum(log_cores_.row(d, 0) + k, S, K);
+    for (std::size_t k = 0; k < K; ++k) log_totals[k] += log_sum(log_cores_.row(d, 0) + k, S, K);
   }
-  return log_sum(log_terms.data(), K);
+  return log_totals;
+}
+
+double CpPotential::log_total() const {
+  const std::vector<double> log_totals = log_component_totals();
+  return log_sum(log_totals.data(), log_totals.size());
 }
 
 CpPotential product(const CpPotential& a, const CpPotential& b) {

@@ -24,7 +24,8 @@ class CpPotential {
   // out[b] = log v(x[b]).
   void log_value(const Context& context, StatesView x, std::span<double> out) const;
 
-  // log of the sum of v over all states.
+  // log of the sum over all states, of each component [K] and of v.
+  std::vector<double> log_component_totals() const;
   double log_total() const;
 
  private:

@@ -43,24 +43,18 @@ class LogMass {
   std::size_t size() const { return components_.size(); }
   const std::vector<std::size_t>& components() const { return components_; }
 
-  // out[s] = log of coordinate d's weights.
-  void log_weights(std::size_t d, const Vector& lambda, double* out) const {
-    for (std::size_t s = 0; s < S_; ++s) {
-      const double* log_u = tables_.log_from.row(d, s);
-      double sum = log_start_(d, s);
-      for (std::size_t i = 0; i < size(); ++i) {
-        sum -= lambda[static_cast<Eigen::Index>(i)] * log_u[components_[i]];
-      }
-      out[s] = sum;
-    }
-  }
-
   // Keeps the proposal's probabilities for the derivatives.
   double value(const Vector& lambda, const Vector& log_lambda) {
     double total = 0.0;
     for (std::size_t d = 0; d < D_; ++d) {
       double* row = probabilities_.row(d);
-      log_weights(d, lambda, row);
+      for (std::size_t s = 0; s < S_; ++s) {
+        const double* log_u = tables_.log_from.row(d, s);
+        row[s] = log_start_(d, s);
+        for (std::size_t i = 0; i < size(); ++i) {
+          row[s] -= lambda[static_cast<Eigen::Index>(i)] * log_u[components_[i]];
+        }
+      }
       const double high = *std::max_element(row, row + S_);
       double sum = 0.0;
       for (std::size_t s = 0; s < S_; ++s) sum += row[s] = std::exp(row[s] - high);
@@ -152,7 +146,7 @@ Vector first_log_lambda(LogMass& log_mass) {
 
 // Newton's steps on the simplex. A step moves log lambda instead of lambda, which is the same to
 // first order, keeps lambda positive, and reaches a lambda that is nearly zero at once.
-double minimise(LogMass& log_mass, Vector& log_lambda) {
+void minimise(LogMass& log_mass, Vector& log_lambda) {
   Vector lambda;
   normalise(log_lambda, lambda);
   double value = log_mass.value(lambda, log_lambda);
@@ -185,7 +179,6 @@ double minimise(LogMass& log_mass, Vector& log_lambda) {
     lambda = next;
     value = next_value;
   }
-  return value;
 }
 
 // With many components those that can matter are few: the ones that fixed-point steps, damped,
@@ -212,34 +205,23 @@ std::vector<std::size_t> choose_components(const ReverseTables& tables, const st
 }  // namespace
 
 HiddenChain ReverseTables::chain() const {
-  return {log_from.extent(0),
-          log_from.extent(1),
-          log_from.extent(2),
-          log_beta.data(),
-          nullptr,
-          log_moves.data(),
-          nullptr,
-          log_from.data(),
-          nullptr};
+  return log_hidden_chain(log_from.extent(0), log_from.extent(1), log_from.extent(2),
+                          log_beta.data(), log_moves.data(), log_from.data());
 }
 
 void ReverseTables::log_others(const std::int32_t* x0, double* others) const {
   const std::size_t D = log_from.extent(0), K = log_from.extent(2);
   if (is_chain()) {
-    std::vector<double> after(D * K);
-    log_paths_before(chain(), x0, others);
-    log_paths_after(chain(), x0, after.data());
-    for (std::size_t i = 0; i < D * K; ++i) others[i] += after[i];
+    std::vector<double> scratch(D * K);
+    log_other_paths(chain(), x0, others, scratch.data());
     return;
   }
+  // From both sides: a sum less one of its terms may cancel.
   for (std::size_t k = 0; k < K; ++k) {
-    double total = log_beta[k];
-    for (std::size_t d = 0; d < D; ++d) {
-      total += log_from(d, static_cast<std::size_t>(x0[d]), k);
-    }
-    for (std::size_t d = 0; d < D; ++d) {
-      others[d * K + k] = total - log_from(d, static_cast<std::size_t>(x0[d]), k);
-    }
+    const auto own = [&](std::size_t d) { return log_from(d, static_cast<std::size_t>(x0[d]), k); };
+    double before = log_beta[k], after = 0.0;
+    for (std::size_t d = 0; d < D; before += own(d++)) others[d * K + k] = before;
+    for (std::size_t d = D; d-- > 0; after += own(d)) others[d * K + k] += after;
   }
 }
 
@@ -278,22 +260,16 @@ void ReverseEnvelope::fit_components(const ReverseTables& tables, const std::int
 void ReverseEnvelope::fit_paths(const ReverseTables& tables, const std::int32_t* x1) {
   const std::size_t D = gain_.rows(), S = gain_.cols(), K = tables.log_beta.size();
   const std::vector<std::int32_t> zeros(D);
-  std::vector<double> before(D * K), after(D * K);
+  std::vector<double> scratch(D * K);
   Matrix<double> emission(D, K), lambda(D, K), target(D, K), best_emission, best_target;
-  const HiddenChain paths{D,       1,
-                          K,       tables.log_beta.data(),
-                          nullptr, tables.log_moves.data(),
-                          nullptr, emission.data(),
-                          nullptr};
+  const HiddenChain paths =
+      log_hidden_chain(D, 1, K, tables.log_beta.data(), tables.log_moves.data(), emission.data());
   const auto set_lambda = [&] {
-    log_paths_before(paths, zeros.data(), before.data());
-    log_paths_after(paths, zeros.data(), after.data());
+    log_other_paths(paths, zeros.data(), lambda.data(), scratch.data());
     double log_total = 0.0, mean = 0.0;
     for (std::size_t d = 0; d < D; ++d) {
       double* row = lambda.row(d);
-      for (std::size_t k = 0; k < K; ++k) {
-        row[k] = before[d * K + k] + emission(d, k) + after[d * K + k];
-      }
+      for (std::size_t k = 0; k < K; ++k) row[k] += emission(d, k);
       log_total = log_sum(row, K);
       for (std::size_t k = 0; k < K; ++k) {
         row[k] = std::exp(row[k] - log_total);

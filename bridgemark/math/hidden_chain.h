@@ -29,6 +29,13 @@ struct HiddenChain {
   }
 };
 
+// A chain whose tables are logarithms alone: enough for all but draw_path.
+BM_HD inline HiddenChain log_hidden_chain(std::size_t D, std::size_t S, std::size_t K,
+                                          const double* log_start, const double* log_moves,
+                                          const double* log_emission) {
+  return {D, S, K, log_start, nullptr, log_moves, nullptr, log_emission, nullptr};
+}
+
 // log sum_i exp(a[i * stride_a] + b[i] + c[i]); c may be null.
 BM_HD inline double log_sum_of_sums(const double* a, std::size_t stride_a, const double* b,
                                     const double* c, std::size_t count) {
@@ -71,6 +78,15 @@ BM_HD inline void log_paths_after(const HiddenChain& chain, const std::int32_t* 
           log_sum_of_sums(moves + k * K, 1, next, chain.log_emission_at(x, d + 1), K);
     }
   }
+}
+
+// others[d,k] = log of the weight of all paths with z_d = k, the emission at d left out.
+// scratch [D,K].
+BM_HD inline void log_other_paths(const HiddenChain& chain, const std::int32_t* x, double* others,
+                                  double* scratch) {
+  log_paths_before(chain, x, others);
+  log_paths_after(chain, x, scratch);
+  for (std::size_t i = 0; i < chain.D * chain.K; ++i) others[i] += scratch[i];
 }
 
 // The logarithm of the weight of all paths. scratch [2,K].

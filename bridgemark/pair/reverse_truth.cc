@@ -1,5 +1,8 @@
 #include "bridgemark/pair/reverse_truth.h"
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <vector>
 
 #include "bridgemark/core/error.h"
@@ -75,8 +78,10 @@ ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge>
 // The steps of the process seen backwards have a factor pi(x0) / pi(x1) of its stationary law more
 // than those of the process; the potential takes pi(x0) away, and pi(x1) goes with the normaliser.
 void ReverseTruth::set_closed(const CpPotential& potential) {
-  std::vector<double> log_inverse = bridge_->process().log_stationary();
-  for (double& value : log_inverse) value = -value;
+  log_stationary_ = bridge_->process().log_stationary();
+  std::vector<double> log_inverse(log_stationary_.size());
+  std::transform(log_stationary_.begin(), log_stationary_.end(), log_inverse.begin(),
+                 std::negate<>());
   closed_ = std::make_shared<CpBridge>(bridge_->process().time_reversed(),
                                        scaled(potential, log_inverse));
 }
@@ -88,18 +93,15 @@ std::shared_ptr<const Coupling> ReverseTruth::coupling() const {
 
 LogEstimates ReverseTruth::log_p1(const Context& context, StatesView x1, std::uint64_t seed) const {
   if (envelope_) return envelope_->log_p1(context, x1, seed);
-  if (!closed_) {
-    throw_invalid("pair", "p1 in closed form needs {}", missing_);
-  }
+  if (!closed_) throw_invalid("pair", "p1 in closed form needs {}", missing_);
   LogEstimates result{std::vector<double>(x1.rows), std::vector<double>(x1.rows, 0.0)};
   closed_->log_normalizer(context, x1, result.value);
   std::vector<double> log_v(x1.rows);
   bridge_->log_potential(context, x1, log_v);
-  const std::vector<double> stationary = bridge_->process().log_stationary();
   for (std::size_t b = 0; b < x1.rows; ++b) {
     result.value[b] += log_v[b] - log_total_;
     for (std::size_t d = 0; d < x1.cols; ++d) {
-      result.value[b] += stationary[static_cast<std::size_t>(x1(b, d))];
+      result.value[b] += log_stationary_[static_cast<std::size_t>(x1(b, d))];
     }
   }
   return result;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/reversed_bridge.h"
@@ -37,7 +38,7 @@ class ReverseTruth {
   // log p1(x1[b]). Throws InvalidArgument where coupling() is null.
   LogEstimates log_p1(const Context& context, StatesView x1, std::uint64_t seed) const;
 
-  // The estimate of log q*(x0^d = s | x1) where there is no closed form, else null.
+  // What answers where there is no closed form, else null.
   const ReversedBridge* envelope() const { return envelope_.get(); }
 
  private:
@@ -46,6 +47,7 @@ class ReverseTruth {
   std::shared_ptr<const Bridge> bridge_;
   std::shared_ptr<const CpBridge> closed_;
   std::shared_ptr<const ReversedBridge> envelope_;
+  std::vector<double> log_stationary_;  // [S], of the reference
   std::string missing_;
   double log_total_ = 0.0;  // log of the sum of f c over all states
 };

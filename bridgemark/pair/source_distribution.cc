@@ -78,8 +78,8 @@ SourceDistribution SourceDistribution::independent(SourceKind kind, Matrix<doubl
     log_normalize(log_pmf.row(row), S);
     cumulate_log(log_pmf.row(row), S, tables->cumulative.row(row));
   }
+  log_normalize(log_weights.data(), M);
   if (M > 1) {
-    log_normalize(log_weights.data(), M);
     tables->components.resize(M);
     cumulate_log(log_weights.data(), M, tables->components.data());
   }
@@ -139,16 +139,12 @@ SourceDistribution SourceDistribution::mixture(const CpPotential& potential) {
   const std::size_t D = potential.dim(), M = potential.num_components(),
                     S = static_cast<std::size_t>(potential.num_categories());
   Matrix<double> log_pmf(M * D, S);
-  std::vector<double> log_weights = potential.log_beta();
   for (std::size_t m = 0; m < M; ++m) {
     for (std::size_t d = 0; d < D; ++d) {
-      double* row = log_pmf.row(m * D + d);
-      for (std::size_t s = 0; s < S; ++s) row[s] = potential.log_cores()(d, s, m);
-      log_weights[m] += log_sum(row, S);
+      for (std::size_t s = 0; s < S; ++s) log_pmf(m * D + d, s) = potential.log_cores()(d, s, m);
     }
   }
-  if (M == 1) log_weights[0] = 0.0;
-  return independent(SourceKind::kMixture, std::move(log_pmf), std::move(log_weights));
+  return independent(SourceKind::kMixture, std::move(log_pmf), potential.log_component_totals());
 }
 
 SourceDistribution SourceDistribution::empirical(States states, int num_categories) {

@@ -12,25 +12,19 @@ namespace {
 constexpr int kMostRounds = 100000;
 constexpr double kEnough = 1e-9;  // largest error of a share's logarithm
 
-// [J,K]: log of sum over x0, x1 of component j of f, the reference, component k of v.
+// [J,K]: log of sum over x0, x1 of component j of f, the reference, component k of v, without
+// their weights.
 Matrix<double> log_meetings(const CpPotential& source, const CpBridge& bridge) {
-  const ReferenceChain chain(bridge.process(), 1);
-  const Array3<double> propagated = bridge.propagated_cores({}, chain, 0);
-  const std::size_t D = source.dim(), S = propagated.extent(1), J = source.num_components(),
-                    K = propagated.extent(2);
-  Matrix<double> log_weights(J, K);
-  std::vector<double> log_terms(S);
+  const CpPotential seen = bridge.normalizer({});
+  const std::size_t J = source.num_components(), K = seen.num_components();
+  const std::vector<double> log_totals = product(source, seen).log_component_totals();
+  Matrix<double> log_meetings(J, K);
   for (std::size_t j = 0; j < J; ++j) {
     for (std::size_t k = 0; k < K; ++k) {
-      for (std::size_t d = 0; d < D; ++d) {
-        for (std::size_t s = 0; s < S; ++s) {
-          log_terms[s] = source.log_cores()(d, s, j) + propagated(d, s, k);
-        }
-        log_weights(j, k) += log_sum(log_terms.data(), S);
-      }
+      log_meetings(j, k) = log_totals[j * K + k] - source.log_beta()[j] - seen.log_beta()[k];
     }
   }
-  return log_weights;
+  return log_meetings;
 }
 
 double rounded(double value) { return std::round(value * 0x1p20) * 0x1p-20; }

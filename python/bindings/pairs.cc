@@ -99,31 +99,17 @@ nb::object log_transition_marginals(const BenchmarkPair& pair, const ArrayLike& 
   return transition_marginals(*truth_of(pair), x, require_chain(pair, num_steps), n);
 }
 
-// (value, standard_error), or value alone.
-nb::object log_estimates(const ArrayLike& x, LogEstimates&& estimates, bool with_error) {
+// log p0 or log p1, whichever `end` is: (value, standard_error), or the value alone.
+template <LogEstimates (BenchmarkPair::*end)(const Context&, StatesView, std::uint64_t) const>
+nb::object log_end(const BenchmarkPair& pair, const ArrayLike& x, const WholeNumber& seed,
+                   bool with_error) {
+  const StatesArgument given("x", x, pair.dim(), pair.num_categories());
+  const std::uint64_t key = seed.seed();
+  LogEstimates estimates = interruptible(
+      [&](const Context& context) { return (pair.*end)(context, given.view(), key); });
   nb::object value = x.answer(to_numpy(std::move(estimates.value)));
   if (!with_error) return value;
   return nb::make_tuple(value, x.answer(to_numpy(std::move(estimates.standard_error))));
-}
-
-nb::object log_p0(const BenchmarkPair& pair, const ArrayLike& x, const WholeNumber& seed,
-                  bool with_error) {
-  const StatesArgument given("x", x, pair.dim(), pair.num_categories());
-  const std::uint64_t key = seed.seed();
-  return log_estimates(x, interruptible([&](const Context& context) {
-                         return pair.log_p0(context, given.view(), key);
-                       }),
-                       with_error);
-}
-
-nb::object log_p1(const BenchmarkPair& pair, const ArrayLike& x, const WholeNumber& seed,
-                  bool with_error) {
-  const StatesArgument given("x", x, pair.dim(), pair.num_categories());
-  const std::uint64_t key = seed.seed();
-  return log_estimates(x, interruptible([&](const Context& context) {
-                         return pair.log_p1(context, given.view(), key);
-                       }),
-                       with_error);
 }
 
 nb::tuple estimate_marginals(const BenchmarkPair& pair, const ArrayLike& x0,
@@ -282,12 +268,12 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int = 0) "
                    "-> ArrayT"),
            "Draw trajectories of the truth from x0 [B,D]: int32 [B,num_steps+1,D].")
-      .def("log_p0", log_p0, "x"_a, "seed"_a = 0, "with_error"_a = false,
+      .def("log_p0", log_end<&BenchmarkPair::log_p0>, "x"_a, "seed"_a = 0, "with_error"_a = false,
            nb::sig("def log_p0(self, x: ArrayT, seed: int = 0, with_error: bool = False) -> Any"),
            "log p0(x) for x [B,D]: float64 [B]. Exact, but for a reversed pair as log_p1 of the\n"
            "pair that it reverses. with_error adds the standard error: (value, error).")
       .def(
-          "log_p1", log_p1, "x"_a, "seed"_a = 0, "with_error"_a = false,
+          "log_p1", log_end<&BenchmarkPair::log_p1>, "x"_a, "seed"_a = 0, "with_error"_a = false,
           nb::sig("def log_p1(self, x: ArrayT, seed: int = 0, with_error: bool = False) -> Any"),
           "log p1(x) for x [B,D]: float64 [B]. Exact for two-sided pairs, for at most 4096 states\n"
           "and for a p0 of observed states; else the logarithm of an estimate of p1 without bias,\n"

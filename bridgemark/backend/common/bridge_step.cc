@@ -1,7 +1,5 @@
 #include "bridgemark/backend/common/bridge_step.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "bridgemark/core/parallel.h"
@@ -13,14 +11,6 @@ namespace {
 
 // 32 MiB of cumulative sums at the most.
 constexpr std::size_t kMaxTableEntries = std::size_t{1} << 22;
-
-// Logarithms become exponentials with a maximum of 1; none where all are 0.
-void scale_to_one(double* values, std::size_t count) {
-  const double high = *std::max_element(values, values + count);
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = high == kLogZero ? 0.0 : std::exp(values[i] - high);
-  }
-}
 
 }  // namespace
 
@@ -50,14 +40,12 @@ BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_fro
   step.to = scale_rows(std::move(by_component));
   if (log_moves.size() == 0) return step;
   step.log_moves = log_moves;
-  step.start = step.log_beta;
-  scale_to_one(step.start.data(), K);
-  step.moves = log_moves;
-  for (std::size_t d = 0; d + 1 < D; ++d) scale_to_one(step.moves.row(d, 0), K * K);
-  step.from = step.log_from;
-  for (std::size_t d = 0; d < D; ++d) {
-    for (std::size_t s = 0; s < S; ++s) scale_to_one(step.from.row(d, s), K);
-  }
+  const auto linear = [](std::size_t rows, std::size_t cols, const double* log) {
+    return scale_rows(Matrix<double>(rows, cols, {log, log + rows * cols})).linear;
+  };
+  step.start = linear(1, K, step.log_beta.data());
+  step.moves = linear(D - 1, K * K, log_moves.data());
+  step.from = linear(D * S, K, step.log_from.data());
   return step;
 }
 

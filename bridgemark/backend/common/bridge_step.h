@@ -31,9 +31,9 @@ struct BridgeStep {
 
   // Of a hidden chain alone: its moves [D-1,K,K], and what a path takes on a linear scale.
   Array3<double> log_moves;
-  std::vector<double> start;  // [K], scaled to a maximum of 1
-  Array3<double> moves;       // [D-1,K,K], each matrix likewise
-  Array3<double> from;        // [D,S,K], each row of components likewise
+  Matrix<double> start;  // [1,K], scaled to a maximum of 1
+  Matrix<double> moves;  // [D-1,K*K], each row likewise
+  Matrix<double> from;   // [D*S,K], each row likewise
 
   bool is_chain() const { return log_moves.size() > 0; }
   HiddenChain chain() const;

@@ -50,14 +50,11 @@ void sum_others(const BridgeStep& step, StatesView x, std::vector<double>& other
 void sum_other_paths(const BridgeStep& step, StatesView x, std::vector<double>& others) {
   const std::size_t D = step.dim, K = step.num_components, rows = x.rows;
   const HiddenChain chain = step.chain();
-  std::vector<double> before(D * K), after(D * K);
+  std::vector<double> of_row(D * K), scratch(D * K);
   for (std::size_t r = 0; r < rows; ++r) {
-    log_paths_before(chain, x.row(r), before.data());
-    log_paths_after(chain, x.row(r), after.data());
+    log_other_paths(chain, x.row(r), of_row.data(), scratch.data());
     for (std::size_t d = 0; d < D; ++d) {
-      for (std::size_t k = 0; k < K; ++k) {
-        others[(d * rows + r) * K + k] = before[d * K + k] + after[d * K + k];
-      }
+      std::copy_n(of_row.data() + d * K, K, others.data() + (d * rows + r) * K);
     }
   }
 }
@@ -110,9 +107,8 @@ void log_mixture(const Context& context, std::span<const double> log_beta,
 void log_chain(const Context& context, std::span<const double> log_start,
                const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
                std::span<double> out) {
-  const HiddenChain chain{log_u.extent(0),  log_u.extent(1), log_u.extent(2),
-                          log_start.data(), nullptr,         log_moves.data(),
-                          nullptr,          log_u.data(),    nullptr};
+  const HiddenChain chain = log_hidden_chain(log_u.extent(0), log_u.extent(1), log_u.extent(2),
+                                             log_start.data(), log_moves.data(), log_u.data());
   parallel_blocks(context, x.rows, 64, [&](std::size_t first, std::size_t last) {
     std::vector<double> scratch(2 * chain.K);
     for (std::size_t b = first; b < last; ++b) {

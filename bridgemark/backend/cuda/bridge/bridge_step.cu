@@ -81,10 +81,7 @@ __global__ void sum_other_paths(HiddenChain chain, const std::int32_t* x, std::s
   const std::size_t b = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
   if (b >= rows) return;
   const std::size_t entries = chain.D * chain.K;
-  double *after = scratch + b * entries, *before = others + b * entries;
-  log_paths_before(chain, x + b * chain.D, before);
-  log_paths_after(chain, x + b * chain.D, after);
-  for (std::size_t i = 0; i < entries; ++i) before[i] += after[i];
+  log_other_paths(chain, x + b * chain.D, others + b * entries, scratch + b * entries);
 }
 
 __global__ void draw_paths(HiddenChain chain, const std::int32_t* x, DrawKey key,
