@@ -16,7 +16,7 @@ namespace bridgemark::backend {
 
 struct CpTrainerPlan {
   CpTensors<float> start;
-  std::optional<MatchingLoss> matching;  // empty: the static loss
+  std::optional<MatchingLoss> matching;  // empty: the static loss, the only one of a chain
   std::size_t batch_size = 0;
   ChainTables<float> chain;
   RowSource x0, x1;

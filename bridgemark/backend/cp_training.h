@@ -17,7 +17,8 @@
 // float for training and double for checks.
 namespace bridgemark::backend {
 
-// Parameters or a gradient of a CP potential: log_beta [K], log_cores [D,S,K].
+// Parameters or a gradient of a CP potential: log_beta [K], log_cores [D,S,K]; or of a chain
+// potential, whose start log_beta is, and which has moves.
 template <typename T>
 struct CpTensors {
   std::size_t dim = 0;
@@ -25,10 +26,18 @@ struct CpTensors {
   std::size_t num_components = 0;
   std::vector<T> log_beta;
   LargeArray<T> log_cores;
+  bool is_chain = false;
+  LargeArray<T> log_moves;  // [D-1,K,K] of a chain
 
   CpTensors() = default;
-  CpTensors(std::size_t D, std::size_t S, std::size_t K)
-      : dim(D), num_categories(S), num_components(K), log_beta(K), log_cores(D * S * K) {}
+  CpTensors(std::size_t D, std::size_t S, std::size_t K, bool chain = false)
+      : dim(D),
+        num_categories(S),
+        num_components(K),
+        log_beta(K),
+        log_cores(D * S * K),
+        is_chain(chain),
+        log_moves(chain ? (D - 1) * K * K : 0) {}
 };
 
 // The powers of a chain's one-step matrix, n = 0..num_steps, as training kernels want them: linear

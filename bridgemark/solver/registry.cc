@@ -3,6 +3,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/solver/baseline/baselines.h"
+#include "bridgemark/solver/chain/dlightsb_chain.h"
 #include "bridgemark/solver/cp/dlightsb.h"
 #include "bridgemark/solver/csbm/csbm.h"
 
@@ -17,6 +18,7 @@ const std::vector<std::unique_ptr<Solver>>& all_solvers() {
     list.push_back(make_feature_wise());
     list.push_back(make_dlightsb());
     list.push_back(make_dlightsb_m());
+    list.push_back(make_dlightsb_chain());
     list.push_back(make_csbm());
     list.push_back(make_alpha_csbm());
     return list;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -16,21 +18,34 @@ namespace {
 // The tensors of a checkpoint.
 template <typename State, typename Visit>
 void each_tensor(State& state, Visit&& visit) {
-  visit("log_beta", state.parameters.log_beta);
-  visit("log_cores", state.parameters.log_cores);
-  visit("first_log_beta", state.first_moment.log_beta);
-  visit("first_log_cores", state.first_moment.log_cores);
-  visit("second_log_beta", state.second_moment.log_beta);
-  visit("second_log_cores", state.second_moment.log_cores);
+  const auto each = [&](const std::string& prefix, auto& tensors) {
+    visit(prefix + "log_beta", tensors.log_beta);
+    visit(prefix + "log_cores", tensors.log_cores);
+    if (tensors.is_chain) visit(prefix + "log_moves", tensors.log_moves);
+  };
+  each("", state.parameters);
+  each("first_", state.first_moment);
+  each("second_", state.second_moment);
 }
 
-CpPotential to_potential(const backend::CpTensors<float>& parameters) {
+std::shared_ptr<const Bridge> to_bridge(const ReferenceProcess& process,
+                                        const backend::CpTensors<float>& parameters,
+                                        int own_num_steps) {
   const auto widen = [](std::span<const float> values) {
     return std::vector<double>(values.begin(), values.end());
   };
-  return {widen(parameters.log_beta),
-          Array3<double>(parameters.dim, parameters.num_categories, parameters.num_components,
-                         widen(parameters.log_cores))};
+  const std::size_t D = parameters.dim, S = parameters.num_categories,
+                    K = parameters.num_components;
+  std::vector<double> log_beta = widen(parameters.log_beta);
+  Array3<double> log_cores(D, S, K, widen(parameters.log_cores));
+  if (!parameters.is_chain) {
+    return std::make_shared<CpBridge>(
+        process, CpPotential(std::move(log_beta), std::move(log_cores)), own_num_steps);
+  }
+  Array3<double> log_moves(D - 1, K, K, widen(parameters.log_moves));
+  return std::make_shared<ChainBridge>(
+      process, ChainPotential(std::move(log_beta), std::move(log_moves), std::move(log_cores)),
+      own_num_steps);
 }
 
 class CpModel : public TrainedModel {
@@ -42,25 +57,21 @@ class CpModel : public TrainedModel {
         trainer_(std::move(trainer)) {}
 
   void updates(std::int64_t first, std::span<double> losses) override {
-    std::vector<double> rates;
-    for (std::size_t i = 0; i < losses.size(); ++i) {
-      rates.push_back(recipe_.rate_at(first + static_cast<std::int64_t>(i)));
-    }
-    trainer_->run(first, rates, losses);
+    trainer_->run(first, recipe_.rates(first, losses.size()), losses);
   }
 
   std::int64_t updates_at_once() const override { return trainer_->updates_at_once(); }
 
   void save_state(SafetensorsWriter& writer) const override {
     saved_ = trainer_->state();
-    each_tensor(saved_, [&](const char* name, std::span<const float> values) {
+    each_tensor(saved_, [&](const std::string& name, std::span<const float> values) {
       writer.add(name, {values.size()}, values);
     });
   }
 
   void load_state(const SafetensorsFile& file) override {
     backend::CpTrainingState state = trainer_->state();
-    each_tensor(state, [&](const char* name, std::span<float> values) {
+    each_tensor(state, [&](const std::string& name, std::span<float> values) {
       file.expect_shape(name, std::vector{values.size()});
       std::ranges::copy(file.read_floats(name), values.begin());
     });
@@ -68,8 +79,7 @@ class CpModel : public TrainedModel {
   }
 
   std::shared_ptr<const Coupling> coupling() const override {
-    return std::make_shared<CpBridge>(chain_.process(), to_potential(trainer_->state().parameters),
-                                      own_num_steps_);
+    return to_bridge(chain_.process(), trainer_->state().parameters, own_num_steps_);
   }
 
  private:

@@ -27,7 +27,8 @@ backend::CpTrainerPlan cp_trainer_plan(const Context& host, const CpTask& task,
                                        const CpRecipe& recipe, const TrainingData& data,
                                        backend::CpTensors<float> start);
 
-// A CP bridge in training on the context's device.
+// A CP bridge, or a chain bridge where the plan starts with moves, in training on the context's
+// device.
 std::unique_ptr<TrainedModel> make_cp_model(const Context& context, const CpTask& task,
                                             const CpRecipe& recipe, backend::CpTrainerPlan plan);
 

@@ -20,10 +20,13 @@ double automatic_noise(std::size_t dim) { return dim <= 16 ? 0.3 : 0.1; }
 
 }  // namespace
 
-double CpRecipe::rate_at(std::int64_t step) const {
-  if (!cosine) return learning_rate;
-  const double done = static_cast<double>(step - 1) / static_cast<double>(updates);
-  return cosine_rate(learning_rate, done);
+std::vector<double> CpRecipe::rates(std::int64_t first, std::size_t count) const {
+  std::vector<double> rates(count, learning_rate);
+  for (std::size_t i = 0; cosine && i < count; ++i) {
+    const auto done = static_cast<double>(first - 1 + static_cast<std::int64_t>(i));
+    rates[i] = cosine_rate(learning_rate, done / static_cast<double>(updates));
+  }
+  return rates;
 }
 
 std::vector<OptionSpec> cp_options() {
@@ -61,14 +64,19 @@ void resolve_cp_recipe(SolverOptions& options) {
 }
 
 CpRecipe read_cp_recipe(const SolverOptions& options) {
+  CpRecipe recipe = read_training_recipe(options);
+  recipe.entropy = options.real("entropy", 0.0, 1e6);
+  recipe.components = static_cast<std::size_t>(options.integer("components", 1, 1 << 20));
+  return recipe;
+}
+
+CpRecipe read_training_recipe(const SolverOptions& options) {
   CpRecipe recipe{};
   recipe.updates = options.integer("updates", 1, 1 << 30);
   recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size", 1, 1 << 20));
   recipe.learning_rate = options.real("learning_rate", 0.0, 100.0);
   recipe.cosine = options.choice("schedule", kSchedules) == 0;
   recipe.weight_decay = options.real("weight_decay", 0.0, 100.0);
-  recipe.entropy = options.real("entropy", 0.0, 1e6);
-  recipe.components = static_cast<std::size_t>(options.integer("components", 1, 1 << 20));
   recipe.init = static_cast<int>(options.choice("init", kInits));
   recipe.init_peak = options.real("init_peak", 1e-6, 1.0 - 1e-6);
   if (options.text("init_noise") != "auto") {

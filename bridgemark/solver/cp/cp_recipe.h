@@ -26,7 +26,8 @@ struct CpRecipe {
   double checkpoint_seconds;
   std::int64_t log_every;
 
-  double rate_at(std::int64_t step) const;
+  // Learning rates of updates first.., counted from 1.
+  std::vector<double> rates(std::int64_t first, std::size_t count) const;
 };
 
 std::vector<OptionSpec> cp_options();
@@ -36,8 +37,10 @@ std::vector<OptionSpec> cp_options();
 // 0.9 on samples of p0, constant rate, weight decay 0.01.
 void resolve_cp_recipe(SolverOptions& options);
 
-// Throws InvalidArgument that names a value out of range.
+// Throw InvalidArgument that names a value out of range. The second reads all but the components
+// and their entropy.
 CpRecipe read_cp_recipe(const SolverOptions& options);
+CpRecipe read_training_recipe(const SolverOptions& options);
 
 // Starting parameters. A component stands on one sample: log init_peak on its category in each
 // dimension and the rest of the probability spread evenly, plus normal noise; or all noise.

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/chain_training.h"
 #include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/math/log_domain.h"
 
@@ -15,7 +16,8 @@ class CpuCpTrainer : public CpTrainer {
   CpuCpTrainer(const Context& context, CpTrainerPlan plan)
       : context_(context),
         plan_(std::move(plan)),
-        gradient_(plan_.start.dim, plan_.start.num_categories, plan_.start.num_components),
+        gradient_(plan_.start.dim, plan_.start.num_categories, plan_.start.num_components,
+                  plan_.start.is_chain),
         state_{std::move(plan_.start), gradient_, gradient_} {}
 
   void run(std::int64_t first_step, std::span<const double> learning_rates,
@@ -56,18 +58,25 @@ class CpuCpTrainer : public CpTrainer {
     if (plan_.entropy > 0.0) loss += add_entropy();
     AdamWSettings settings = plan_.adamw;
     settings.learning_rate = learning_rate;
-    adamw_update(context_, settings, step, gradient_.log_beta, state_.parameters.log_beta,
-                 state_.first_moment.log_beta, state_.second_moment.log_beta);
-    adamw_update(context_, settings, step, gradient_.log_cores, state_.parameters.log_cores,
-                 state_.first_moment.log_cores, state_.second_moment.log_cores);
+    const auto apply = [&](auto CpTensors<float>::*part) {
+      adamw_update(context_, settings, step, gradient_.*part, state_.parameters.*part,
+                   state_.first_moment.*part, state_.second_moment.*part);
+    };
+    apply(&CpTensors<float>::log_beta);
+    apply(&CpTensors<float>::log_cores);
+    apply(&CpTensors<float>::log_moves);
     return loss;
   }
 
   double loss_and_gradient(StatesView x, StatesView x1, std::span<const std::int32_t> n) {
-    return plan_.matching ? matching_loss<float>(context_, state_.parameters, plan_.chain,
-                                                 *plan_.matching, x, x1, n, gradient_, workspace_)
-                          : static_loss<float>(context_, state_.parameters, plan_.chain, x, x1,
-                                               gradient_, workspace_);
+    if (plan_.matching) {
+      return matching_loss<float>(context_, state_.parameters, plan_.chain, *plan_.matching, x, x1,
+                                  n, gradient_, workspace_.cores);
+    }
+    return state_.parameters.is_chain ? chain_loss<float>(context_, state_.parameters, plan_.chain,
+                                                          x, x1, gradient_, workspace_)
+                                      : static_loss<float>(context_, state_.parameters, plan_.chain,
+                                                           x, x1, gradient_, workspace_.cores);
   }
 
   // Adds -entropy * H(softmax(log_beta)) to the loss.
@@ -88,7 +97,7 @@ class CpuCpTrainer : public CpTrainer {
   CpTrainerPlan plan_;
   CpTensors<float> gradient_;
   CpTrainingState state_;
-  CpWorkspace<float> workspace_;
+  ChainWorkspace<float> workspace_;
 };
 
 }  // namespace

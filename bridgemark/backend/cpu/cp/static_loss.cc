@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/cpu/cp/exact_column.h"
-#include "bridgemark/backend/cpu/cp/rank_one_powers.h"
+#include "bridgemark/backend/cpu/cp/core_propagation.h"
 #include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/simd/gemm.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
@@ -18,7 +16,7 @@ namespace bridgemark::backend {
 
 namespace {
 
-constexpr std::size_t kBlock = 128;
+constexpr std::size_t kBlock = cpu::kPropagationBlock;
 
 template <typename T>
 class StaticLoss {
@@ -26,7 +24,8 @@ class StaticLoss {
   StaticLoss(const CpTensors<T>& parameters, const ChainTables<T>& chain, StatesView x0,
              StatesView x1, CpTensors<T>& gradient, CpWorkspace<T>& workspace)
       : parameters_(parameters),
-        chain_(chain),
+        propagation_(parameters.log_cores.data(), parameters.dim, parameters.num_categories,
+                     parameters.num_components, chain, workspace),
         x0_(x0),
         x1_(x1),
         gradient_(gradient),
@@ -35,12 +34,7 @@ class StaticLoss {
         S_(parameters.num_categories),
         K_(parameters.num_components),
         B_(x0.rows),
-        blocks_((K_ + kBlock - 1) / kBlock),
-        exact_(blocks_ * D_) {
-    work_.scaled.resize(D_ * S_ * K_);
-    work_.product.resize(D_ * S_ * K_);
-    work_.log_product.resize(D_ * S_ * K_);
-    work_.high.resize(D_ * K_);
+        blocks_((K_ + kBlock - 1) / kBlock) {
     work_.weights0.resize(B_ * K_);
     work_.weights1.resize(B_ * K_);
     work_.partial.resize(4 * blocks_ * B_);
@@ -48,8 +42,8 @@ class StaticLoss {
 
   double run(const Context& context, std::span<double> log_c, std::span<double> log_v) {
     parallel_blocks(context, K_, kBlock, [&](std::size_t first, std::size_t last) {
-      propagate(first, last);
-      gather(work_.log_product.data(), x0_, 0, first, last);
+      for (std::size_t d = 0; d < D_; ++d) propagation_.propagate(d, first, last);
+      gather(propagation_.log_u(), x0_, 0, first, last);
       gather(parameters_.log_cores.data(), x1_, 1, first, last);
     });
     double loss = 0.0;
@@ -62,7 +56,9 @@ class StaticLoss {
     parallel_blocks(context, K_, kBlock, [&](std::size_t first, std::size_t last) {
       finish_weights(first, last);
       scatter_source(first, last);
-      for (std::size_t d = 0; d < D_; ++d) pull_back(d, first, last);
+      for (std::size_t d = 0; d < D_; ++d) {
+        propagation_.pull_back(d, first, last, gradient_.log_cores.data());
+      }
       scatter_target(first, last);
     });
     return loss / static_cast<double>(B_);
@@ -70,11 +66,6 @@ class StaticLoss {
 
  private:
   std::size_t core(std::size_t d, std::size_t s) const { return (d * S_ + s) * K_; }
-  const T* q() const { return chain_.linear_power(chain_.num_steps); }
-  const double* log_q() const { return chain_.log_power(chain_.num_steps); }
-  std::vector<cpu::ExactEntry>& exact(std::size_t d, std::size_t first) {
-    return exact_[first / kBlock * D_ + d];
-  }
   T& partial_high(int side, std::size_t b, std::size_t block) {
     return work_.partial[(2 * static_cast<std::size_t>(side) * B_ + b) * blocks_ + block];
   }
@@ -82,59 +73,6 @@ class StaticLoss {
     return work_.partial[((2 * static_cast<std::size_t>(side) + 1) * B_ + b) * blocks_ + block];
   }
   T* weights(int side) { return side == 0 ? work_.weights0.data() : work_.weights1.data(); }
-
-  // scaled = exp(cores - maximum over categories), product = Q scaled, log_product = its logarithm
-  // with the maximum back on.
-  void propagate(std::size_t first, std::size_t last) {
-    const std::size_t width = last - first;
-    for (std::size_t d = 0; d < D_; ++d) {
-      T* high = work_.high.data() + d * K_ + first;
-      const T* cores = parameters_.log_cores.data() + core(d, 0) + first;
-      T* scaled = work_.scaled.data() + core(d, 0) + first;
-      T* product = work_.product.data() + core(d, 0) + first;
-      cpu::exp_columns(cores, K_, S_, width, high, scaled, K_);
-      if (cpu::is_rank_one(chain_)) {
-        multiply_rank_one(scaled, width, product);
-      } else {
-        cpu::gemm(cpu::Transpose::kNo, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, scaled,
-                  K_, T(0), product, K_);
-      }
-      T low = product[0];
-      for (std::size_t s = 0; s < S_; ++s) {
-        low = std::min(low, cpu::log_sum_with(product + s * K_, high, width,
-                                              work_.log_product.data() + core(d, s) + first));
-      }
-      exact(d, first).clear();
-      if (low < cpu::linear_floor<T>()) repair(d, first, last);
-    }
-  }
-
-  // out = (identity I + uniform 11^T) in, over rows of categories.
-  void multiply_rank_one(const T* in, std::size_t width, T* out) const {
-    T sum[kBlock] = {};
-    for (std::size_t s = 0; s < S_; ++s) cpu::add_into(in + s * K_, width, sum);
-    for (std::size_t k = 0; k < width; ++k) sum[k] *= chain_.uniform;
-    for (std::size_t s = 0; s < S_; ++s) {
-      std::copy_n(sum, width, out + s * K_);
-      cpu::add_scaled_into(in + s * K_, chain_.identity, width, out + s * K_);
-    }
-  }
-
-  // Entries whose product left its range: exact logarithms, and a product of 0 that the pull-back
-  // passes over.
-  void repair(std::size_t d, std::size_t first, std::size_t last) {
-    for (std::size_t s = 0; s < S_; ++s) {
-      for (std::size_t k = first; k < last; ++k) {
-        T& product = work_.product[core(d, s) + k];
-        if (product >= cpu::linear_floor<T>()) continue;
-        const double value =
-            exact_log_dot(log_q() + s * S_, parameters_.log_cores.data() + core(d, 0) + k, K_, S_);
-        product = T(0);
-        work_.log_product[core(d, s) + k] = static_cast<T>(value);
-        exact(d, first).push_back({s, k, value});
-      }
-    }
-  }
 
   // weights[b,k] = exp(log_beta + sum_d table[d, x[b,d], k] - maximum over the block), with the
   // maximum and the sum over the block.
@@ -186,7 +124,7 @@ class StaticLoss {
     }
   }
 
-  // The gradient holds d loss / d log_product until pull_back.
+  // The gradient holds d loss / d log u until it is pulled back.
   void scatter_source(std::size_t first, std::size_t last) {
     const std::size_t width = last - first;
     T* gradient = gradient_.log_cores.data();
@@ -198,39 +136,6 @@ class StaticLoss {
       for (std::size_t d = 0; d < D_; ++d) {
         cpu::add_into(row, width, gradient + core(d, static_cast<std::size_t>(x0_(b, d))) + first);
       }
-    }
-  }
-
-  // From d loss / d log_product to d loss / d cores: scaled * (Q^T (gradient / product)).
-  void pull_back(std::size_t d, std::size_t first, std::size_t last) {
-    const std::size_t width = last - first;
-    T* gradient = gradient_.log_cores.data() + core(d, 0) + first;
-    T* ratio = work_.product.data() + core(d, 0) + first;
-    const T* scaled = work_.scaled.data() + core(d, 0) + first;
-    std::vector<double> exact_weights;
-    for (const cpu::ExactEntry& entry : exact(d, first)) {
-      exact_weights.push_back(
-          static_cast<double>(gradient_.log_cores[core(d, entry.row) + entry.component]));
-    }
-    for (std::size_t s = 0; s < S_; ++s) {
-      cpu::divide_into(gradient + s * K_, width, ratio + s * K_);
-    }
-    if (cpu::is_rank_one(chain_)) {
-      multiply_rank_one(ratio, width, gradient);  // Q is symmetric
-    } else {
-      cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, S_, width, S_, T(1), q(), S_, ratio, K_,
-                T(0), gradient, K_);
-    }
-    for (std::size_t t = 0; t < S_; ++t) {
-      cpu::multiply_into(scaled + t * K_, width, gradient + t * K_);
-    }
-    for (std::size_t i = 0; i < exact_weights.size(); ++i) {
-      const cpu::ExactEntry& entry = exact(d, first)[i];
-      if (exact_weights[i] == 0.0) continue;
-      add_exact_shares(log_q() + entry.row * S_,
-                       parameters_.log_cores.data() + core(d, 0) + entry.component, K_, S_,
-                       entry.log_value, exact_weights[i],
-                       gradient_.log_cores.data() + core(d, 0) + entry.component);
     }
   }
 
@@ -247,13 +152,12 @@ class StaticLoss {
   }
 
   const CpTensors<T>& parameters_;
-  const ChainTables<T>& chain_;
+  cpu::CorePropagation<T> propagation_;
   StatesView x0_;
   StatesView x1_;
   CpTensors<T>& gradient_;
   CpWorkspace<T>& work_;
   std::size_t D_, S_, K_, B_, blocks_;
-  std::vector<std::vector<cpu::ExactEntry>> exact_;  // by block and dimension
 };
 
 }  // namespace

@@ -1,0 +1,38 @@
+#include "bridgemark/solver/chain/chain_recipe.h"
+
+#include "bridgemark/bridge/chain_potential.h"
+
+namespace bridgemark {
+
+std::vector<OptionSpec> chain_options() {
+  std::vector<OptionSpec> specs = cp_options();
+  std::erase_if(specs, [](const OptionSpec& spec) { return spec.key == "entropy"; });
+  for (OptionSpec& spec : specs) {
+    if (spec.key == "components") spec = {"states", "32", "K, of the hidden chain"};
+  }
+  specs.push_back({"init_switch", "0.1", "starting probability to leave a state"});
+  return specs;
+}
+
+void resolve_chain_recipe(SolverOptions& options) { resolve_cp_recipe(options); }
+
+ChainRecipe read_chain_recipe(const SolverOptions& options) {
+  ChainRecipe recipe{read_training_recipe(options), options.real("init_switch", 1e-6, 1.0 - 1e-6)};
+  recipe.cp.components = static_cast<std::size_t>(options.integer("states", 1, 1024));
+  return recipe;
+}
+
+backend::CpTensors<float> initial_chain_parameters(const Context& context,
+                                                   const ChainRecipe& recipe,
+                                                   const TrainingData& data, std::size_t dim,
+                                                   int num_categories, std::uint64_t seed) {
+  backend::CpTensors<float> start =
+      initial_cp_parameters(context, recipe.cp, data, dim, num_categories, seed);
+  const std::size_t K = start.num_components;
+  const Array3<double> moves = switching_moves(dim, K, K > 1 ? recipe.init_switch : 0.0);
+  start.is_chain = true;
+  start.log_moves.assign(moves.data(), moves.data() + moves.size());
+  return start;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/solver/core/options.h"
+#include "bridgemark/solver/core/training_data.h"
+#include "bridgemark/solver/cp/cp_recipe.h"
+
+// The options of the chain solver, its named recipes, and its start.
+namespace bridgemark {
+
+// That of a CP solver, whose components are the chain's states, and the moves that it starts with.
+struct ChainRecipe {
+  CpRecipe cp;
+  double init_switch;  // probability to leave a state, to any other alike
+};
+
+std::vector<OptionSpec> chain_options();
+
+// recipe=tuned: what works at 64 dimensions. recipe=paper: as the paper trains DLightSB.
+void resolve_chain_recipe(SolverOptions& options);
+
+// Throws InvalidArgument that names a value out of range.
+ChainRecipe read_chain_recipe(const SolverOptions& options);
+
+// Starting parameters: the states are components of a CP start.
+backend::CpTensors<float> initial_chain_parameters(const Context& context,
+                                                   const ChainRecipe& recipe,
+                                                   const TrainingData& data, std::size_t dim,
+                                                   int num_categories, std::uint64_t seed);
+
+}  // namespace bridgemark

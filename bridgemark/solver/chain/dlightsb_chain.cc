@@ -1,0 +1,58 @@
+#include "bridgemark/solver/chain/dlightsb_chain.h"
+
+#include <optional>
+
+#include "bridgemark/solver/chain/chain_model_file.h"
+#include "bridgemark/solver/chain/chain_recipe.h"
+#include "bridgemark/solver/cp/cp_model.h"
+
+namespace bridgemark {
+
+namespace {
+
+class DLightSbChain : public TrainedSolver {
+ public:
+  std::string name() const override { return "dlightsb-chain"; }
+  std::string description() const override {
+    return "a bridge over a hidden chain along the coordinates that minimises KL(q* || q)";
+  }
+  std::vector<OptionSpec> options() const override { return chain_options(); }
+  void resolve(SolverOptions& options) const override { resolve_chain_recipe(options); }
+
+  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+    read_chain_recipe(options);
+    TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
+  }
+
+  void save(const Coupling& coupling, const std::filesystem::path& path) const override {
+    save_chain_model(dynamic_cast<const ChainBridge&>(coupling), path);
+  }
+  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
+                                       const std::filesystem::path& path) const override {
+    return load_chain_model(pair.reference(), pair.dim(), path);
+  }
+
+ protected:
+  TrainingPlan training_plan(const SolverOptions& options) const override {
+    const ChainRecipe recipe = read_chain_recipe(options);
+    return {name(), recipe.cp.updates, recipe.cp.checkpoint_seconds, recipe.cp.log_every};
+  }
+
+  std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
+                                           const BenchmarkPair& pair, const SolverOptions& options,
+                                           std::uint64_t seed) const override {
+    const ChainRecipe recipe = read_chain_recipe(options);
+    const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
+    const CpTask task{ReferenceChain(pair.reference(), 1), std::nullopt, seed, {}, {}};
+    return make_cp_model(context, task, recipe.cp,
+                         cp_trainer_plan(host, task, recipe.cp, data,
+                                         initial_chain_parameters(host, recipe, data, pair.dim(),
+                                                                  pair.num_categories(), seed)));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_dlightsb_chain() { return std::make_unique<DLightSbChain>(); }
+
+}  // namespace bridgemark
