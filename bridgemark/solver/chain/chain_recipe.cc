@@ -14,7 +14,13 @@ std::vector<OptionSpec> chain_options() {
   return specs;
 }
 
-void resolve_chain_recipe(SolverOptions& options) { resolve_cp_recipe(options); }
+void resolve_chain_recipe(SolverOptions& options) {
+  if (options.text("recipe") == "tuned") {
+    options.set_default("learning_rate", "0.03");
+    options.set_default("init_peak", "0.3");
+  }
+  resolve_cp_recipe(options);
+}
 
 ChainRecipe read_chain_recipe(const SolverOptions& options) {
   ChainRecipe recipe{read_training_recipe(options), options.real("init_switch", 1e-6, 1.0 - 1e-6)};

@@ -157,13 +157,14 @@ __device__ void load_pass(const StaticView& view, const Batch& batch, int d, int
 // Adds what the rows of a pass in each state weigh to sums[side][state], sides side_size apart and
 // states kStride; heads has room for [2][kRuns][Tile].
 template <int Tile>
-__device__ void weigh_pass(const StaticView& view, const SortedPass& pass, int first, int k0,
+__device__ void weigh_pass(const StaticView& view, const SortedPass& pass, int d, int first, int k0,
                            float* sums, int side_size, float* heads) {
   using T = Tiling<Tile>;
   const int c = T::column();
   for (int i = T::row(); i < 2 * kRuns; i += T::kRowGroups) {
     const int side = i / kRuns, run = i % kRuns;
-    const float* weights = view.weights[side] + static_cast<std::size_t>(first) * view.Kp + k0 + c;
+    const float* weights = view.weights[side] + d * view.weights_of_dim +
+                           static_cast<std::size_t>(first) * view.Kp + k0 + c;
     float4 weight[kRunRows];
     int state[kRunRows];
 #pragma unroll
@@ -216,7 +217,7 @@ __device__ void pull_back_exactly(const StaticView& view, const Batch& batch, in
     const int s = batch.x0[static_cast<std::size_t>(b) * view.D + d];
     const float log_u = view.log_u[core_at(view, d, s, k)];
     if (log_u - view.high[d * Kp + k] >= kLogProductFloor) continue;
-    const float weight = view.weights[0][b * Kp + k] * view.factors[0][b];
+    const float weight = view.weights[0][d * view.weights_of_dim + b * Kp + k] * view.factors[0][b];
     if (weight == 0.0f) continue;
     add_exact_shares(view.log_q + (last + s) * view.S, view.log_cores + core_at(view, d, 0, k),
                      view.Kp, view.S, log_u, weight, out);
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(StaticView view, 
   for (int first = 0; first < view.B; first += kPassRows) {
     load_pass(view, batch, d, first, pass);
     __syncthreads();
-    weigh_pass<Tile>(view, pass, first, k0, ratios, Sp * T::kStride, tile);
+    weigh_pass<Tile>(view, pass, d, first, k0, ratios, Sp * T::kStride, tile);
     __syncthreads();
   }
   finish_copies();
@@ -324,7 +325,8 @@ void with_tile(const StaticView& view, Launch&& launch) {
   constexpr int kBlocksWanted = 256;
   const int components = view.D * view.Kp;
   const std::size_t room = max_shared_memory();
-  if (components / 64 >= kBlocksWanted && update_bytes<64>(view.S, view.Sp) <= room) {
+  if (view.Kp % 64 == 0 && components / 64 >= kBlocksWanted &&
+      update_bytes<64>(view.S, view.Sp) <= room) {
     launch(std::integral_constant<int, 64>());
   } else if (components / 32 >= kBlocksWanted && update_bytes<32>(view.S, view.Sp) <= room) {
     launch(std::integral_constant<int, 32>());
@@ -361,6 +363,10 @@ void launch_static(const StaticView& view, const Batch& batch, cudaStream_t stre
   // Rounded up: the compiler reads the states four at a time.
   const std::size_t states = sizeof(int) * static_cast<std::size_t>((view.D + 3) / 4 * 4);
   gather<<<dim3(view.B, 2), kTileThreads, states, stream>>>(view, batch);
+  launch_weighed(view, batch, stream);
+}
+
+void launch_weighed(const StaticView& view, const Batch& batch, cudaStream_t stream) {
   with_tile(view, [&](auto tile) {
     update_tile<tile><<<dim3(view.Kp / tile, view.D), kTileThreads,
                         update_bytes<tile>(view.S, view.Sp), stream>>>(view, batch);

@@ -5,6 +5,7 @@
 
 #include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/bridge/device_source.h"
+#include "bridgemark/backend/cuda/chain/chain_view.h"
 #include "bridgemark/backend/cuda/cp/cp_view.h"
 #include "bridgemark/backend/cuda/cp/matching_steps.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
@@ -33,7 +34,8 @@ class CudaCpTrainer : public CpTrainer {
     view_.S = static_cast<int>(parameters.num_categories);
     view_.Sp = (view_.S + 7) / 8 * 8;
     view_.K = static_cast<int>(parameters.num_components);
-    view_.Kp = (view_.K + kTile - 1) / kTile * kTile;
+    const int tile = chain() ? kStateTile : kTile;
+    view_.Kp = (view_.K + tile - 1) / tile * tile;
     view_.B = static_cast<int>(plan_.batch_size);
     view_.passes = (view_.B + kPassRows - 1) / kPassRows;
     view_.num_steps = plan_.chain.num_steps;
@@ -49,12 +51,13 @@ class CudaCpTrainer : public CpTrainer {
     } else {
       prepare_static(static_view(view_));
       allocate_static();
+      if (chain()) allocate_chain();
     }
     allocate_batches();
-    CpTrainingState start{
-        parameters,
-        CpTensors<float>(parameters.dim, parameters.num_categories, parameters.num_components),
-        {}};
+    CpTrainingState start{parameters,
+                          CpTensors<float>(parameters.dim, parameters.num_categories,
+                                           parameters.num_components, chain()),
+                          {}};
     start.second_moment = start.first_moment;
     set_state(start);
     for (std::size_t half = 0; half < graphs_.size(); ++half) {
@@ -85,41 +88,51 @@ class CudaCpTrainer : public CpTrainer {
     upload(matching() ? batch.x_n : batch.x0, x.data, x.size());
     upload(batch.x1, x1.data, x1.size());
     if (matching()) upload(batch.n, n.data(), n.size());
-    const Buffer<float> beta(static_cast<std::size_t>(view_.Kp)), cores(padded_size());
+    Buffer<float> beta(static_cast<std::size_t>(view_.Kp)), cores(padded_size()),
+        moves(padded_moves());
     CpView view = view_;
-    view.gradient_beta = const_cast<float*>(beta.get());
-    view.gradient_cores = const_cast<float*>(cores.get());
+    view.gradient_beta = beta.get();
+    view.gradient_cores = cores.get();
+    chain_parts_.gradient_moves = moves.get();
     const Progress start{0, 0};
     BM_CUDA_CHECK(cudaMemcpy(view_.progress, &start, sizeof start, cudaMemcpyHostToDevice));
     if (!matching()) {
       launch_sort(static_view(view), batch, 1, stream_);
-      launch_propagate(static_view(view), stream_);
+      propagate();
     }
     fork();
     launch(view, batch);
     join();
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
-    gradient = read(view.gradient_beta, view.gradient_cores);
+    gradient = read(view.gradient_beta, view.gradient_cores, chain_parts_.gradient_moves);
+    chain_parts_.gradient_moves = nullptr;
     double loss = 0.0;
     BM_CUDA_CHECK(cudaMemcpy(&loss, losses_.get(), sizeof loss, cudaMemcpyDeviceToHost));
     return loss;
   }
 
   CpTrainingState state() const override {
-    return {read(view_.log_beta, view_.log_cores), read(view_.first_beta, view_.first_cores),
-            read(view_.second_beta, view_.second_cores)};
+    const ChainParts& parts = chain_parts_;
+    return {read(view_.log_beta, view_.log_cores, parts.log_moves),
+            read(view_.first_beta, view_.first_cores, parts.first_moves),
+            read(view_.second_beta, view_.second_cores, parts.second_moves)};
   }
 
   void set_state(const CpTrainingState& state) override {
     // Components behind the last one weigh nothing.
-    write(state.parameters, -INFINITY, view_.log_beta, view_.log_cores);
-    write(state.first_moment, 0.0f, view_.first_beta, view_.first_cores);
-    write(state.second_moment, 0.0f, view_.second_beta, view_.second_cores);
+    const ChainParts& parts = chain_parts_;
+    write(state.parameters, -INFINITY, view_.log_beta, view_.log_cores, parts.log_moves);
+    write(state.first_moment, 0.0f, view_.first_beta, view_.first_cores, parts.first_moves);
+    write(state.second_moment, 0.0f, view_.second_beta, view_.second_cores, parts.second_moves);
   }
 
  private:
   bool matching() const { return plan_.matching.has_value(); }
+  bool chain() const { return plan_.start.is_chain; }
   std::size_t padded_size() const { return static_cast<std::size_t>(view_.D) * view_.S * view_.Kp; }
+  std::size_t padded_moves() const {
+    return chain() ? static_cast<std::size_t>(view_.D - 1) * view_.Kp * view_.Kp : 0;
+  }
 
   float* floats(std::size_t count) { return memory_.allocate<float>(count); }
   std::int32_t* states(std::size_t count) { return memory_.allocate<std::int32_t>(count); }
@@ -167,17 +180,39 @@ class CudaCpTrainer : public CpTrainer {
   }
 
   StaticView static_view(const CpView& view) const { return {view, static_parts_}; }
+  ChainView chain_view(const CpView& view) const { return {static_view(view), chain_parts_}; }
   MatchingView matching_view(const CpView& view) const { return {view, matching_parts_}; }
 
   void allocate_static() {
-    const std::size_t B = view_.B;
+    const std::size_t B = view_.B, weights = B * view_.Kp;
     static_parts_.log_u = floats(padded_size());
+    static_parts_.weights_of_dim = chain() ? weights : 0;
     view_.exact_gradient = floats(padded_size());
     for (int side = 0; side < 2; ++side) {
-      static_parts_.weights[side] = floats(B * view_.Kp);
+      static_parts_.weights[side] = floats(chain() ? view_.D * weights : weights);
       static_parts_.factors[side] = floats(B);
     }
     view_.row_loss = memory_.allocate<double>(2 * B);
+  }
+
+  void allocate_chain() {
+    if (view_.Kp > kMostStates) {
+      throw_invalid("options", "states must be at most {} on a GPU, got {}", kMostStates, view_.K);
+    }
+    const std::size_t B = view_.B, D = view_.D;
+    ChainParts& parts = chain_parts_;
+    for (float** moves : {&parts.log_moves, &parts.first_moves, &parts.second_moves, &parts.moves,
+                          &parts.moves_transposed}) {
+      *moves = floats(padded_moves());
+    }
+    parts.moves_high = floats(D - 1);
+    const std::vector<float> share(B, 1.0f / static_cast<float>(B));
+    for (int side = 0; side < 2; ++side) {
+      parts.before[side] = floats(D * B * view_.Kp);
+      parts.after[side] = floats(D * B * view_.Kp);
+      parts.log_sums[side] = floats(D * B);
+      static_parts_.factors[side] = memory_.upload(share);
+    }
   }
 
   void allocate_matching() {
@@ -211,8 +246,23 @@ class CudaCpTrainer : public CpTrainer {
       launch_entropy(view, stream_);
       fork();
     }
-    matching() ? launch_matching(matching_view(view), batch, stream_, second_stream_)
-               : launch_static(static_view(view), batch, stream_);
+    if (matching()) {
+      launch_matching(matching_view(view), batch, stream_, second_stream_);
+    } else if (chain()) {
+      stream_.follow(second_stream_);
+      launch_passes(chain_view(view), batch, stream_);
+      second_stream_.follow(stream_);
+      launch_moves(chain_view(view), second_stream_);
+      launch_weighed(static_view(view), batch, stream_);
+    } else {
+      launch_static(static_view(view), batch, stream_);
+    }
+  }
+
+  // What an update of the static loss finds made of its parameters.
+  void propagate() {
+    launch_propagate(static_view(view_), stream_);
+    if (chain()) launch_scale_moves(chain_view(view_), stream_);
   }
 
   void fork() { second_stream_.follow(stream_); }
@@ -258,7 +308,7 @@ class CudaCpTrainer : public CpTrainer {
     BM_CUDA_CHECK(
         cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
     draw(0, batches_[0], stream_);
-    if (!matching()) launch_propagate(static_view(view_), stream_);
+    if (!matching()) propagate();
     const std::size_t graphs = settings.size() / kBatchesAhead;
     for (std::size_t i = 0; i < graphs; ++i) graphs_[i % 2].launch(stream_);
     const int rest = static_cast<int>(settings.size() % kBatchesAhead);
@@ -270,19 +320,27 @@ class CudaCpTrainer : public CpTrainer {
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
   }
 
-  CpTensors<float> read(const float* beta, const float* cores) const {
-    CpTensors<float> tensors(view_.D, view_.S, view_.K);
+  CpTensors<float> read(const float* beta, const float* cores, const float* moves) const {
+    CpTensors<float> tensors(view_.D, view_.S, view_.K, chain());
     BM_CUDA_CHECK(
         cudaMemcpy(tensors.log_beta.data(), beta, view_.K * sizeof(float), cudaMemcpyDeviceToHost));
     BM_CUDA_CHECK(cudaMemcpy2D(tensors.log_cores.data(), view_.K * sizeof(float), cores,
                                view_.Kp * sizeof(float), view_.K * sizeof(float),
                                static_cast<std::size_t>(view_.D) * view_.S,
                                cudaMemcpyDeviceToHost));
+    const std::size_t K = view_.K, Kp = view_.Kp;
+    std::vector<float> padded(padded_moves());
+    BM_CUDA_CHECK(
+        cudaMemcpy(padded.data(), moves, padded.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    for (std::size_t i = 0; i < tensors.log_moves.size(); ++i) {
+      tensors.log_moves[i] = padded[(i / K / K * Kp + i / K % K) * Kp + i % K];
+    }
     return tensors;
   }
 
-  void write(const CpTensors<float>& tensors, float beta_padding, float* beta, float* cores) {
-    std::vector<float> padded(static_cast<std::size_t>(view_.Kp), beta_padding);
+  void write(const CpTensors<float>& tensors, float padding, float* beta, float* cores,
+             float* moves) {
+    std::vector<float> padded(static_cast<std::size_t>(view_.Kp), padding);
     std::copy(tensors.log_beta.begin(), tensors.log_beta.end(), padded.begin());
     BM_CUDA_CHECK(
         cudaMemcpy(beta, padded.data(), padded.size() * sizeof(float), cudaMemcpyHostToDevice));
@@ -291,6 +349,13 @@ class CudaCpTrainer : public CpTrainer {
                                view_.K * sizeof(float), view_.K * sizeof(float),
                                static_cast<std::size_t>(view_.D) * view_.S,
                                cudaMemcpyHostToDevice));
+    const std::size_t K = view_.K, Kp = view_.Kp;
+    padded.assign(padded_moves(), padding);
+    for (std::size_t i = 0; i < tensors.log_moves.size(); ++i) {
+      padded[(i / K / K * Kp + i / K % K) * Kp + i % K] = tensors.log_moves[i];
+    }
+    BM_CUDA_CHECK(
+        cudaMemcpy(moves, padded.data(), padded.size() * sizeof(float), cudaMemcpyHostToDevice));
   }
 
   CpTrainerPlan plan_;
@@ -301,6 +366,7 @@ class CudaCpTrainer : public CpTrainer {
   Memory memory_;
   CpView view_{};
   StaticParts static_parts_{};
+  ChainParts chain_parts_{};
   MatchingParts matching_parts_{};
   PinnedView pinned_{};
   CouplingView coupling_{};

@@ -65,8 +65,9 @@ struct CpView {
 
 struct StaticParts {
   float* log_u;       // [D,S,Kp], propagated cores
-  float* weights[2];  // [B,Kp] of each side, not yet divided by their sum
-  float* factors[2];  // [B], what divides them, and by the batch
+  float* weights[2];  // [B,Kp] of each side, not yet divided by their sum; of a chain [D,B,Kp]
+  std::size_t weights_of_dim;  // how far those of the next dimension lie: 0 where they are the same
+  float* factors[2];           // [B], what divides them, and by the batch
 };
 struct StaticView : CpView, StaticParts {};
 
@@ -110,8 +111,10 @@ void launch_sort(const StaticView& view, const Batch& batches, int count, cudaSt
 // log_u of the parameters. An update leaves that of the next one behind.
 void launch_propagate(const StaticView& view, cudaStream_t stream);
 
-// Loss, gradient and, unless gradient_cores is set, the update.
+// Loss, gradient and, unless gradient_cores is set, the update. The second has all but the weights
+// and the loss of each row, which are there.
 void launch_static(const StaticView& view, const Batch& batch, cudaStream_t stream);
+void launch_weighed(const StaticView& view, const Batch& batch, cudaStream_t stream);
 // On two streams: what is made of single components runs in two halves beside each other. `second`
 // has to follow `first` before the first update of a row (ahead = 0), and `first` follows `second`
 // after the last.
