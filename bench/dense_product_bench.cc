@@ -1,6 +1,7 @@
 // The dense products of CSBM's training on a GPU beside cuBLASLt's in float32: each layer forward,
-// back to its inputs, and to its weights. cuBLASLt has the bias and the ReLU of a forward layer as
-// well; the mask of the gradient by inputs and the bias of that by weights are made by ours alone.
+// back to its inputs, and to its weights. cuBLASLt makes by its epilogues what ours makes: the bias
+// and the ReLU of a forward layer, the mask of the gradient to inputs and the bias of that to
+// weights.
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -77,21 +78,29 @@ std::uint32_t alignment_of(const void* pointer) {
   return static_cast<std::uint32_t>(address & (~address + 1));
 }
 
-// out [rows, columns] = left right (+ bias along a column, and ReLU), by one of the ways that
-// cuBLASLt proposes.
+// What cuBLASLt does with a product before it is stored.
+struct LtEpilogue {
+  cublasLtEpilogue_t kind = CUBLASLT_EPILOGUE_DEFAULT;
+  const float* bias = nullptr;  // added, or where the gradient of one goes
+  const void* mask = nullptr;   // bits of what was above 0
+  std::int64_t mask_stride = 0;
+};
+
+// out [rows, columns] = left right and an epilogue, by one of the ways that cuBLASLt proposes.
 class LtProduct {
  public:
-  LtProduct(cublasLtHandle_t handle, const Factor& left, const Factor& right, const float* bias,
-            bool relu, void* workspace, float* out)
+  LtProduct(cublasLtHandle_t handle, const Factor& left, const Factor& right,
+            const LtEpilogue& epilogue, void* workspace, float* out)
       : handle_(handle), left_(left.data), right_(right.data), workspace_(workspace), out_(out) {
     // CUBLAS_COMPUTE_32F does not use the tensor cores' TF32.
     BM_CUBLAS_CHECK(cublasLtMatmulDescCreate(&product_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     set(CUBLASLT_MATMUL_DESC_TRANSA, left.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, right.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (bias != nullptr) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE,
-          relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS);
-      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue.kind);
+    if (epilogue.bias != nullptr) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, epilogue.bias);
+    if (epilogue.mask != nullptr) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, epilogue.mask);
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, epilogue.mask_stride);
     }
     const std::size_t rows = left.transposed ? left.columns : left.rows;
     const std::size_t columns = right.transposed ? right.rows : right.columns;
@@ -178,7 +187,6 @@ struct Pairing {
   std::unique_ptr<LtProduct> theirs;
   const float* our_result;
   const float* their_result;
-  const std::vector<float>* mask;  // where it is not above 0 ours is 0; or null
 };
 
 struct Times {
@@ -196,8 +204,7 @@ void check_results(const Pairing& pairing) {
                            theirs = fetch(pairing.their_result, pairing.count);
   double largest = 0.0, error = 0.0;
   for (std::size_t i = 0; i < pairing.count; ++i) {
-    const bool masked = pairing.mask != nullptr && !((*pairing.mask)[i] > 0.0f);
-    const double expected = masked ? 0.0 : static_cast<double>(theirs[i]);
+    const auto expected = static_cast<double>(theirs[i]);
     largest = std::max(largest, std::abs(expected));
     error = std::max(error, std::abs(static_cast<double>(ours[i]) - expected));
   }
@@ -222,6 +229,15 @@ std::vector<float> draw_values(std::size_t count, std::uint64_t index) {
   return values;
 }
 
+// Bits of the values above 0 of a matrix [rows, columns] of whole 128s, as cuBLASLt reads them.
+std::vector<std::uint8_t> mask_of(const std::vector<float>& values) {
+  std::vector<std::uint8_t> bits(values.size() / 8);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > 0.0f) bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | 1u << i % 8);
+  }
+  return bits;
+}
+
 // The three products of a layer for a batch, with values of its own.
 class Layer {
  public:
@@ -233,7 +249,7 @@ class Layer {
         pulled_(l > 0 ? inputs_ : shape.step_width()),
         rows_(rows),
         relu_(l + 1 < shape.num_layers()),
-        mask_(l > 0 ? draw_values(rows * inputs_, 1) : std::vector<float>()),
+        mask_(l > 0 ? memory_.upload(mask_of(draw_values(rows * inputs_, 1))) : nullptr),
         in_(memory_.upload(draw_values(rows * inputs_, 1))),
         weight_(memory_.upload(draw_values(outputs_ * inputs_, 2))),
         bias_(memory_.upload(draw_values(outputs_, 3))),
@@ -241,6 +257,7 @@ class Layer {
         scratch_(memory_.allocate<float>(
             std::max<std::size_t>(1, backend::cuda::pull_back_scratch(rows, outputs_, pulled_)))),
         bias_gradient_(memory_.allocate<float>(outputs_)),
+        their_bias_(memory_.allocate<float>(outputs_)),
         workspace_(memory_.allocate<char>(kWorkspaceBytes)),
         handle_(handle) {}
 
@@ -254,17 +271,20 @@ class Layer {
                                           relu_, ours, stream);
             },
             product({weight_, inputs_, outputs_, inputs_, true}, {in_, inputs_, rows_, inputs_},
-                    bias_, relu_, theirs),
+                    {relu_ ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, bias_}, theirs),
             ours,
-            theirs,
-            nullptr};
+            theirs};
   }
 
   Pairing to_inputs() {
     const std::size_t count = rows_ * pulled_;
     float *ours = memory_.allocate<float>(count), *theirs = memory_.allocate<float>(count);
     const float* weight = weight_ + inputs_ - pulled_;
-    const float* values = mask_.empty() ? nullptr : in_;
+    const float* values = mask_ == nullptr ? nullptr : in_;
+    LtEpilogue epilogue;
+    if (mask_ != nullptr) {
+      epilogue = {CUBLASLT_EPILOGUE_DRELU, nullptr, mask_, static_cast<std::int64_t>(inputs_)};
+    }
     return {"to inputs",
             count,
             [this, ours, weight, values](cudaStream_t stream) {
@@ -272,10 +292,9 @@ class Layer {
                                               values, scratch_, ours, stream);
             },
             product({weight, pulled_, outputs_, inputs_}, {flow_, outputs_, rows_, outputs_},
-                    nullptr, false, theirs),
+                    epilogue, theirs),
             ours,
-            theirs,
-            mask_.empty() ? nullptr : &mask_};
+            theirs};
   }
 
   Pairing to_weights() {
@@ -288,24 +307,23 @@ class Layer {
                                                     bias_gradient_, stream);
             },
             product({in_, inputs_, rows_, inputs_}, {flow_, outputs_, rows_, outputs_, true},
-                    nullptr, false, theirs),
+                    {CUBLASLT_EPILOGUE_BGRADB, their_bias_}, theirs),
             ours,
-            theirs,
-            nullptr};
+            theirs};
   }
 
  private:
-  std::unique_ptr<LtProduct> product(const Factor& left, const Factor& right, const float* bias,
-                                     bool relu, float* out) {
-    return std::make_unique<LtProduct>(handle_, left, right, bias, relu, workspace_, out);
+  std::unique_ptr<LtProduct> product(const Factor& left, const Factor& right,
+                                     const LtEpilogue& epilogue, float* out) {
+    return std::make_unique<LtProduct>(handle_, left, right, epilogue, workspace_, out);
   }
 
   Memory memory_;
   std::size_t inputs_, outputs_, pulled_, rows_;
   bool relu_;
-  std::vector<float> mask_;
+  const std::uint8_t* mask_;
   const float *in_, *weight_, *bias_, *flow_;
-  float *scratch_, *bias_gradient_;
+  float *scratch_, *bias_gradient_, *their_bias_;
   void* workspace_;
   cublasLtHandle_t handle_;
 };
@@ -318,7 +336,7 @@ bool run(const Options& options) {
   fmt::print("microseconds, all layers of a network together\n");
   fmt::print("{:>6} {:>4}  {:<12} {:>8} {:>10} {:>7}\n", "batch", "D", "product", "ours",
              "cuBLASLt", "ratio");
-  for (const std::size_t batch : {128, 256}) {
+  for (const std::size_t batch : {128, 256, 512}) {
     for (const std::size_t dim : {2, 16, 64}) {
       const backend::NetworkShape shape{
           .dim = dim, .num_categories = 50, .num_steps = 64, .hidden = {128, 128, 128}};

@@ -148,7 +148,7 @@ class Checks:
         self.expect("a point explains itself", "training" in text, text.replace("\n", " | "))
 
     def all_choices(self):
-        for group in ("table", "figure", "curve", "time"):
+        for group in ("table", "figure", "curve", "time", "switching"):
             count = self.script(f"return document.querySelectorAll('#{group}-choices button').length")
             for i in range(count):
                 self.script(f"document.querySelectorAll('#{group}-choices button')[arguments[0]].click()", i)
@@ -163,7 +163,7 @@ class Checks:
 
     def screenshots(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for section in ("summary", "tables", "figures", "curves", "time", "corrections", "reproduce"):
+        for section in self.script("return [...document.querySelectorAll('section')].map((node) => node.id)"):
             self.script("document.documentElement.style.scrollBehavior = 'auto';"
                         "document.getElementById(arguments[0]).scrollIntoView()", section)
             time.sleep(0.2)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""result_tables.py sphere|reverse: prints the tables of results/sphere/README.md or results/reverse/README.md."""
+"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME sphere, reverse, chain or switch-rate."""
 import json
+import math
 import statistics
 import sys
 
@@ -94,8 +95,44 @@ def reverse():
                 *(text(methods[i], name, "c2st_auc", 3) for i in (0, 1, 3, 4, 5)))
 
 
+def digits_of(line):
+    """Value and error to the error's first two digits."""
+    digits = max(0, 1 - math.floor(math.log10(line["standard_error"])))
+    return f"{line['value']:.{digits}f} ±{line['standard_error']:.{digits}f}"
+
+
+CP_AND_CHAIN = [("Feature-wise SB", "", ""), ("DLightSB", "", ""), ("DLightSB-M", "kl", "64"),
+                ("DLightSB-chain", "", "")]
+
+
+def joint_kls(cells, pair):
+    return [digits_of(cells[(*method, pair, "joint_kl")][0]) for method in CP_AND_CHAIN]
+
+
+def chain():
+    cells = measured("chain")
+    networks = [("CSBM", "kl", "64"), ("α-CSBM", "kl", "64")]
+    head("pair", *("joint KL, " + name for name, _, _ in CP_AND_CHAIN),
+         *("trajectory KL, " + name for name, _, _ in networks),
+         *("exact shape, " + CP_AND_CHAIN[i][0] for i in (1, 3)))
+    for pair in PAIRS:
+        name = pair + "-chain"
+        row(name, *joint_kls(cells, name),
+            *(digits_of(cells[(*method, name, "forward_trajectory_kl")][0])
+              if (*method, name, SCORE) in cells else "" for method in networks),
+            *(f"{cells[(*CP_AND_CHAIN[i], name, EXACT)][0]['value']:.4f}" for i in (1, 3)))
+
+
+def switch_rate():
+    cells = measured("switch-rate")
+    head("pair", *(name for name, _, _ in CP_AND_CHAIN))
+    for base in ("d16-uniform-0.005-chain", "d64-gaussian-0.02-chain"):
+        for rate in ("0", "0.01", "0.03", "0.1", "0.3"):
+            row(f"{base}-{rate}", *joint_kls(cells, f"{base}-{rate}"))
+
+
 if __name__ == "__main__":
-    tables = {"sphere": sphere, "reverse": reverse}
+    tables = {"sphere": sphere, "reverse": reverse, "chain": chain, "switch-rate": switch_rate}
     if sys.argv[1:] not in ([name] for name in tables):
         sys.exit(__doc__)
     tables[sys.argv[1]]()

@@ -418,11 +418,15 @@ std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
 }
 
 std::string solver_title(const std::string& solver) {
-  static const std::map<std::string, std::string> titles = {
-      {"oracle", "Oracle"},       {"independent", "Independent"},
-      {"reference", "Reference"}, {"feature-wise", "Feature-wise SB"},
-      {"dlightsb", "DLightSB"},   {"dlightsb-m", "DLightSB-M"},
-      {"csbm", "CSBM"},           {"alpha-csbm", "α-CSBM"}};
+  static const std::map<std::string, std::string> titles = {{"oracle", "Oracle"},
+                                                            {"independent", "Independent"},
+                                                            {"reference", "Reference"},
+                                                            {"feature-wise", "Feature-wise SB"},
+                                                            {"dlightsb", "DLightSB"},
+                                                            {"dlightsb-m", "DLightSB-M"},
+                                                            {"csbm", "CSBM"},
+                                                            {"alpha-csbm", "α-CSBM"},
+                                                            {"dlightsb-chain", "DLightSB-chain"}};
   const auto found = titles.find(solver);
   return found == titles.end() ? solver : found->second;
 }

@@ -1,5 +1,6 @@
 #include "bridgemark/pair/pair_spec.h"
 
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -116,6 +117,16 @@ constexpr PresetSeeds kPresetSeeds[] = {
     {20270, 785, 20294, 20282}, {20271, 169, 20295, 20283},  // D = 64
 };
 
+// "-R" with R in [0, 1], digits and a point.
+std::optional<double> read_switch_rate(std::string_view text) {
+  if (!text.starts_with("-") || text.find_first_not_of("0123456789.", 1) != text.npos) return {};
+  double rate = 0.0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + 1, last, rate);
+  if (error != std::errc() || end != last || rate > 1.0) return {};
+  return rate;
+}
+
 std::uint64_t preset_seed(const PresetSeeds& seeds, PairFamily family) {
   switch (family) {
     case PairFamily::kSphere:
@@ -211,8 +222,13 @@ std::optional<PairSpec> find_preset(std::string_view name) {
   const std::string_view base =
       reverse ? name.substr(0, name.size() - kReverseSuffix.size()) : name;
   for (const PairSpec& spec : preset_specs()) {
-    if (spec.name != base) continue;
+    if (!base.starts_with(spec.name)) continue;
     PairSpec found = spec;
+    if (base != spec.name) {
+      const std::optional<double> rate = read_switch_rate(base.substr(spec.name.size()));
+      if (spec.family != PairFamily::kChain || !rate) continue;
+      found.switch_rate = *rate;
+    }
     found.name = name;
     found.reverse = reverse;
     return found;

@@ -53,7 +53,8 @@ void check_spec(const PairSpec& spec);
 // directions.
 const std::vector<PairSpec>& preset_specs();
 
-// The preset of that name, or its reversed form for NAME-reverse; nothing for any other.
+// The preset of that name, a chain preset with another switch rate R for NAME-chain-R, or the
+// reversed form of either for NAME-reverse; nothing for any other.
 std::optional<PairSpec> find_preset(std::string_view name);
 
 // A preset's name or the path of a pair folder. Throws InvalidArgument that names the nearest

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/markup.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/table_writers.h"
@@ -140,6 +142,8 @@ json run_json(const RunResult& result) {
     return fmt::format("{} --device {}", line, result.device);
   };
   json run = run_fields(result);
+  const std::optional<PairSpec> spec = find_preset(result.pair);
+  if (spec && spec->family == PairFamily::kChain) run["switch_rate"] = spec->switch_rate;
   run.update({{"reverse", result.pair_identity.value("reverse", false)},
               {"scores", scores},
               {"commands",

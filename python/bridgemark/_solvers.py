@@ -14,7 +14,15 @@ from . import _core
 from ._progress import reporter
 
 # The classes of solvers, which the package offers under the same names.
-__all__ = ["DLightSB", "DLightSBM", "FeatureWise", "Independent", "Oracle", "Reference"]
+__all__ = [
+    "DLightSB",
+    "DLightSBChain",
+    "DLightSBM",
+    "FeatureWise",
+    "Independent",
+    "Oracle",
+    "Reference",
+]
 
 _SPECS = {name: (description, options) for name, description, options in _core.solver_specs()}
 _CLASSES: dict[str, type[Solver]] = {}
@@ -149,6 +157,10 @@ class DLightSB(Solver):
 
 class DLightSBM(Solver):
     name = "dlightsb-m"
+
+
+class DLightSBChain(Solver):
+    name = "dlightsb-chain"
 
 
 if "csbm" in _SPECS:

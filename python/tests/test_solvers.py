@@ -31,6 +31,7 @@ QUICK = {
     "feature-wise": {},
     "dlightsb": SMALL,
     "dlightsb-m": {**SMALL, "num_steps": 16},
+    "dlightsb-chain": {**{key: SMALL[key] for key in SMALL if key != "components"}, "states": 8},
     "csbm": SMALL_NETWORK,
     "alpha-csbm": SMALL_NETWORK,
 }

@@ -190,6 +190,29 @@ TEST_P(Presets, HaveTheNumbersOfThePaper) {
   }
 }
 
+TEST(ChainPresets, TakeAnotherSwitchRate) {
+  const auto base = find_preset("d16-uniform-0.01-chain"),
+             rare = find_preset("d16-uniform-0.01-chain-0.03"),
+             back = find_preset("d16-uniform-0.01-chain-0.03-reverse");
+  ASSERT_TRUE(base && rare && back);
+  EXPECT_EQ(base->switch_rate, 0.1);
+  EXPECT_EQ(rare->switch_rate, 0.03);
+  EXPECT_EQ(rare->name, "d16-uniform-0.01-chain-0.03");
+  EXPECT_FALSE(rare->reverse);
+  EXPECT_EQ(back->switch_rate, 0.03);
+  EXPECT_TRUE(back->reverse);
+  const BenchmarkPair one = build_pair(*base), other = build_pair(*rare);
+  EXPECT_TRUE(std::equal(one.bridge().log_cores().data(),
+                         one.bridge().log_cores().data() + one.bridge().log_cores().size(),
+                         other.bridge().log_cores().data()));
+  EXPECT_TRUE(is_near(other.bridge().log_moves()(0, 1, 1), std::log(0.97), {1e-15, 0.0}));
+  for (const char* name : {"d16-uniform-0.01-chain-", "d16-uniform-0.01-chain-1.5",
+                           "d16-uniform-0.01-chain--0.1", "d16-uniform-0.01-chain-0.1x",
+                           "d16-uniform-0.01-chain-1e-3", "d16-uniform-0.01-spread-0.1"}) {
+    EXPECT_FALSE(find_preset(name).has_value()) << name;
+  }
+}
+
 // The category a core is centred on; checks that it is a normal density of width sigma around it.
 std::size_t centre_of_gaussian(const Array3<double>& cores, std::size_t d, std::size_t k,
                                double sigma) {

@@ -25,7 +25,7 @@ using testing::TempDir;
 RunConfig small_run(const std::string& solver) {
   RunConfig config{solver, "d2-gaussian-0.05", 3, {}};
   config.options = {{"updates", "60"},
-                    {"components", "40"},
+                    {solver == "dlightsb-chain" ? "states" : "components", "40"},
                     {"batch_size", "16"},
                     {"log_every", "10"},
                     {"checkpoint_every", "0"}};
@@ -46,7 +46,7 @@ std::size_t count_lines(const std::filesystem::path& path) {
 }
 
 TEST(Training, StoppedAndResumedGivesTheSameParameters) {
-  for (const std::string solver : {"dlightsb", "dlightsb-m"}) {
+  for (const std::string solver : {"dlightsb", "dlightsb-m", "dlightsb-chain"}) {
     const TempDir dir;
     const RunConfig config = small_run(solver);
     train_run(Context{.num_threads = 2}, config, dir.path() / "whole", false);

@@ -452,6 +452,54 @@ function scoreAndTime() {
   });
 }
 
+// ---- Switch rate ------------------------------------------------------------------------------
+
+// Chain pairs with the same cores that differ in how often the truth changes its state.
+function switching() {
+  const runs = data.runs.filter((run) => typeof run.switch_rate === "number" && !run.reverse &&
+    run.solver !== "oracle" && typeof run.scores.joint_kl === "number");
+  const base = (run) => run.pair.replace(/-chain.*$/, "-chain");
+  const bases = unique(runs.map(base)).filter((name) =>
+    unique(runs.filter((run) => base(run) === name).map((run) => run.switch_rate)).length > 1);
+  if (bases.length === 0) {
+    document.querySelectorAll(".switching").forEach((node) => node.remove());
+    return;
+  }
+  choices(byId("switching-choices"), bases, (name) => name, (name) => {
+    const body = byId("switching-body");
+    const shown = runs.filter((run) => base(run) === name);
+    const values = unique(shown.map(rowName)).flatMap((method) => {
+      const own = shown.filter((run) => rowName(run) === method);
+      return unique(own.map((run) => run.switch_rate)).sort((a, b) => a - b).map((rate) => {
+        const scores = own.filter((run) => run.switch_rate === rate).map((run) => run.scores.joint_kl);
+        const value = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+        return { method, rate, value: Math.max(value, 0.001),
+          tip: `${method}, switch rate ${rate}\njoint KL ${value.toPrecision(3)}` };
+      });
+    });
+    const names = unique(values.map((value) => value.method));
+    body.replaceChildren(element("p", {}, "The truth leaves its component with this probability at " +
+      "each coordinate; at 0 it is a CP bridge. Values below 0.001 stand there."));
+    const at = { x: { scale: "x", field: "rate" }, y: { scale: "y", field: "value" } };
+    chart(body, { data: [{ name: "points", values }],
+      scales: [{ name: "x", type: "symlog", constant: 0.01, range: "width",
+        domain: { data: "points", field: "rate" } },
+      { name: "y", type: "log", range: "height", nice: true,
+        domain: { data: "points", field: "value" } },
+      { name: "method", type: "ordinal", domain: names,
+        range: names.map((method) => methodColour.range[methods.indexOf(method)]) }],
+      axes: [chartAxis("bottom", "x", "switch rate",
+        { values: unique(values.map((value) => value.rate)), format: "~g" }),
+      chartAxis("left", "y", "joint KL, nats", { format: "~g", tickCount: 6 })],
+      marks: [{ type: "group", from: { facet: { name: "line", data: "points", groupby: "method" } },
+        marks: [{ type: "line", from: { data: "line" }, encode: { enter: { ...at,
+          stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } }] },
+      { type: "symbol", from: { data: "points" }, encode: { enter: { ...at, size: { value: 60 },
+        fill: { scale: "method", field: "method" }, stroke: { value: "#fff" },
+        strokeWidth: { value: 0.5 }, tooltip: { field: "tip" } } } }] });
+  });
+}
+
 // ---- Text in Markdown -------------------------------------------------------------------------
 
 // As much of Markdown as the corrections page uses: headings, paragraphs, lists, tables, code.
@@ -545,6 +593,7 @@ tables();
 figures();
 curves();
 scoreAndTime();
+switching();
 byId("corrections-body").replaceChildren(...markdown(data.corrections));
 reproduce();
 Promise.all(plots).then(() => { document.body.dataset.ready = "yes"; });
