@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 # The parts of a run as one JSON; a part that is not there is null.
 join() {
   local folder=$1 separator="{"
-  for part in tests gpu_bench torch; do
+  for part in tests gpu_bench chain_bench torch; do
     printf '%s"%s": ' "$separator" "$part"
     if [ -s "$folder/$part.json" ]; then cat "$folder/$part.json"; else echo null; fi
     separator=", "
@@ -33,12 +33,13 @@ case "${1:-}" in
       -DCMAKE_CUDA_ARCHITECTURES=native -DBRIDGEMARK_TEST_FLOORS=backend -DBRIDGEMARK_WERROR=OFF \
       ${3:+-DCMAKE_PREFIX_PATH="$(realpath "$3")"} >"$out/configure.log" 2>&1 ||
       { tail -n 30 "$out/configure.log"; exit 1; }
-    cmake --build build-gpu --target bridgemark_tests gpu_bench training_bench bridgemark_cli \
+    cmake --build build-gpu --target bridgemark_tests gpu_bench chain_bench training_bench bridgemark_cli \
       >"$out/build.log" 2>&1 || { grep -E -A5 "error|FAILED" "$out/build.log" | head -n 60; exit 1; }
     parts=$(mktemp -d)
     trap 'join "$parts" >"$out/results.json"; rm -rf "$parts"' EXIT
     build-gpu/bridgemark_tests --gtest_filter='Cuda*:*/cuda' --gtest_output="json:$parts/tests.json"
     build-gpu/gpu_bench --json "$parts/gpu_bench.json" || true
+    build-gpu/chain_bench --device cuda --json "$parts/chain_bench.json" || true
     if python3 -c 'import torch' 2>/dev/null; then
       build-gpu/training_bench --dim 64 --dump build-gpu/problem >/dev/null
       python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$parts/torch.json"
