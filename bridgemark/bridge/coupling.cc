@@ -1,9 +1,14 @@
 #include "bridgemark/bridge/coupling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/math/categorical.h"
 #include "bridgemark/process/pinned_reference.h"
 
 namespace bridgemark {
@@ -23,9 +28,34 @@ void Coupling::log_transition_marginals(const Context&, int num_steps, int, Stat
   throw_invalid("coupling", "this coupling has no transitions with num_steps = {}", num_steps);
 }
 
-void Coupling::sample_transition(const Context&, int num_steps, int, StatesView, const DrawKey&,
-                                 std::uint64_t, MutableStatesView) const {
-  throw_invalid("coupling", "this coupling has no transitions with num_steps = {}", num_steps);
+void Coupling::sample_transition(const Context& context, int num_steps, int n, StatesView x,
+                                 const DrawKey& key, std::uint64_t first_index,
+                                 MutableStatesView out) const {
+  Array3<double> log_marginals;
+  log_transition_marginals(context, num_steps, n, x, log_marginals);
+  const auto S = static_cast<std::size_t>(num_categories());
+  parallel_blocks(context, x.rows, 64, [&](std::size_t begin, std::size_t end) {
+    std::vector<double> cumulative(S);
+    for (std::size_t i = begin; i < end; ++i) {
+      DrawSequence draws(key, first_index + i);
+      for (std::size_t d = 0; d < x.cols; ++d) {
+        cumulate_log(log_marginals.row(i, d), S, cumulative.data());
+        out(i, d) = static_cast<std::int32_t>(draw_category(cumulative.data(), S, draws.uniform()));
+      }
+    }
+  });
+}
+
+std::string Coupling::why_missing(Ability ability, int num_steps) const {
+  switch (ability) {
+    case Ability::kMarginals:
+      return "the coupling has no closed-form marginals";
+    case Ability::kJoint:
+      return "the coupling gives no joint log-probability";
+    case Ability::kTransitions:
+      break;
+  }
+  return fmt::format("the coupling has no transitions with {} steps", num_steps);
 }
 
 Array3<std::int32_t> sample_markov_trajectory(const Context& context, const Coupling& coupling,

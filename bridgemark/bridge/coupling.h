@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -11,9 +12,12 @@
 
 namespace bridgemark {
 
+// What a coupling may give beyond its draws.
+enum class Ability { kMarginals, kJoint, kTransitions };
+
 // What metrics score: anything that draws x1 given x0. The truth, the baselines, every trained
-// solver and the files of an outside solver are couplings. Beyond drawing, abilities are optional;
-// asking for one that is not there throws InvalidArgument.
+// solver, the files of an outside solver and a Python object are couplings. Beyond drawing,
+// abilities are optional; asking for one that is not there throws InvalidArgument.
 class Coupling {
  public:
   virtual ~Coupling() = default;
@@ -48,10 +52,15 @@ class Coupling {
   virtual void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                         Array3<double>& out) const;
 
-  // Draws x_{n+1} given x_n for rows of one step.
+  // Draws x_{n+1} given x_n for rows of one step. Where it is not overridden, the coordinates are
+  // drawn from their transition marginals, independently of each other given x_n: right for a model
+  // whose transitions factorise.
   virtual void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                                  const DrawKey& key, std::uint64_t first_index,
                                  MutableStatesView out) const;
+
+  // Why an ability is not there, as a score that needs it says; num_steps is that of transitions.
+  virtual std::string why_missing(Ability ability, int num_steps) const;
 
   // The same coupling read from x1 to x0, its sample() draws x0 given x1; null where the coupling
   // answers one direction alone.

@@ -140,7 +140,7 @@ class Protocol {
   void score_marginals(Values& values) const {
     Value exact = missing(no_marginals());
     if (truth_ && truth_->has_marginals() && !coupling_.has_marginals()) {
-      exact = missing("the coupling has no closed-form marginals");
+      exact = missing(coupling_.why_missing(Ability::kMarginals, num_steps_));
     } else if (truth_ && truth_->has_marginals()) {
       const std::size_t D = pair_.dim(), S = static_cast<std::size_t>(pair_.num_categories());
       Array3<double> log_own;
@@ -164,7 +164,7 @@ class Protocol {
       forward =
           missing(fmt::format("the truth has no closed-form transitions with {} steps", steps));
     } else if (!coupling_.has_transitions(steps)) {
-      forward = missing(fmt::format("the coupling has no transitions with {} steps", steps));
+      forward = missing(coupling_.why_missing(Ability::kTransitions, steps));
     }
     reverse = forward;
     if (forward.missing.empty()) {
@@ -186,7 +186,7 @@ class Protocol {
     if (!truth_) {
       joint = missing(no_truth());
     } else if (!coupling_.has_joint()) {
-      joint = missing("the coupling gives no joint log-probability");
+      joint = missing(coupling_.why_missing(Ability::kJoint, num_steps_));
     } else if (!truth_->has_joint()) {
       joint = missing("the truth gives no joint log-probability");
     } else {

@@ -60,6 +60,32 @@ class OnlySamples : public Coupling {
   std::shared_ptr<const Coupling> inner_;
 };
 
+// An outside solver that knows its probabilities, and draws its transitions by nothing but these.
+class WithProbabilities : public OnlySamples {
+ public:
+  WithProbabilities(std::shared_ptr<const Coupling> inner, int num_steps)
+      : OnlySamples(inner), inner_(std::move(inner)), num_steps_(num_steps) {}
+  bool has_marginals() const override { return true; }
+  void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const override {
+    inner_->log_marginals(context, x0, out);
+  }
+  bool has_joint() const override { return true; }
+  void log_conditional(const Context& context, StatesView x0, StatesView x1,
+                       std::span<double> out) const override {
+    inner_->log_conditional(context, x0, x1, out);
+  }
+  bool has_transitions(int num_steps) const override { return num_steps == num_steps_; }
+  int own_num_steps() const override { return num_steps_; }
+  void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                Array3<double>& out) const override {
+    inner_->log_transition_marginals(context, num_steps, n, x, out);
+  }
+
+ private:
+  std::shared_ptr<const Coupling> inner_;
+  int num_steps_;
+};
+
 // Equal bit for bit; NaN equals NaN.
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -94,6 +120,24 @@ TEST(Evaluation, OracleIsTheCeiling) {
   }
   // One side of it is exact, so it has half of the other's noise.
   EXPECT_GT(scores.mean("sampled_conditional_shape_score"), scores.mean("conditional_shape_score"));
+}
+
+TEST(Evaluation, OutsideSolverWithTheTruthsProbabilitiesIsPerfect) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  EvaluationOptions options = quick_options();
+  options.num_steps = 4;  // it was fitted with 8
+  const Evaluation scores = evaluate({}, pair, WithProbabilities(fit("oracle", pair), 8), options);
+  EXPECT_EQ(scores.num_steps, 8);
+  EXPECT_NEAR(scores.mean("exact_conditional_shape_score"), 1.0, 1e-12);
+  EXPECT_EQ(scores.mean("joint_kl"), 0.0);
+  EXPECT_EQ(scores.mean("forward_trajectory_kl"), 0.0);
+  EXPECT_EQ(scores.mean("reverse_trajectory_kl"), 0.0);
+  const Evaluation reference =
+      evaluate({}, pair, WithProbabilities(fit("reference", pair), 8), options);
+  for (const char* name : {"joint_kl", "forward_trajectory_kl", "reverse_trajectory_kl"}) {
+    EXPECT_GT(reference.mean(name), 0.1) << name;
+  }
+  EXPECT_LT(reference.mean("exact_conditional_shape_score"), 0.9);
 }
 
 TEST(Evaluation, MoreConditionalSamplesRaiseTheCeiling) {
