@@ -57,7 +57,9 @@ void add_evaluate(CLI::App& app, Action& action) {
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers\n"
       "  bridgemark evaluate d2-gaussian-0.02 --run run --seeds 3 --json\n"
       "The answers folder holds pred_x1.npy and pred_conditional_x1.npy, see bridgemark kit "
-      "--help.");
+      "--help; optional are pred_log_marginals.npy [157,D,S] (log q(x1^d = s | x0) of the "
+      "conditional inputs: the exact score) and pred_log_conditional.npy [20000] (log q(x1|x0) of "
+      "the test set: the joint KL).");
   command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
   command->add_option("--predictions", options->predictions, "Folder with a solver's answers");
   command->add_option("--run", options->run, "Run folder of bridgemark train");

@@ -10,19 +10,30 @@
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/metric/given_probabilities.h"
 
 namespace bridgemark {
 
 namespace {
 
+constexpr char kMarginalsFile[] = "pred_log_marginals.npy";
+constexpr char kJointFile[] = "pred_log_conditional.npy";
+
+// What a solver says of its own probabilities; empty where it says nothing.
+struct GivenProbabilities {
+  Array3<double> log_marginals;         // [inputs, D, S]
+  std::vector<double> log_conditional;  // [test rows]
+};
+
 class Predictions : public Coupling {
  public:
   Predictions(int num_categories, States answers, States conditional_answers,
-              std::size_t conditional_samples)
+              std::size_t conditional_samples, GivenProbabilities given = {})
       : num_categories_(num_categories),
         answers_(std::move(answers)),
         conditional_answers_(std::move(conditional_answers)),
-        conditional_samples_(conditional_samples) {}
+        conditional_samples_(conditional_samples),
+        given_(std::move(given)) {}
 
   std::size_t dim() const override { return answers_.cols(); }
   int num_categories() const override { return num_categories_; }
@@ -38,37 +49,93 @@ class Predictions : public Coupling {
     const States* rows = conditional                               ? &conditional_answers_
                          : key.purpose == DrawPurpose::kPrediction ? &answers_
                                                                    : nullptr;
-    if (!rows || first_index + x0.rows > rows->rows()) {
-      throw_invalid("predictions", "predictions only answer the draws of the protocol");
-    }
+    if (!rows || first_index + x0.rows > rows->rows()) refuse();
     std::copy_n(rows->row(first_index), x1.size(), x1.data);
   }
 
+  bool has_marginals() const override { return given_.log_marginals.size() > 0; }
+  void log_marginals(const Context&, StatesView x0, Array3<double>& out) const override {
+    if (!has_marginals() || x0.rows != given_.log_marginals.extent(0)) refuse();
+    out = given_.log_marginals;
+  }
+
+  bool has_joint() const override { return !given_.log_conditional.empty(); }
+  void log_conditional(const Context&, StatesView x0, StatesView,
+                       std::span<double> out) const override {
+    if (!has_joint() || x0.rows != given_.log_conditional.size()) refuse();
+    std::ranges::copy(given_.log_conditional, out.begin());
+  }
+
+  std::string why_missing(Ability ability, int) const override {
+    switch (ability) {
+      case Ability::kMarginals:
+        return fmt::format("the answers have no log-marginals ({})", kMarginalsFile);
+      case Ability::kJoint:
+        return fmt::format("the answers have no joint log-probability ({})", kJointFile);
+      case Ability::kTransitions:
+        break;
+    }
+    return "answers have no transitions";
+  }
+
  private:
+  [[noreturn]] static void refuse() {
+    throw_invalid("predictions", "predictions only answer what the protocol asks");
+  }
+
   int num_categories_;
   States answers_;              // [test rows, D]
   States conditional_answers_;  // [inputs * conditional_samples, D]
   std::size_t conditional_samples_;
+  GivenProbabilities given_;
 };
+
+NpyArray load_shaped(const std::filesystem::path& path, const std::vector<std::size_t>& shape) {
+  NpyArray array = load_npy(path);
+  if (array.shape != shape) {
+    throw_file(path.string(), "expected shape [{}], found [{}]", fmt::join(shape, ", "),
+               fmt::join(array.shape, ", "));
+  }
+  return array;
+}
+
+// Runs a check on what a file holds; its message names the file.
+template <typename Check>
+void check_file(Check&& check) {
+  try {
+    check();
+  } catch (const InvalidArgument& error) {
+    throw FileError(error.what());
+  }
+}
 
 // Integer states of exactly this shape, flattened to rows of the last axis.
 States load_exact(const std::filesystem::path& path, const std::vector<std::size_t>& shape,
                   int num_categories) {
-  const NpyArray array = load_npy(path);
+  const NpyArray array = load_shaped(path, shape);
   const std::string file = path.string();
-  if (array.shape != shape) {
-    throw_file(file, "expected shape [{}], found [{}]", fmt::join(shape, ", "),
-               fmt::join(array.shape, ", "));
-  }
   if (is_floating(array.dtype)) throw_file(file, "expected an integer dtype, found a floating one");
   const std::size_t dim = shape.back();
   States states(array.count / dim, dim, array.to_int32());
-  try {
-    check_states(file, states, dim, num_categories);
-  } catch (const InvalidArgument& error) {
-    throw FileError(error.what());
-  }
+  check_file([&] { check_states(file, states, dim, num_categories); });
   return states;
+}
+
+// Those of the optional files that are there.
+GivenProbabilities load_probabilities(const std::filesystem::path& folder, std::size_t inputs,
+                                      std::size_t test_rows, std::size_t D, std::size_t S) {
+  GivenProbabilities given;
+  if (const auto path = folder / kMarginalsFile; std::filesystem::exists(path)) {
+    given.log_marginals = {inputs, D, S, load_shaped(path, {inputs, D, S}).to_doubles()};
+    check_file([&] {
+      normalize_given_rows(path.string(), {given.log_marginals.data(), inputs * D, S});
+    });
+  }
+  if (const auto path = folder / kJointFile; std::filesystem::exists(path)) {
+    given.log_conditional = load_shaped(path, {test_rows}).to_doubles();
+    check_file([&] { check_given_joint(path.string(), given.log_conditional); });
+  }
+  return given;
 }
 
 std::size_t count_inputs(std::size_t test_rows) {
@@ -115,13 +182,13 @@ std::unique_ptr<Coupling> load_predictions(const Context& context, const Benchma
   if (!std::filesystem::is_directory(folder)) {
     throw_file(folder.string(), "expected a folder with pred_x1.npy and pred_conditional_x1.npy");
   }
-  const std::size_t test_rows = pair.test_set(context).x0.rows();
+  const std::size_t test_rows = pair.test_set(context).x0.rows(), inputs = count_inputs(test_rows);
+  const int S = pair.num_categories();
   return std::make_unique<Predictions>(
-      pair.num_categories(),
-      load_exact(folder / "pred_x1.npy", {test_rows, pair.dim()}, pair.num_categories()),
-      load_exact(folder / "pred_conditional_x1.npy",
-                 {count_inputs(test_rows), conditional_samples, pair.dim()}, pair.num_categories()),
-      conditional_samples);
+      S, load_exact(folder / "pred_x1.npy", {test_rows, pair.dim()}, S),
+      load_exact(folder / "pred_conditional_x1.npy", {inputs, conditional_samples, pair.dim()}, S),
+      conditional_samples,
+      load_probabilities(folder, inputs, test_rows, pair.dim(), static_cast<std::size_t>(S)));
 }
 
 }  // namespace bridgemark

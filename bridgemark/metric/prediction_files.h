@@ -28,7 +28,11 @@ std::unique_ptr<Coupling> make_predictions(const Context& context, const Benchma
                                            std::size_t conditional_samples = kConditionalSamples);
 
 // The same from pred_x1.npy [test rows, D] and pred_conditional_x1.npy [conditional inputs,
-// conditional_samples, D]. Throws FileError that says what was expected and found.
+// conditional_samples, D]. A solver that knows its probabilities may add numbers of any dtype:
+//   pred_log_marginals.npy [conditional inputs, D, S]: log q(x1^d = s | x0) for each conditional
+//     input, behind exact_conditional_shape_score;
+//   pred_log_conditional.npy [test rows]: log q(x1|x0) of the test rows, behind joint_kl.
+// Throws FileError that says what was expected and found.
 std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
                                            const std::filesystem::path& folder,
                                            std::size_t conditional_samples = kConditionalSamples);

@@ -99,6 +99,72 @@ TEST_F(PredictionFilesTest, ScoreLikeTheCouplingThatWroteThem) {
   }
 }
 
+// Files of probabilities, as double and as float, give the scores of the coupling that wrote them.
+TEST_F(PredictionFilesTest, ProbabilitiesScoreLikeTheCouplingThatWroteThem) {
+  const PairedStates test = pair_.test_set({});
+  Array3<double> marginals;
+  coupling_->log_marginals({}, conditional_inputs(test.x0), marginals);
+  std::vector<double> joint(kRows);
+  coupling_->log_conditional({}, test.x0, test.x1, joint);
+  const std::vector<float> narrow(marginals.data(), marginals.data() + marginals.size());
+  NpyWriter writer(folder_.path() / "pred_log_marginals.npy", DType::kF32, {3, 2, 6});
+  writer.append(narrow.data(), narrow.size() * sizeof(float));
+  writer.commit();
+  save_npy(folder_.path() / "pred_log_conditional.npy", {kRows}, std::span<const double>(joint));
+  const EvaluationOptions options{.seed = kSeed, .num_steps = 4};
+  const Evaluation direct = evaluate({}, pair_, *coupling_, options);
+  const Evaluation files = evaluate({}, pair_, *load(), options);
+  EXPECT_GT(direct.mean("joint_kl"), 0.1);
+  EXPECT_EQ(direct.mean("joint_kl"), files.mean("joint_kl"));
+  EXPECT_NEAR(direct.mean("exact_conditional_shape_score"),
+              files.mean("exact_conditional_shape_score"), 1e-6);
+}
+
+TEST_F(PredictionFilesTest, MissingProbabilitiesAreNamed) {
+  const Evaluation files = evaluate({}, pair_, *load(), {.num_steps = 4});
+  const auto reason = [&](std::string_view name) {
+    for (const Score& score : files.scores) {
+      if (score.name == name) return score.missing;
+    }
+    return std::string("no such score");
+  };
+  EXPECT_EQ(reason("exact_conditional_shape_score"),
+            "the answers have no log-marginals (pred_log_marginals.npy)");
+  EXPECT_EQ(reason("joint_kl"),
+            "the answers have no joint log-probability (pred_log_conditional.npy)");
+  EXPECT_EQ(reason("forward_trajectory_kl"), "answers have no transitions");
+}
+
+TEST_F(PredictionFilesTest, BadProbabilitiesAreRefused) {
+  const std::filesystem::path marginals = folder_.path() / "pred_log_marginals.npy";
+  std::vector<double> values(3 * 2 * 6, std::log(1.0 / 6.0));
+  const auto save_marginals = [&] {
+    save_npy(marginals, {3, 2, 6}, std::span<const double>(values));
+  };
+  save_npy(marginals, {3, 12}, std::span<const double>(values));
+  EXPECT_THAT(error(), AllOf(HasSubstr("pred_log_marginals.npy"), HasSubstr("[3, 2, 6]"),
+                             HasSubstr("[3, 12]")));
+  for (const double bad : {0.0, std::nan(""), std::log(1.0 / 6.0) + 1e-3}) {
+    values[20] = bad;
+    save_marginals();
+    EXPECT_THAT(error(), AllOf(HasSubstr("pred_log_marginals.npy"), HasSubstr("sum to 1"),
+                               HasSubstr("in row 3")))
+        << bad;
+  }
+  values[20] = std::log(1.0 / 6.0) + 1e-5;  // float32 is no better
+  save_marginals();
+  EXPECT_NO_THROW(load());
+  const std::filesystem::path joint = folder_.path() / "pred_log_conditional.npy";
+  for (const double bad : {0.5, std::nan("")}) {
+    std::vector<double> log_q(kRows, -1.0);
+    log_q[7] = bad;
+    save_npy(joint, {kRows}, std::span<const double>(log_q));
+    EXPECT_THAT(error(), AllOf(HasSubstr("pred_log_conditional.npy"), HasSubstr("at most 0"),
+                               HasSubstr("row 7")))
+        << bad;
+  }
+}
+
 // Answers in files are the same in each repetition: only what the protocol draws has an error.
 TEST_F(PredictionFilesTest, NoErrorWhereNothingWasDrawnAnew) {
   EvaluationOptions options;
