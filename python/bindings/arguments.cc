@@ -1,8 +1,8 @@
 #include "python/bindings/arguments.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -44,6 +44,21 @@ int WholeNumber::to_int(std::string_view name) const {
 nb::object ArrayLike::to_numpy(std::string_view name) const {
   const nb::module_ arrays = nb::module_::import_("bridgemark._arrays");
   return arrays.attr("to_numpy")(array, nb::str(name.data(), name.size()));
+}
+
+Doubles ArrayLike::doubles(std::string_view area, std::string_view name,
+                           std::string_view shape) const {
+  const nb::object numbers = to_numpy(name);
+  const nb::object found = numbers.attr("shape"), dtype = numbers.attr("dtype");
+  const auto kind = nb::cast<std::string>(dtype.attr("kind"));
+  const auto ndim = static_cast<std::size_t>(std::count(shape.begin(), shape.end(), ',')) + 1;
+  if (std::string_view("fiu").find(kind.at(0)) == std::string_view::npos ||
+      nb::len(found) != ndim) {
+    throw_invalid(area, "{} must be an array {} of numbers, got shape {} of {}", name, shape,
+                  nb::str(found).c_str(), nb::str(dtype).c_str());
+  }
+  return nb::cast<Doubles>(
+      nb::module_::import_("numpy").attr("ascontiguousarray")(numbers, "float64"));
 }
 
 nb::object ArrayLike::answer(nb::object result) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +26,15 @@ struct WholeNumber {
   std::size_t rows(std::string_view name) const { return in_range(name, 0, kMaxRows); }
 };
 
+using Doubles = nanobind::ndarray<const double, nanobind::c_contig, nanobind::device::cpu>;
+
 // Anything that numpy.asarray takes, or an array of another library that speaks DLPack.
 struct ArrayLike {
   nanobind::object array;
+
+  // Numbers of any type as an array of as many axes as the text of its shape, "[D,S]", names.
+  // Throws InvalidArgument of that area that names the argument.
+  Doubles doubles(std::string_view area, std::string_view name, std::string_view shape) const;
 
   // As a NumPy array, copied from its device where that is not the host. Throws InvalidArgument
   // that names the argument where this cannot be.

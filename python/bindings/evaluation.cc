@@ -5,7 +5,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
+#include "python/bindings/outside_coupling.h"
 #include "python/bindings/results.h"
 #include "python/bindings/solvers.h"
 
@@ -26,37 +26,6 @@ using namespace nb::literals;
 namespace bridgemark::python {
 
 namespace {
-
-// A Python function x0 [B,D] -> x1 [B,D] as a coupling. The protocol draws from the thread that
-// called evaluate; the GIL is held during the function.
-class CallableCoupling : public Coupling {
- public:
-  CallableCoupling(nb::handle function, ArrayLike like, std::size_t dim, int num_categories)
-      : function_(function), like_(std::move(like)), dim_(dim), num_categories_(num_categories) {}
-
-  std::size_t dim() const override { return dim_; }
-  int num_categories() const override { return num_categories_; }
-
-  void sample(const Context&, StatesView x0, const DrawKey&, std::uint64_t,
-              MutableStatesView x1) const override {
-    const nb::gil_scoped_acquire acquire;
-    States given(x0.rows, x0.cols, {x0.data, x0.data + x0.size()});  // the function may keep it
-    const nb::object answer = function_(like_.answer(to_numpy(std::move(given))));
-    const StatesArgument states("the x1 that the callable returned", {answer}, dim_,
-                                num_categories_);
-    if (states.rows() != x0.rows) {
-      throw_invalid("evaluate", "the callable must return as many rows as it is given, {}, got {}",
-                    x0.rows, states.rows());
-    }
-    std::copy_n(states.view().data, states.view().size(), x1.data);
-  }
-
- private:
-  nb::handle function_;  // borrowed from the caller of evaluate
-  ArrayLike like_;       // x0 comes in its library and on its device
-  std::size_t dim_;
-  int num_categories_;
-};
 
 // (x1 [test rows, D], conditional_x1 [inputs, conditional_samples, D]) as a coupling.
 std::shared_ptr<const Coupling> coupling_of_answers(const BenchmarkPair& pair, nb::handle answers,
@@ -84,16 +53,17 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
   if (nb::isinstance<FittedCoupling>(given)) {
     return nb::cast<const FittedCoupling&>(given).fitted.coupling;
   }
-  if (PyCallable_Check(given.ptr()) != 0) {
-    return std::make_shared<CallableCoupling>(given, ArrayLike{nb::borrow(like)}, pair.dim(),
-                                              pair.num_categories());
+  if (auto outside =
+          outside_coupling(given, ArrayLike{nb::borrow(like)}, pair.dim(), pair.num_categories())) {
+    return outside;
   }
   if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2) {
     return coupling_of_answers(pair, given, conditional_samples);
   }
   throw nb::type_error(
-      fmt::format("[evaluate] coupling must be a solver or coupling of bridgemark, a callable "
-                  "x0 -> x1 or the arrays (x1, conditional_x1), got {}",
+      fmt::format("[evaluate] coupling must be a solver or coupling of bridgemark, an object with "
+                  "sample(x0, seed), a callable x0 -> x1 or the arrays (x1, conditional_x1), got "
+                  "{}",
                   nb::repr(given.type()).c_str())
           .c_str());
 }

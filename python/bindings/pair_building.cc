@@ -1,9 +1,7 @@
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +22,6 @@ namespace bridgemark::python {
 
 namespace {
 
-using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-
 std::vector<double> values_of(const Doubles& array) {
   return {array.data(), array.data() + array.size()};
 }
@@ -34,18 +30,8 @@ char kind_of(nb::handle array) {
   return nb::cast<std::string>(array.attr("dtype").attr("kind")).at(0);
 }
 
-// Numbers of any type as an array of as many axes as the text of its shape, "[D,S]", names.
 Doubles doubles_of(const char* name, const ArrayLike& given, std::string_view shape) {
-  const nb::object array = given.to_numpy(name);
-  const nb::object found = array.attr("shape"), dtype = array.attr("dtype");
-  const auto ndim = static_cast<std::size_t>(std::count(shape.begin(), shape.end(), ',')) + 1;
-  if (std::string_view("fiu").find(kind_of(array)) == std::string_view::npos ||
-      nb::len(found) != ndim) {
-    throw_invalid("pair", "{} must be an array {} of numbers, got shape {} of {}", name, shape,
-                  nb::str(found).c_str(), nb::str(dtype).c_str());
-  }
-  return nb::cast<Doubles>(
-      nb::module_::import_("numpy").attr("ascontiguousarray")(array, "float64"));
+  return given.doubles("pair", name, shape);
 }
 
 Matrix<double> matrix_of(const char* name, const ArrayLike& given, std::string_view shape) {

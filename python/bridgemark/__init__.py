@@ -17,6 +17,7 @@ runs on OMP_NUM_THREADS threads and gives the same result for any number of them
 from . import _solvers
 from ._core import Coupling, Pair, build_pair, fit, load, load_coupling, presets, solvers
 from ._core import version as __version__
+from ._outside import OutsideCoupling
 from ._paper import paper_results
 from ._results import Result, compare, evaluate
 from ._solvers import *  # the solvers that this build has
@@ -25,6 +26,7 @@ from ._tables import Table
 
 __all__ = [
     "Coupling",
+    "OutsideCoupling",
     "Pair",
     "Result",
     "Solver",

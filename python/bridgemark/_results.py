@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._outside import OutsideCoupling
 from ._progress import reporter
 from ._solvers import Solver
 from ._tables import Table, import_pandas
@@ -83,12 +84,14 @@ class Result(Mapping[str, Any]):
 def _label(coupling: Any) -> str:
     if isinstance(coupling, (Solver, _core.Coupling)):
         return coupling.name if isinstance(coupling, Solver) else coupling.solver
-    return "answers" if isinstance(coupling, tuple) else getattr(coupling, "__name__", "callable")
+    if isinstance(coupling, tuple):
+        return "answers"
+    return getattr(coupling, "__name__", type(coupling).__name__)
 
 
 def evaluate(
     pair: _core.Pair,
-    coupling: Solver | _core.Coupling | Callable[[Any], Any] | tuple[Any, Any],
+    coupling: Solver | _core.Coupling | OutsideCoupling | Callable[[Any], Any] | tuple[Any, Any],
     *,
     seed: int = 0,
     num_seeds: int = _core.DEFAULT_SEEDS,
@@ -105,10 +108,12 @@ def evaluate(
 
     `coupling` is one of
       - a fitted solver, or a Coupling;
+      - an object of your own with sample(x0, seed) and, for the exact, joint and trajectory
+        scores, the log-probabilities that it knows: see OutsideCoupling;
       - a callable that takes x0, int32 [B,D], and returns x1, integers [B,D], in any array library
         and on any device. It is called in this thread, once for the test set [20000,D] and once
         for each of the 157 conditional inputs, repeated [conditional_samples,D]. Its x0 is NumPy,
-        or in the library and on the device of the array `like`;
+        or in the library and on the device of the array `like`, as are an object's arrays;
       - the answers themselves, (x1 [20000,D], conditional_x1 [157,conditional_samples,D]): one x1
         for each row of pair.test_set()[0], and conditional_samples for each row of
         pair.conditional_inputs().

@@ -245,7 +245,7 @@ def test_exact_score_takes_closed_forms_on_both_sides(pair, oracle_result):
     result = bm.evaluate(pair, truth_as_arrays(pair, 3))
     assert oracle_result["exact_conditional_shape_score"] == pytest.approx(1.0)
     assert result["exact_conditional_shape_score"] is None
-    assert result["missing"]["exact_conditional_shape_score"].startswith("the coupling has no")
+    assert result["missing"]["exact_conditional_shape_score"].startswith("the answers have no")
     assert set(result["missing"]) == {name for name, mean in result.scores.items() if mean is None}
     assert 0.9 < result["sampled_conditional_shape_score"] < 1
 
@@ -301,8 +301,9 @@ def test_predictions_equal_the_command_line(command_line, tmp_path, pair):
     np.save(folder / "pred_conditional_x1.npy", solver(repeated))
     printed = command_line.json("evaluate", pair.name, "--predictions", folder, "--seed", 4)
     result = bm.evaluate(pair, solver, seed=4)
-    assert scores(printed) == scores(result)
-    assert printed.keys() == result.keys()
+    reasons = printed.pop("missing"), scores(result)["missing"]
+    assert reasons[0].keys() == reasons[1].keys()  # files and a callable lack different things
+    assert scores(printed) == {k: v for k, v in scores(result).items() if k != "missing"}
 
 
 @pytest.mark.parametrize("solver", ["reference", "dlightsb"])

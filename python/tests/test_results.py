@@ -33,7 +33,7 @@ def test_result_prints_like_the_command_line(command_line, tmp_path, result):
 def test_result_prints_what_is_missing(pair):
     lines = str(bm.evaluate(pair, lambda x0: x0, label="identity")).splitlines()
     assert lines[0] == "identity on d2-gaussian-0.02 (1 seed)"
-    reason = "the coupling gives no joint log-probability"
+    reason = "a callable has no log_conditional(x0, x1)"
     assert f"  {'joint_kl':<32} {'-':>10}  {reason}" in lines
 
 

@@ -1,0 +1,179 @@
+#include "python/bindings/outside_coupling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/metric/given_probabilities.h"
+#include "python/bindings/results.h"
+
+namespace nb = nanobind;
+
+namespace bridgemark::python {
+
+namespace {
+
+bool has_method(nb::handle object, const char* name) {
+  return nb::hasattr(object, name) && PyCallable_Check(object.attr(name).ptr()) != 0;
+}
+
+// Steps of the chain that the object is, 0 where it is none.
+int chain_steps(nb::handle object) {
+  if (!has_method(object, "log_transition_marginals") || !nb::hasattr(object, "num_steps")) {
+    return 0;
+  }
+  const nb::object steps = object.attr("num_steps");
+  if (steps.is_none()) return 0;
+  const nb::object number = nb::steal(PyNumber_Index(steps.ptr()));
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    throw_invalid("evaluate", "num_steps of the coupling must be a whole number or None, got {}",
+                  nb::repr(steps).c_str());
+  }
+  return WholeNumber{number}.positive_int("num_steps of the coupling");
+}
+
+class OutsideCoupling : public Coupling {
+ public:
+  OutsideCoupling(nb::handle object, ArrayLike like, std::size_t dim, int num_categories)
+      : object_(object),
+        like_(std::move(like)),
+        dim_(dim),
+        num_categories_(num_categories),
+        samples_(has_method(object, "sample")),
+        has_marginals_(has_method(object, "log_marginals")),
+        has_joint_(has_method(object, "log_conditional")),
+        draws_transitions_(has_method(object, "sample_transition")),
+        num_steps_(chain_steps(object)) {}
+
+  std::size_t dim() const override { return dim_; }
+  int num_categories() const override { return num_categories_; }
+
+  void sample(const Context&, StatesView x0, const DrawKey& key, std::uint64_t first_index,
+              MutableStatesView x1) const override {
+    const nb::gil_scoped_acquire acquire;
+    if (samples_) {
+      copy_states("sample", object_.attr("sample")(given(x0), seed_of(key, first_index)), x1);
+    } else {
+      copy_states("the callable", object_(given(x0)), x1);
+    }
+  }
+
+  bool has_marginals() const override { return has_marginals_; }
+  void log_marginals(const Context&, StatesView x0, Array3<double>& out) const override {
+    const nb::gil_scoped_acquire acquire;
+    out = rows_of("log_marginals", object_.attr("log_marginals")(given(x0)), x0.rows);
+  }
+
+  bool has_joint() const override { return has_joint_; }
+  void log_conditional(const Context&, StatesView x0, StatesView x1,
+                       std::span<double> out) const override {
+    const nb::gil_scoped_acquire acquire;
+    const std::string what = answer_of("log_conditional");
+    const ArrayLike answer{object_.attr("log_conditional")(given(x0), given(x1))};
+    const Doubles values = answer.doubles("evaluate", what, "[B]");
+    expect_rows("log_conditional", values.shape(0), x0.rows);
+    std::copy_n(values.data(), values.size(), out.begin());
+    check_given_joint(what, out);
+  }
+
+  bool has_transitions(int num_steps) const override {
+    return num_steps_ > 0 && num_steps == num_steps_;
+  }
+  int own_num_steps() const override { return num_steps_; }
+  void log_transition_marginals(const Context&, int num_steps, int n, StatesView x,
+                                Array3<double>& out) const override {
+    const nb::gil_scoped_acquire acquire;
+    out = rows_of("log_transition_marginals",
+                  object_.attr("log_transition_marginals")(given(x), num_steps, n), x.rows);
+  }
+  void sample_transition(const Context& context, int num_steps, int n, StatesView x,
+                         const DrawKey& key, std::uint64_t first_index,
+                         MutableStatesView out) const override {
+    if (!draws_transitions_) {
+      Coupling::sample_transition(context, num_steps, n, x, key, first_index, out);
+      return;
+    }
+    const nb::gil_scoped_acquire acquire;
+    copy_states(
+        "sample_transition",
+        object_.attr("sample_transition")(given(x), num_steps, n, seed_of(key, first_index)), out);
+  }
+
+  std::string why_missing(Ability ability, int) const override {
+    return fmt::format("{} has no {}", samples_ ? "the object" : "a callable",
+                       ability == Ability::kMarginals ? "log_marginals(x0)"
+                       : ability == Ability::kJoint
+                           ? "log_conditional(x0, x1)"
+                           : "num_steps with log_transition_marginals(x, num_steps, n)");
+  }
+
+ private:
+  // A copy, which the object may keep, in the library and on the device asked for.
+  nb::object given(StatesView states) const {
+    States copy(states.rows, states.cols, {states.data, states.data + states.size()});
+    return like_.answer(to_numpy(std::move(copy)));
+  }
+
+  // A seed for each batch of draws, of 31 bits: what every library's generator takes.
+  static std::uint64_t seed_of(const DrawKey& key, std::uint64_t first_index) {
+    const auto use = (std::uint64_t{static_cast<std::uint32_t>(key.purpose)} << 32) | key.detail;
+    return derive_seed(derive_seed(key.seed, use), first_index) >> 33;
+  }
+
+  static std::string answer_of(const char* method) {
+    return fmt::format("what {} returned", method);
+  }
+
+  static void expect_rows(const char* method, std::size_t found, std::size_t expected) {
+    if (found == expected) return;
+    throw_invalid("evaluate", "{} must return as many rows as it is given, {}, got {}", method,
+                  expected, found);
+  }
+
+  void copy_states(const char* method, const nb::object& answer, MutableStatesView out) const {
+    const StatesArgument states(answer_of(method), {answer}, dim_, num_categories_);
+    expect_rows(method, states.rows(), out.rows);
+    std::copy_n(states.view().data, states.view().size(), out.data);
+  }
+
+  // Log-probabilities [rows, D, S], each row of S checked and normalised.
+  Array3<double> rows_of(const char* method, const nb::object& answer, std::size_t rows) const {
+    const std::string what = answer_of(method);
+    const auto S = static_cast<std::size_t>(num_categories_);
+    const Doubles values = ArrayLike{answer}.doubles("evaluate", what, "[B,D,S]");
+    expect_rows(method, values.shape(0), rows);
+    if (values.shape(1) != dim_ || values.shape(2) != S) {
+      throw_invalid("evaluate", "{} must have shape [{}, {}, {}], got [{}, {}, {}]", what, rows,
+                    dim_, S, values.shape(0), values.shape(1), values.shape(2));
+    }
+    Array3<double> out(rows, dim_, S,
+                       std::vector<double>(values.data(), values.data() + values.size()));
+    normalize_given_rows(what, {out.data(), rows * dim_, S});
+    return out;
+  }
+
+  nb::handle object_;  // borrowed from the caller of evaluate
+  ArrayLike like_;     // arrays go out in its library and on its device
+  std::size_t dim_;
+  int num_categories_;
+  bool samples_;  // else the object itself is called
+  bool has_marginals_;
+  bool has_joint_;
+  bool draws_transitions_;  // else they factorise over coordinates
+  int num_steps_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Coupling> outside_coupling(nb::handle object, ArrayLike like, std::size_t dim,
+                                                 int num_categories) {
+  if (!has_method(object, "sample") && PyCallable_Check(object.ptr()) == 0) return nullptr;
+  return std::make_shared<OutsideCoupling>(object, std::move(like), dim, num_categories);
+}
+
+}  // namespace bridgemark::python

@@ -1,0 +1,212 @@
+"""Solvers of other makers: objects that know their probabilities are scored like our own."""
+
+import numpy as np
+import pytest
+
+import bridgemark as bm
+
+QUICK = {"num_trajectories": 50}
+
+
+class Sampler:
+    """Draws alone."""
+
+    def __init__(self, source):
+        self.source = source
+        self.seeds = []
+
+    def sample(self, x0, seed):
+        self.seeds.append(seed)
+        draw = getattr(self.source, "sample_conditional", None) or self.source.sample
+        return draw(x0, seed)
+
+
+class Full(Sampler):
+    """Everything that `source`, a pair or a coupling of ours, knows of itself."""
+
+    def __init__(self, source, num_steps=8):
+        super().__init__(source)
+        self.num_steps = num_steps
+
+    def log_marginals(self, x0):
+        return self.source.log_marginals(x0)
+
+    def log_conditional(self, x0, x1):
+        return self.source.log_conditional(x0, x1)
+
+    def log_transition_marginals(self, x, num_steps, n):
+        assert num_steps == self.num_steps and 0 <= n < num_steps
+        return self.source.log_transition_marginals(x, num_steps, n)
+
+
+def test_the_truths_probabilities_are_perfect(pair):
+    result = bm.evaluate(pair, Full(pair), **QUICK)
+    assert result["exact_conditional_shape_score"] == pytest.approx(1.0, abs=1e-12)
+    assert result["joint_kl"] == 0.0
+    assert result["num_steps"] == 8
+    for name in ("forward_trajectory_kl", "reverse_trajectory_kl"):
+        assert abs(result[name]) < 1e-12
+    assert result["missing"] == {} and result.label == "Full"
+    assert 0.9 < result["conditional_shape_score"] < 1
+
+
+def test_scores_are_those_of_the_same_coupling_of_ours(pair):
+    ours = bm.fit("reference", pair)  # its transitions factorise
+    direct = bm.evaluate(pair, ours, num_steps=8, **QUICK)
+    result = bm.evaluate(pair, Full(ours), **QUICK)
+    for name in ("exact_conditional_shape_score", "joint_kl"):
+        assert result[name] == pytest.approx(direct[name], rel=1e-12)
+        assert direct[name] not in (0.0, 1.0)
+    # Both stand on the trajectories of the truth; those of the coupling are drawn anew.
+    assert result["forward_trajectory_kl"] == pytest.approx(
+        direct["forward_trajectory_kl"], rel=1e-9
+    )
+    error = np.hypot(*(r["standard_errors"]["reverse_trajectory_kl"] for r in (direct, result)))
+    apart = abs(result["reverse_trajectory_kl"] - direct["reverse_trajectory_kl"])
+    assert apart < 5 * error
+
+
+def test_float32_rows_are_normalised(pair):
+    class Narrow(Full):
+        def log_marginals(self, x0):
+            return super().log_marginals(x0).astype(np.float32)
+
+        def log_transition_marginals(self, x, num_steps, n):
+            # Probabilities that sum to 1 + 5e-5: taken as they are, the KL would be -8e-4.
+            return super().log_transition_marginals(x, num_steps, n) + 5e-5
+
+    result = bm.evaluate(pair, Narrow(pair), **QUICK)
+    assert result["exact_conditional_shape_score"] == pytest.approx(1.0, abs=1e-5)
+    assert abs(result["forward_trajectory_kl"]) < 1e-10
+
+
+def test_own_transitions_are_drawn_by_the_object(pair):
+    class Stepper(Full):
+        def sample_transition(self, x, num_steps, n, seed):
+            self.steps.append((num_steps, n, len(x)))
+            return x
+
+    stepper = Stepper(pair)
+    stepper.steps = []
+    bm.evaluate(pair, stepper, **QUICK)
+    assert stepper.steps == [(8, n, 50) for n in range(7)]  # the last step needs no draw
+
+
+def test_a_missing_score_names_what_the_object_lacks(pair):
+    result = bm.evaluate(pair, Sampler(pair), **QUICK)
+    assert result["missing"] == {
+        "exact_conditional_shape_score": "the object has no log_marginals(x0)",
+        "joint_kl": "the object has no log_conditional(x0, x1)",
+        "forward_trajectory_kl": "the object has no num_steps with "
+        "log_transition_marginals(x, num_steps, n)",
+        "reverse_trajectory_kl": "the object has no num_steps with "
+        "log_transition_marginals(x, num_steps, n)",
+    }
+    unstepped = Full(pair, num_steps=None)
+    assert bm.evaluate(pair, unstepped, **QUICK)["missing"].keys() == {
+        "forward_trajectory_kl",
+        "reverse_trajectory_kl",
+    }
+
+
+def test_seeds_repeat_with_the_protocols_and_differ_between_calls(pair):
+    first, again, other = Sampler(pair), Sampler(pair), Sampler(pair)
+    results = [
+        bm.evaluate(pair, sampler, seed=seed) for sampler, seed in ((first, 3), (again, 3), (other, 4))
+    ]
+    assert first.seeds == again.seeds and not set(first.seeds) & set(other.seeds)
+    assert len(set(first.seeds)) == len(first.seeds) == 158
+    assert all(isinstance(seed, int) and 0 <= seed < 2**31 for seed in first.seeds)
+    assert results[0]["shape_score"] == results[1]["shape_score"] != results[2]["shape_score"]
+
+
+def broken(**methods):
+    return type("Broken", (Full,), methods)
+
+
+@pytest.mark.parametrize(
+    ("solver", "error", "message"),
+    [
+        (broken(sample=lambda s, x, seed: x[:-1]), ValueError, "sample must return as many rows"),
+        (broken(sample=lambda s, x, seed: x + 50), ValueError, "what sample returned must hold"),
+        (broken(sample=lambda s, x: x), TypeError, "positional argument"),
+        (
+            broken(log_marginals=lambda s, x: np.zeros((len(x), 2, 50))),
+            ValueError,
+            "what log_marginals returned must hold log-probabilities that sum to 1 within 0.0001",
+        ),
+        (
+            broken(log_marginals=lambda s, x: np.full((len(x), 2, 50), np.nan)),
+            ValueError,
+            "sum to 1 .* got nan in row 0",
+        ),
+        (
+            broken(log_marginals=lambda s, x: np.full((len(x), 2, 4), np.log(0.25))),
+            ValueError,
+            r"shape \[157, 2, 50\], got \[157, 2, 4\]",
+        ),
+        (
+            broken(log_marginals=lambda s, x: np.zeros((3, 2, 50))),
+            ValueError,
+            "log_marginals must return as many rows as it is given, 157, got 3",
+        ),
+        (
+            broken(log_marginals=lambda s, x: ["no"]),
+            ValueError,
+            r"must be an array \[B,D,S\] of numbers",
+        ),
+        (
+            broken(log_conditional=lambda s, x, y: np.ones(len(x))),
+            ValueError,
+            "what log_conditional returned must hold log-probabilities, at most 0, got 1 in row 0",
+        ),
+        (
+            broken(log_conditional=lambda s, x, y: np.zeros((len(x), 1))),
+            ValueError,
+            r"must be an array \[B\] of numbers",
+        ),
+        (
+            broken(log_transition_marginals=lambda s, x, m, n: np.zeros((len(x), 2, 50))),
+            ValueError,
+            "what log_transition_marginals returned must hold log-probabilities",
+        ),
+    ],
+)
+def test_what_an_object_gives_is_checked(pair, solver, error, message):
+    with pytest.raises(error, match=message):
+        bm.evaluate(pair, solver(pair), **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "message"),
+    [
+        (3, "num_steps must be a positive divisor of 128, got 3"),
+        (0, "num_steps of the coupling must lie in"),
+        ("many", "num_steps of the coupling must be a whole number or None, got 'many'"),
+    ],
+)
+def test_bad_grids_are_refused(pair, num_steps, message):
+    with pytest.raises(ValueError, match=message):
+        bm.evaluate(pair, Full(pair, num_steps))
+
+
+def test_arrays_of_probabilities_in_files(command_line, tmp_path, pair):
+    x0, x1 = pair.test_set()
+    inputs = pair.conditional_inputs()
+    repeated = np.repeat(inputs, 10, axis=0)
+    np.save(tmp_path / "pred_x1.npy", x1)
+    np.save(
+        tmp_path / "pred_conditional_x1.npy", pair.sample_conditional(repeated).reshape(157, 10, 2)
+    )
+    np.save(tmp_path / "pred_log_marginals.npy", pair.log_marginals(inputs))
+    np.save(tmp_path / "pred_log_conditional.npy", pair.log_conditional(x0, x1))
+    printed = command_line.json(
+        "evaluate", pair.name, "--predictions", tmp_path, "--conditional-samples", 10
+    )
+    assert printed["joint_kl"] == 0.0
+    assert printed["exact_conditional_shape_score"] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_protocol_tells_objects_apart(pair):
+    assert isinstance(Sampler(pair), bm.OutsideCoupling)
+    assert not isinstance(lambda x0: x0, bm.OutsideCoupling)
