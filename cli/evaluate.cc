@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_list.h"
@@ -20,6 +21,8 @@ struct Options {
   std::string pair;
   std::string predictions;
   std::string run;
+  std::string label;
+  std::string add_to;
   EvaluationOptions evaluation;
 };
 
@@ -28,16 +31,24 @@ int run(const Options& options) {
     throw_invalid("evaluate", "give one of --predictions and --run, got {}",
                   options.run.empty() ? "none" : "both");
   }
+  if (!options.add_to.empty() && options.label.empty()) {
+    throw_invalid("evaluate", "--add-to needs --label NAME, what tables call the solver, got none");
+  }
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
-  const std::string what = options.run.empty() ? options.predictions : options.run;
+  const std::string what = !options.label.empty() ? options.label
+                           : options.run.empty()  ? options.predictions
+                                                  : options.run;
   const std::shared_ptr<const Coupling> coupling =
       options.run.empty() ? load_predictions(context, pair, options.predictions,
                                              options.evaluation.conditional_samples)
                           : load_run(context, pair, options.run);
   EvaluationOptions evaluation = options.evaluation;
   evaluation.seed = options.common.seed;
-  const EvaluationRecord record = evaluate_and_record(context, pair, *coupling, evaluation);
+  const EvaluationRecord record =
+      options.add_to.empty() ? evaluate_and_record(context, pair, *coupling, evaluation)
+                             : evaluate_and_add(context, pair, *coupling, evaluation,
+                                                {options.add_to, options.label, options.pair});
   if (options.common.json) {
     fmt::print("{}\n", record.json.dump(2));
   } else {
@@ -56,6 +67,7 @@ void add_evaluate(CLI::App& app, Action& action) {
       "Examples:\n"
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers\n"
       "  bridgemark evaluate d2-gaussian-0.02 --run run --seeds 3 --json\n"
+      "  bridgemark evaluate d2-gaussian-0.02 --predictions answers --label Mine --add-to out\n"
       "The answers folder holds pred_x1.npy and pred_conditional_x1.npy, see bridgemark kit "
       "--help; optional are pred_log_marginals.npy [157,D,S] (log q(x1^d = s | x0) of the "
       "conditional inputs: the exact score) and pred_log_conditional.npy [20000] (log q(x1|x0) of "
@@ -63,6 +75,11 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
   command->add_option("--predictions", options->predictions, "Folder with a solver's answers");
   command->add_option("--run", options->run, "Run folder of bridgemark train");
+  command->add_option("--label", options->label,
+                      "What the printed list and tables call the solver");
+  command->add_option("--add-to", options->add_to,
+                      "Folder of bridgemark run: its tables and report show the solver under "
+                      "--label. The same label, pair and --seed again replace the result");
   EvaluationOptions& evaluation = options->evaluation;
   command->add_option("--seeds", evaluation.num_seeds, "Repetitions, with seeds from --seed on")
       ->check(CLI::Range(1, kMaxEvaluationSeeds))

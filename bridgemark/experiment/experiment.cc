@@ -358,23 +358,15 @@ class Reader {
     return line;
   }
 
-  // pair.method[.loss][.steps].seed in characters that any file system takes.
+  // pair.method[.loss][.steps].seed
   static std::string run_id(const ExperimentRun& run, const SolverOptions& options) {
-    std::string pair = std::filesystem::path(run.config.pair).lexically_normal().string();
-    while (pair.ends_with('/')) pair.pop_back();
-    std::string method = run.method;
-    if (method == solver_title(run.config.solver)) method = run.config.solver;
-    std::string id = pair.substr(pair.rfind('/') + 1) + "." + method;
+    std::string rest = run.method;
+    if (rest == solver_title(run.config.solver)) rest = run.config.solver;
     for (const char* key : {"loss", "num_steps"}) {
       const auto value = options.values().find(key);
-      if (value != options.values().end()) id += "." + value->second;
+      if (value != options.values().end()) rest += "." + value->second;
     }
-    id += fmt::format(".seed{}", run.config.seed);
-    for (char& c : id) {
-      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-      if (!plain && c != '.' && c != '-' && c != '_') c = '-';
-    }
-    return id;
+    return run_id_text(run.config.pair, rest + fmt::format(".seed{}", run.config.seed));
   }
 
   std::string file_;
@@ -415,6 +407,17 @@ std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
                   nearest_name(filter, ids));
   }
   return selected;
+}
+
+std::string run_id_text(const std::string& pair, const std::string& rest) {
+  std::string name = std::filesystem::path(pair).lexically_normal().string();
+  while (name.ends_with('/')) name.pop_back();
+  std::string id = name.substr(name.rfind('/') + 1) + "." + rest;
+  for (char& c : id) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain && c != '.' && c != '-' && c != '_') c = '-';
+  }
+  return id;
 }
 
 std::string solver_title(const std::string& solver) {

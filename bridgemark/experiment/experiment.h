@@ -58,6 +58,10 @@ Experiment load_experiment(const std::filesystem::path& path);
 std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
                                        const std::vector<std::string>& filters);
 
+// The last part of a pair's name or path, a dot and the rest, in characters that any file system
+// takes: how ids of runs begin.
+std::string run_id_text(const std::string& pair, const std::string& rest);
+
 // What tables call a solver: "DLightSB-M" for dlightsb-m; its own name for one they do not know.
 std::string solver_title(const std::string& solver);
 

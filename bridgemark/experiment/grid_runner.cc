@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/child_process.h"
 #include "bridgemark/experiment/free_memory.h"
@@ -246,7 +247,8 @@ class GridRunner {
     unsaved_ = true;
   }
 
-  // Every complete run of the experiment in the folder, also those that were not selected.
+  // Every complete run of the experiment in the folder, also those that were not selected, and what
+  // was added to them.
   void save_results() {
     std::vector<RunResult> results;
     for (const ExperimentRun& run : experiment_.runs) {
@@ -257,6 +259,7 @@ class GridRunner {
         results.push_back(read_run_result(experiment_.name, run, run_folder(run)));
       }
     }
+    for (RunResult& added : load_added_results(folder_)) results.push_back(std::move(added));
     write_results(results, folder_);
     saved_ = Clock::now();
     unsaved_ = false;

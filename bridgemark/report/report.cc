@@ -11,6 +11,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
+#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -141,14 +142,23 @@ json run_json(const RunResult& result) {
     for (const std::string& argument : arguments) line += fmt::format(" {}", shell_word(argument));
     return fmt::format("{} --device {}", line, result.device);
   };
+  json commands = json::array();
+  std::vector<std::string> evaluate = evaluate_arguments(recorded, "RUN");
+  if (result.solver == kOutsideSolver) {  // what it answered is not ours to make again
+    std::ranges::replace(evaluate, "--run", "--predictions");
+    std::ranges::replace(evaluate, "RUN", "ANSWERS");
+    evaluate.insert(evaluate.end(), {"--label", result.method, "--add-to", "DIR"});
+  } else {
+    commands.push_back(command(train_arguments(recorded, "RUN")));
+  }
+  commands.push_back(command(evaluate));
   json run = run_fields(result);
   const std::optional<PairSpec> spec = find_preset(result.pair);
   if (spec && spec->family == PairFamily::kChain) run["switch_rate"] = spec->switch_rate;
   run.update({{"reverse", result.pair_identity.value("reverse", false)},
+              {"outside", result.solver == kOutsideSolver},
               {"scores", scores},
-              {"commands",
-               {command(train_arguments(recorded, "RUN")),
-                command(evaluate_arguments(recorded, "RUN"))}}});
+              {"commands", commands}});
   return run;
 }
 

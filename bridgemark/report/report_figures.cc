@@ -11,6 +11,9 @@
 #include <utility>
 
 #include "bridgemark/bridge/coupling.h"
+#include "bridgemark/core/states.h"
+#include "bridgemark/experiment/added_results.h"
+#include "bridgemark/io/npy.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/tables.h"
 #include "bridgemark/solver/core/run.h"
@@ -21,8 +24,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kPoints = 1000;  // of a cloud
-constexpr std::size_t kStarts = 4;     // of trajectories
+constexpr std::size_t kPoints = kAddedSamples;  // of a cloud
+constexpr std::size_t kStarts = 4;              // of trajectories
 constexpr std::size_t kPathsEach = 4;
 constexpr std::size_t kCurvePoints = 300;
 constexpr std::uint64_t kFigureSeed = 1;
@@ -106,6 +109,38 @@ json trajectories(const Context& context, const Coupling& coupling, int num_step
   return paths;
 }
 
+bool has_figure(const std::filesystem::path& folder, const RunResult& result) {
+  return result.solver == kOutsideSolver
+             ? std::filesystem::exists(added_folder(folder, result) / kAddedSamplesFile)
+             : is_complete_run(run_folder(folder, result));
+}
+
+// The points and paths of one method.
+struct MethodFigure {
+  json samples;
+  json trajectories = json::array();
+};
+
+MethodFigure added_figure(const BenchmarkPair& pair, const std::filesystem::path& folder,
+                          const RunResult& result, std::size_t points,
+                          const Projection& projection) {
+  const std::filesystem::path path = added_folder(folder, result) / kAddedSamplesFile;
+  const States x1 = load_states(path);
+  check_states(path.string(), x1, pair.dim(), pair.num_categories());
+  return {projection.points(x1.view().slice(0, std::min(points, x1.rows())))};
+}
+
+MethodFigure run_figure(const Context& context, const BenchmarkPair& pair,
+                        const std::filesystem::path& folder, const RunResult& result, StatesView x0,
+                        StatesView inputs, const Projection& projection) {
+  const std::shared_ptr<const Coupling> coupling =
+      load_run(context, pair, run_folder(folder, result));
+  States x1(x0.rows, pair.dim());
+  coupling->sample(context, x0, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
+  return {projection.points(x1),
+          trajectories(context, *coupling, result.evaluation_num_steps, inputs, projection)};
+}
+
 json pair_figure(const Context& context, const std::filesystem::path& folder,
                  const std::string& name, const std::vector<const RunResult*>& runs) {
   const BenchmarkPair pair = load_pair(name);
@@ -119,18 +154,16 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   for (const RunResult* result : runs) {
     // The first seed stands for the method.
     if (!shown.insert({result->method, result->loss, result->num_steps}).second) continue;
-    const std::shared_ptr<const Coupling> coupling =
-        load_run(context, pair, run_folder(folder, *result));
-    States x1(points, pair.dim());
-    coupling->sample(context, x0, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
-    methods.push_back(
-        {{"method", result->method},
-         {"loss", result->loss},
-         {"num_steps", result->num_steps},
-         {"run", result->run},
-         {"samples", projection.points(x1)},
-         {"trajectories",
-          trajectories(context, *coupling, result->evaluation_num_steps, inputs, projection)}});
+    const MethodFigure figure =
+        result->solver == kOutsideSolver
+            ? added_figure(pair, folder, *result, points, projection)
+            : run_figure(context, pair, folder, *result, x0, inputs, projection);
+    methods.push_back({{"method", result->method},
+                       {"loss", result->loss},
+                       {"num_steps", result->num_steps},
+                       {"run", result->run},
+                       {"samples", figure.samples},
+                       {"trajectories", figure.trajectories}});
   }
   return {{"pair", name},
           {"dim", pair.dim()},
@@ -149,7 +182,7 @@ json report_figures(const Context& context, const std::filesystem::path& folder,
   std::map<std::string, std::vector<const RunResult*>> by_pair;
   for (const RunResult& result : results) {
     const bool reversed = result.pair_identity.value("reverse", false);
-    if (reversed || !is_complete_run(run_folder(folder, result))) continue;
+    if (reversed || !has_figure(folder, result)) continue;
     if (!by_pair.contains(result.pair)) order.push_back(result.pair);
     by_pair[result.pair].push_back(&result);
   }

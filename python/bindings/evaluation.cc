@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "python/bindings/arguments.h"
@@ -71,8 +74,9 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
 nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const WholeNumber& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
-                       bool c2st, nb::handle like, nb::handle progress,
-                       const std::string& device_text) {
+                       bool c2st, nb::handle like,
+                       const std::optional<std::filesystem::path>& add_to, const std::string& label,
+                       nb::handle progress, const std::string& device_text) {
   const Device device = parse_device(device_text);
   EvaluationOptions options;
   options.seed = seed.seed();
@@ -84,7 +88,11 @@ nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const Who
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
   const EvaluationRecord record = interruptible(
-      [&](const Context& context) { return evaluate_and_record(context, pair, *scored, options); },
+      [&](const Context& context) {
+        return add_to ? evaluate_and_add(context, pair, *scored, options,
+                                         {*add_to, label, pair.identity().name})
+                      : evaluate_and_record(context, pair, *scored, options);
+      },
       progress, device);
   nb::dict result;
   for (const Score& score : record.evaluation.scores) {  // in the order of the protocol
@@ -106,10 +114,11 @@ void init_evaluation(nb::module_& module) {
   module.def(
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a,
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
-      "like"_a.none(), "progress"_a.none(), "device"_a,
+      "like"_a.none(), "add_to"_a.none(), "label"_a, "progress"_a.none(), "device"_a,
       nb::sig("def evaluate(pair: Pair, coupling: typing.Any, *, seed: int, num_seeds: int, "
               "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
-              "like: typing.Any, progress: collections.abc.Callable[[str, int, int, str], object] "
+              "like: typing.Any, add_to: str | os.PathLike[str] | None, label: str, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] "
               "| None, device: str) -> dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
 }

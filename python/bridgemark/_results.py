@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,7 @@ def evaluate(
     c2st: bool = False,
     like: Any = None,
     label: str | None = None,
+    add_to: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[str, int, int, str], object] = False,
     device: str = "cpu",
 ) -> Result:
@@ -125,8 +127,13 @@ def evaluate(
     KL, where the solver has transitions for it; without it, the one that the solver was trained
     with, else 16. More `conditional_samples` raise the ceiling of the conditional scores. `c2st`
     also trains a classifier to tell (x0, x1) apart; a reversed pair always has it. `label` names
-    the result. `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
+    the result. With `add_to`, the folder of `bridgemark run`, the result enters the tables and the
+    report of that experiment under its label; the same label, pair and seed again replace it.
+    `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
+    if add_to is not None and label is None:
+        raise ValueError("[evaluate] add_to needs label, what tables call the solver, got None")
+    name = label if label is not None else _label(coupling)
     scored = coupling.coupling if isinstance(coupling, Solver) else coupling
     values = _core.evaluate(
         pair,
@@ -138,10 +145,12 @@ def evaluate(
         conditional_samples=conditional_samples,
         c2st=c2st,
         like=like,
+        add_to=add_to,
+        label=name,
         progress=reporter(progress),
         device=device,
     )
-    return Result(values, label if label is not None else _label(coupling))
+    return Result(values, name)
 
 
 def compare(results: Sequence[Result] | Mapping[str, Result], *scores: str) -> Table:

@@ -210,3 +210,44 @@ def test_arrays_of_probabilities_in_files(command_line, tmp_path, pair):
 def test_protocol_tells_objects_apart(pair):
     assert isinstance(Sampler(pair), bm.OutsideCoupling)
     assert not isinstance(lambda x0: x0, bm.OutsideCoupling)
+
+
+# --- into an experiment
+
+
+@pytest.fixture(scope="module")
+def experiment(command_line, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiment")
+    (folder / "x.toml").write_text(
+        "name = 'x'\n[evaluation]\ntrajectories = 20\nconditional_samples = 20\n"
+        "[[grid]]\npairs = ['d2-gaussian-0.02']\nsolvers = ['oracle']\n"
+    )
+    command_line("run", folder / "x.toml", "-o", folder / "out")
+    return folder / "out"
+
+
+def test_result_enters_an_experiment(command_line, experiment, pair):
+    protocol = {"num_trajectories": 20, "conditional_samples": 20}
+    result = bm.evaluate(pair, Full(pair), label="Wrapped truth", add_to=experiment, **protocol)
+    assert result.label == "Wrapped truth"
+    command_line("report", experiment, "-o", experiment / "r.html", "--tables-only")
+    rows = (experiment / "tables.md").read_text().splitlines()
+    wrapped = [row for row in rows if "Wrapped truth" in row]
+    assert len(wrapped) == len([row for row in rows if "| _Oracle_ |" in row]) > 5
+    lines = (experiment / "tables.csv").read_text().splitlines()
+    line = next(row for row in lines if row.startswith("conditional_shape_score,Wrapped truth"))
+    assert str(result["conditional_shape_score"]) in line
+
+
+def test_bad_additions_are_refused(experiment, pair, tmp_path):
+    def never(x0):
+        raise AssertionError("must not be asked")
+
+    with pytest.raises(ValueError, match="add_to needs label"):
+        bm.evaluate(pair, never, add_to=experiment)
+    with pytest.raises(ValueError, match="label must be none of the experiment's own methods"):
+        bm.evaluate(pair, never, label="Oracle", add_to=experiment, conditional_samples=20)
+    with pytest.raises(ValueError, match="conditional_samples must be 20 .* got 1000"):
+        bm.evaluate(pair, never, label="mine", add_to=experiment)
+    with pytest.raises(OSError, match="has no results.jsonl"):
+        bm.evaluate(pair, never, label="mine", add_to=tmp_path)

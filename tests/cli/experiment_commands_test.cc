@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "bridgemark/io/npy.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/small_pair.h"
@@ -59,6 +60,26 @@ TEST_F(ExperimentCommands, RunThenReport) {
     EXPECT_GT(slurp(path(name)).size(), 500u) << name;
   }
   EXPECT_FALSE(std::filesystem::exists(path("tables/report.html")));
+}
+
+// An outside solver's answers stand in the experiment's tables, also after the experiment goes on.
+TEST_F(ExperimentCommands, AnswersAreAddedToAnExperiment) {
+  expect_success({"run", path("x.toml"), "-o", path("out"), "--only", "oracle"});
+  std::filesystem::create_directory(path("answers"));
+  const std::vector<std::int32_t> states(2 * 1000 * 2, 1);
+  save_npy(path("answers/pred_x1.npy"), {200, 2}, std::span(states).first(400));
+  save_npy(path("answers/pred_conditional_x1.npy"), {2, 1000, 2}, std::span(states));
+  EXPECT_THAT(expect_success({"evaluate", path("pair"), "--predictions", path("answers"), "--label",
+                              "Constant, one", "--add-to", path("out")}),
+              HasSubstr("Constant, one on small (1 seed)"));
+  expect_success({"run", path("x.toml"), "-o", path("out"), "--resume"});
+  EXPECT_THAT(expect_success({"report", path("out"), "-o", path("tables/r.html"), "--tables-only"}),
+              AllOf(HasSubstr("Constant, one"), HasSubstr("Oracle"), HasSubstr("Reference")));
+  EXPECT_THAT(slurp(path("tables/tables.csv")), HasSubstr(",\"Constant, one\",outside,"));
+  const ProgramRun refused = run_program(
+      {"evaluate", path("pair"), "--predictions", path("answers"), "--add-to", path("out")});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--add-to needs --label NAME"));
 }
 
 TEST_F(ExperimentCommands, AFailedRunExitsOne) {

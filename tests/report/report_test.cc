@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/solver/core/run.h"
@@ -64,6 +65,13 @@ class ReportTest : public ::testing::Test {
     return result;
   }
 
+  // What the page holds for its script.
+  static nlohmann::json data_of(const std::string& html) {
+    const std::string open = "<script id=\"data\" type=\"application/json\">";
+    const std::size_t start = html.find(open) + open.size();
+    return nlohmann::json::parse(html.substr(start, html.find("</script>", start) - start));
+  }
+
   testing::TempDir dir_;
 };
 
@@ -77,10 +85,7 @@ TEST_F(ReportTest, IsOneFileThatHoldsItsData) {
   // Nothing from elsewhere.
   EXPECT_THAT(html,
               AllOf(Not(HasSubstr("<link")), Not(HasSubstr("src=")), Not(HasSubstr("@import"))));
-  const std::string open = "<script id=\"data\" type=\"application/json\">";
-  const std::size_t start = html.find(open) + open.size();
-  const auto data =
-      nlohmann::json::parse(html.substr(start, html.find("</script>", start) - start));
+  const nlohmann::json data = data_of(html);
   EXPECT_EQ(data["experiment"], results[0].experiment);
   EXPECT_EQ(data["tables"][0]["rows"][0]["cells"][0]["mean"], 0.5);
   EXPECT_EQ(data["runs"].size(), 2u);
@@ -95,6 +100,32 @@ TEST_F(ReportTest, IsOneFileThatHoldsItsData) {
   EXPECT_EQ(figure["methods"][0]["trajectories"].size(), 12u);  // four paths from three inputs
   EXPECT_EQ(figure["methods"][0]["trajectories"][0].size(), 5u);
   EXPECT_EQ(figure["methods"][1]["trajectories"].size(), 0u);  // independent has no transitions
+}
+
+// An outside solver has its answers in the figures and no training to repeat.
+TEST_F(ReportTest, ShowsWhatWasAdded) {
+  RunResult run = make_run("oracle", 2);
+  run.pair_identity.update({{"name", "small"}, {"version", 1}, {"seed", 4}});
+  write_results({run}, dir_.path());
+  const BenchmarkPair pair = load_pair(run.pair);
+  const Fitted reference = testing::fit_solver("reference", pair);
+  evaluate_and_add({}, pair, *reference.coupling, {.num_steps = 4},
+                   {dir_.path(), "mine <b>", run.pair});
+  const std::vector<RunResult> results = load_results(dir_.path() / kResultsJsonl);
+  ASSERT_EQ(results.size(), 2u);
+  const std::vector<Table> tables = make_tables(results, false);
+  const nlohmann::json data = data_of(report_html({}, dir_.path(), results, tables, {vega()}));
+  const nlohmann::json& figure = data["figures"][0];
+  ASSERT_EQ(figure["methods"].size(), 2u);
+  EXPECT_EQ(figure["methods"][1]["method"], "mine <b>");
+  EXPECT_EQ(figure["methods"][1]["samples"].size(), 300u);
+  EXPECT_NE(figure["methods"][1]["samples"], figure["methods"][0]["samples"]);
+  EXPECT_EQ(data["runs"][0]["outside"], false);
+  EXPECT_EQ(data["runs"][1]["outside"], true);
+  ASSERT_EQ(data["runs"][1]["commands"].size(), 1u);
+  EXPECT_THAT(
+      data["runs"][1]["commands"][0].get<std::string>(),
+      AllOf(HasSubstr(" --predictions ANSWERS "), HasSubstr(" --label 'mine <b>' --add-to DIR ")));
 }
 
 TEST_F(ReportTest, FiguresAreThePairsOwn) {

@@ -422,7 +422,7 @@ function scoreAndTime() {
       "conditional_trend_score", "joint_kl", "forward_trajectory_kl"].includes(table.score));
   choices(byId("time-choices"), scores, (table) => table.title, (table) => {
     const body = byId("time-body");
-    const values = data.runs.filter((run) => !run.reverse && run.solver !== "oracle" &&
+    const values = data.runs.filter((run) => !run.reverse && !run.outside && run.solver !== "oracle" &&
       typeof run.scores[table.score] === "number").map((run) => ({ method: rowName(run),
       seconds: Math.max(run.train_seconds, 0.001), value: run.scores[table.score], dim: `D = ${run.dim}`,
       tip: `${rowName(run)} on ${run.pair}, seed ${run.seed}\n${table.title} ` +
@@ -577,7 +577,7 @@ function reproduce() {
     { name: "memory", key: (run) => run.peak_memory_bytes },
     { name: "threads", key: (run) => run.threads }];
   const rows = data.runs.map((run) => ({ source: run, node: element("tr", {},
-    element("th", { scope: "row" }, run.run), element("td", {}, duration(run.train_seconds)),
+    element("th", { scope: "row" }, run.run), element("td", {}, run.outside ? "–" : duration(run.train_seconds)),
     element("td", {}, duration(run.evaluate_seconds)),
     element("td", {}, `${Math.round(run.peak_memory_bytes / 1048576)} MiB`),
     element("td", {}, String(run.threads))) }));

@@ -1,0 +1,173 @@
+#include "bridgemark/experiment/added_results.h"
+
+#include <algorithm>
+#include <span>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/experiment/experiment.h"
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/io/printable.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr char kAdded[] = "added";
+constexpr std::size_t kMaxLabel = 80;  // bytes: a row of a table begins with it
+
+nlohmann::json identity_of(const BenchmarkPair& pair) {
+  return {{"name", pair.identity().name},
+          {"version", pair.identity().version},
+          {"seed", pair.identity().seed},
+          {"reverse", pair.reverse()}};
+}
+
+// Whether a result of the experiment is of that pair: all that identity_of says is the same.
+bool is_of(const RunResult& result, const nlohmann::json& identity) {
+  return std::ranges::all_of(identity.items(), [&](const auto& entry) {
+    return result.pair_identity.value(entry.key(), nlohmann::json()) == entry.value();
+  });
+}
+
+void check_label(const std::string& label, const std::vector<RunResult>& own) {
+  const bool readable = std::ranges::none_of(
+      label, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (label.empty() || label.size() > kMaxLabel || !readable) {
+    throw_invalid("evaluate", "label must be 1 to {} bytes of one line, got '{}'", kMaxLabel,
+                  printable(label));
+  }
+  for (const RunResult& result : own) {
+    if (result.method == label) {
+      throw_invalid("evaluate",
+                    "label must be none of the experiment's own methods, got '{}', which is that "
+                    "of {}",
+                    printable(label), result.run);
+    }
+  }
+}
+
+// What the experiment calls the column of the pair.
+std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& identity,
+                      const std::string& pair_name, std::size_t conditional_samples) {
+  for (const RunResult& result : own) {
+    if (is_of(result, identity)) {
+      if (result.conditional_samples != conditional_samples) {
+        throw_invalid("evaluate", "conditional_samples must be {} like the experiment's, got {}",
+                      result.conditional_samples, conditional_samples);
+      }
+      return result.pair;
+    }
+  }
+  for (const RunResult& result : own) {
+    if (result.pair == pair_name) {
+      throw_invalid("evaluate", "the experiment has another pair '{}': {}, got {}",
+                    printable(pair_name), result.pair_identity.dump(), identity.dump());
+    }
+  }
+  return pair_name;
+}
+
+// Results of the experiment's own runs.
+std::vector<RunResult> own_results(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / kResultsJsonl)) {
+    throw_file(folder.string(), "has no {}; a result is added to the folder of bridgemark run",
+               kResultsJsonl);
+  }
+  std::vector<RunResult> results = load_results(folder / kResultsJsonl);
+  std::erase_if(results, [](const RunResult& result) { return result.solver == kOutsideSolver; });
+  return results;
+}
+
+// Two labels that differ in nothing but characters that no file name takes have one ID; so may a
+// label and a solver of the experiment.
+void refuse_namesake(const std::vector<RunResult>& own, const std::filesystem::path& folder,
+                     const RunResult& result) {
+  std::vector<RunResult> others = load_added_results(folder);
+  others.insert(others.end(), own.begin(), own.end());
+  for (const RunResult& other : others) {
+    if (other.run == result.run && other.method != result.method) {
+      throw_invalid("evaluate", "label must differ from '{}' in letters or digits, got '{}'",
+                    printable(other.method), printable(result.method));
+    }
+  }
+}
+
+// What the evaluation says of itself.
+void take_record(const EvaluationRecord& record, RunResult& result) {
+  const nlohmann::json& json = record.json;
+  json.at("seed").get_to(result.evaluation_seed);
+  json.at("num_seeds").get_to(result.evaluation_seeds);
+  json.at("num_steps").get_to(result.evaluation_num_steps);
+  json.at("num_trajectories").get_to(result.trajectories);
+  json.at("conditional_samples").get_to(result.conditional_samples);
+  json.at("version").get_to(result.version);
+  json.at("device").get_to(result.device);
+  json.at("machine").get_to(result.machine);
+  json.at("wall_seconds").get_to(result.evaluate_seconds);
+  json.at("peak_memory_bytes").get_to(result.peak_memory_bytes);
+  result.scores = record.evaluation.scores;
+}
+
+void save_samples(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+                  std::uint64_t seed, const std::filesystem::path& path) {
+  const PairedStates test = pair.test_set(context);
+  const std::size_t rows = std::min(kAddedSamples, test.x0.rows());
+  States x1(rows, pair.dim());
+  coupling.sample(context, test.x0.view().slice(0, rows), {seed, DrawPurpose::kPrediction}, 0, x1);
+  save_npy(path, {rows, pair.dim()}, std::span<const std::int32_t>(x1.data(), x1.size()));
+}
+
+}  // namespace
+
+std::filesystem::path added_folder(const std::filesystem::path& folder, const RunResult& result) {
+  return folder / kAdded / result.run;
+}
+
+EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
+                                  const Coupling& coupling, const EvaluationOptions& options,
+                                  const AddTo& target) {
+  const std::vector<RunResult> own = own_results(target.folder);
+  check_label(target.label, own);
+  RunResult result;
+  result.experiment = own.empty() ? target.folder.filename().string() : own[0].experiment;
+  result.method = target.label;
+  result.solver = kOutsideSolver;
+  result.pair_identity = identity_of(pair);
+  result.pair = column_of(own, result.pair_identity, target.pair_name, options.conditional_samples);
+  result.dim = static_cast<int>(pair.dim());
+  result.seed = options.seed;
+  result.run = run_id_text(result.pair, fmt::format("{}.seed{}", target.label, options.seed));
+  refuse_namesake(own, target.folder, result);
+  if (coupling.own_num_steps() > 0) result.num_steps = std::to_string(coupling.own_num_steps());
+
+  EvaluationRecord record = evaluate_and_record(context, pair, coupling, options);
+  take_record(record, result);
+  result.threads = context.threads();
+  const std::filesystem::path folder = added_folder(target.folder, result);
+  create_folder(folder);
+  save_samples(context, pair, coupling, result.seed, folder / kAddedSamplesFile);
+  write_results({result}, folder);
+  std::vector<RunResult> all = own_results(target.folder);  // a run may have gone on meanwhile
+  for (RunResult& added : load_added_results(target.folder)) all.push_back(std::move(added));
+  write_results(all, target.folder);
+  return record;
+}
+
+std::vector<RunResult> load_added_results(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  if (std::filesystem::is_directory(folder / kAdded)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder / kAdded)) {
+      const std::filesystem::path path = entry.path() / kResultsJsonl;
+      if (std::filesystem::exists(path)) found.push_back(path);
+    }
+  }
+  std::ranges::sort(found);
+  std::vector<RunResult> results;
+  for (const std::filesystem::path& path : found) {
+    for (RunResult& result : load_results(path)) results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace bridgemark

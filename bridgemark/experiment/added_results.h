@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/pair/benchmark_pair.h"
+
+// Solvers that an experiment did not run itself, in its folder: its tables and report show them
+// beside its own.
+//   added/ID/results.csv, .jsonl  the scores, as the experiment's own
+//   added/ID/samples.npy          answers to the first test rows, for the report's figures
+// An ID is PAIR.LABEL.seedN with the seed of the evaluation; the same one again replaces the
+// earlier result.
+namespace bridgemark {
+
+inline constexpr char kOutsideSolver[] = "outside";  // RunResult::solver of an added result
+inline constexpr std::size_t kAddedSamples = 1000;   // rows of samples.npy, where there are
+inline constexpr char kAddedSamplesFile[] = "samples.npy";
+
+std::filesystem::path added_folder(const std::filesystem::path& folder, const RunResult& result);
+
+// Where a result goes: the folder of an experiment, what tables call the solver, and what the
+// column of the pair is called where the experiment does not have that pair.
+struct AddTo {
+  std::filesystem::path folder;
+  std::string label;
+  std::string pair_name;
+};
+
+// evaluate_and_record(), whose result enters the experiment's results, tables and report. Throws
+// before anything is scored: FileError where the folder has no results, InvalidArgument for a label
+// that is a method of the experiment itself, for another pair of the same name, and for another
+// number of conditional samples, whose scores do not compare.
+EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
+                                  const Coupling& coupling, const EvaluationOptions& options,
+                                  const AddTo& target);
+
+// What was added to a folder, by the names of the IDs; nothing where nothing was.
+std::vector<RunResult> load_added_results(const std::filesystem::path& folder);
+
+}  // namespace bridgemark

@@ -1,0 +1,150 @@
+#include "bridgemark/experiment/added_results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/report/tables.h"
+#include "tests/support/small_pair.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Leaves every state as it is, and counts how often it was asked.
+class StayPut : public Coupling {
+ public:
+  std::size_t dim() const override { return 2; }
+  int num_categories() const override { return 6; }
+  void sample(const Context&, StatesView x0, const DrawKey&, std::uint64_t,
+              MutableStatesView x1) const override {
+    ++calls;
+    std::copy_n(x0.data, x0.size(), x1.data);
+  }
+  mutable int calls = 0;
+};
+
+class AddedResultsTest : public ::testing::Test {
+ protected:
+  AddedResultsTest() : pair_(testing::pair_with_test_set(testing::small_spec(), 300)) {
+    RunResult own;
+    own.experiment = "mine";
+    own.run = "small.reference.seed0";
+    own.method = "Reference";
+    own.solver = "reference";
+    own.pair = "my/small";  // a folder, as the experiment's file called it
+    own.dim = 2;
+    own.conditional_samples = 50;
+    own.pair_identity = {
+        {"name", "small"}, {"version", 1}, {"seed", 4}, {"reverse", false}, {"more", "x"}};
+    own.scores = {{"conditional_shape_score", 0.25, 0.01, {0.25}}};
+    write_results({own}, folder());
+  }
+
+  std::filesystem::path folder() const { return dir_.path(); }
+
+  EvaluationRecord add(const std::string& label, EvaluationOptions options = {}) const {
+    options.num_steps = 4;
+    options.num_trajectories = 10;
+    if (options.conditional_samples == kConditionalSamples) options.conditional_samples = 50;
+    return evaluate_and_add({}, pair_, coupling_, options, {folder(), label, "small"});
+  }
+
+  // The message of a refusal, before the coupling was asked for anything.
+  std::string refusal(const std::string& label, const EvaluationOptions& options = {}) const {
+    const int before = coupling_.calls;
+    try {
+      add(label, options);
+    } catch (const Error& error) {
+      EXPECT_EQ(coupling_.calls, before);
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  std::vector<RunResult> results() const { return load_results(folder() / kResultsJsonl); }
+
+  BenchmarkPair pair_;
+  StayPut coupling_;
+  testing::TempDir dir_;
+};
+
+TEST_F(AddedResultsTest, StandBesideTheExperimentsOwn) {
+  const EvaluationRecord record = add("Stay put!");
+  const std::vector<RunResult> all = results();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].run, "small.reference.seed0");
+  const RunResult& added = all[1];
+  EXPECT_EQ(added.run, "small.Stay-put-.seed0");
+  EXPECT_EQ(added.method, "Stay put!");
+  EXPECT_EQ(added.experiment, "mine");
+  EXPECT_EQ(added.pair, "my/small");  // the column of the experiment
+  EXPECT_EQ(added.find("conditional_shape_score")->mean,
+            record.evaluation.mean("conditional_shape_score"));
+  const auto joint = std::ranges::find(added.scores, "joint_kl", &Score::name);
+  EXPECT_EQ(joint->missing, "the coupling gives no joint log-probability");
+  const std::vector<Table> tables = make_tables(all, false);
+  ASSERT_EQ(tables[0].rows.size(), 2u);
+  EXPECT_EQ(tables[0].pairs, std::vector<std::string>{"my/small"});
+  EXPECT_EQ(tables[0].rows[1].method, "Stay put!");
+}
+
+TEST_F(AddedResultsTest, TheSameSeedReplacesAndAnotherOneIsAnotherRun) {
+  add("A");
+  const EvaluationRecord again = add("A", {.num_seeds = 2});
+  add("A", {.seed = 7});
+  const std::vector<RunResult> all = results();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[1].evaluation_seeds, 2);
+  EXPECT_EQ(all[2].seed, 7u);
+  const std::vector<Table> tables = make_tables(all, false);
+  ASSERT_EQ(tables[0].rows.size(), 2u);
+  EXPECT_EQ(tables[0].rows[1].cells[0].runs.size(), 2u);
+}
+
+TEST_F(AddedResultsTest, HaveTheirAnswersInTheFigures) {
+  add("A");
+  const RunResult added = results()[1];
+  const States kept = load_states(added_folder(folder(), added) / kAddedSamplesFile);
+  const PairedStates test = pair_.test_set({});
+  EXPECT_EQ(kept, test.x0);  // 300 rows; it stays put
+}
+
+TEST_F(AddedResultsTest, BadRequestsAreRefusedBeforeTheWork) {
+  EXPECT_THAT(refusal("Reference"),
+              AllOf(HasSubstr("label"), HasSubstr("got 'Reference', which is that of small.ref")));
+  EXPECT_THAT(refusal("reference"), HasSubstr("label must differ from 'Reference'"));
+  EXPECT_THAT(refusal(""), HasSubstr("label must be 1 to 80 bytes of one line, got ''"));
+  EXPECT_THAT(refusal("a\nb"), HasSubstr("one line"));
+  EXPECT_THAT(refusal(std::string(81, 'x')), HasSubstr("1 to 80 bytes"));
+  EXPECT_THAT(refusal("A", {.conditional_samples = 51}),
+              HasSubstr("conditional_samples must be 50 like the experiment's, got 51"));
+  add("a b");
+  EXPECT_THAT(refusal("a-b"), HasSubstr("label must differ from 'a b'"));
+  std::filesystem::remove(folder() / kResultsJsonl);
+  EXPECT_THAT(refusal("A"), HasSubstr("has no results.jsonl"));
+}
+
+TEST_F(AddedResultsTest, AnotherPairOfTheSameNameIsRefused) {
+  PairSpec spec = testing::small_spec();
+  spec.seed = 5;
+  const BenchmarkPair other = testing::pair_with_test_set(spec, 300);
+  const auto add_other = [&](const std::string& name) {
+    return evaluate_and_add({}, other, coupling_, {.num_steps = 4, .conditional_samples = 50},
+                            {folder(), "A", name});
+  };
+  EXPECT_THROW(add_other("my/small"), InvalidArgument);
+  EXPECT_NO_THROW(add_other("other"));
+  EXPECT_EQ(results()[1].pair, "other");
+}
+
+}  // namespace
+}  // namespace bridgemark
