@@ -22,8 +22,9 @@
 #include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/process/reference_process.h"
 
-// Benchmark pairs: presets, one's own, and their folders
+// Benchmark pairs: presets, one's own, and their folders; own data to fit to
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/pair/fit_problem.h"
 #include "bridgemark/pair/pair_family.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"

@@ -32,13 +32,6 @@ class Size {
   std::set<std::int64_t> said_;
 };
 
-ReferenceKind named_reference(const std::string& name) {
-  for (const ReferenceKind kind : {ReferenceKind::kGaussian, ReferenceKind::kUniform}) {
-    if (reference_kind_name(kind) == name) return kind;
-  }
-  throw_invalid("pair", "reference must be gaussian, uniform or a matrix [S,S], got '{}'", name);
-}
-
 // Nothing for the standard normal, which a spec without a source has.
 std::optional<SourceDistribution> named_source(const std::string& name, const PairSpec& spec) {
   if (name == source_kind_name(SourceKind::kGaussian)) return std::nullopt;
@@ -51,6 +44,13 @@ std::optional<SourceDistribution> named_source(const std::string& name, const Pa
 }
 
 }  // namespace
+
+ReferenceKind named_reference(const std::string& name) {
+  for (const ReferenceKind kind : {ReferenceKind::kGaussian, ReferenceKind::kUniform}) {
+    if (reference_kind_name(kind) == name) return kind;
+  }
+  throw_invalid("pair", "reference must be gaussian, uniform or a matrix [S,S], got '{}'", name);
+}
 
 PairSpec custom_spec(PairParts parts) {
   PairSpec spec = std::move(parts.spec);

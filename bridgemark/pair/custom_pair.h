@@ -21,6 +21,9 @@ struct PairParts {
   std::variant<std::string, Matrix<double>, States> source = std::string("gaussian");
 };
 
+// The reference of a name that is no matrix. Throws InvalidArgument for any other.
+ReferenceKind named_reference(const std::string& name);
+
 // What build_pair takes. Throws InvalidArgument for an unknown name, and where two parts say
 // different sizes.
 PairSpec custom_spec(PairParts parts);

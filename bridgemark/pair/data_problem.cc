@@ -1,0 +1,71 @@
+#include "bridgemark/pair/data_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/pair/custom_pair.h"
+#include "bridgemark/process/gamma_proposal.h"
+
+namespace bridgemark {
+
+namespace {
+
+int largest_category(const States& states) {
+  const std::span<const std::int32_t> values(states.data(), states.size());
+  return values.empty() ? 0 : *std::ranges::max_element(values);
+}
+
+// S: given, else the matrix's, else one more than the largest category.
+int categories_of(const DataParts& parts) {
+  const auto* matrix = std::get_if<Matrix<double>>(&parts.reference);
+  if (matrix && parts.num_categories &&
+      matrix->rows() != static_cast<std::size_t>(std::max(*parts.num_categories, 0))) {
+    throw_invalid("data", "num_categories must be {} like the reference's rows, got {}",
+                  matrix->rows(), *parts.num_categories);
+  }
+  if (parts.num_categories) return *parts.num_categories;
+  if (matrix) return static_cast<int>(matrix->rows());
+  const int largest = std::max(largest_category(parts.x0), largest_category(parts.x1));
+  if (largest >= kMaxCategories) {
+    throw_invalid("data", "x0 and x1 must hold categories below {}, got {}", kMaxCategories,
+                  largest);
+  }
+  return std::max(largest + 1, 2);
+}
+
+}  // namespace
+
+DataProblem make_data_problem(const Context& context, DataParts parts) {
+  const int S = categories_of(parts);
+  std::string note;
+  const auto make_reference = [&] {
+    if (const auto* matrix = std::get_if<Matrix<double>>(&parts.reference)) {
+      if (parts.gamma) {
+        throw_invalid("data",
+                      "gamma belongs to a gaussian or uniform reference, got {} and a matrix",
+                      *parts.gamma);
+      }
+      return ReferenceProcess::from_matrix(*matrix, parts.total_steps);
+    }
+    const ReferenceKind kind = named_reference(std::get<std::string>(parts.reference));
+    if (!parts.gamma) {
+      parts.gamma = propose_gamma(context, kind, S, parts.total_steps);
+      note = fmt::format(
+          "[data] gamma {} was chosen for {} categories: the {} reference leads {:.0f} % as far as "
+          "independent ends lie apart",
+          *parts.gamma, S, reference_kind_name(kind), 100.0 * kProposedShare);
+    }
+    return kind == ReferenceKind::kUniform
+               ? ReferenceProcess::uniform(S, *parts.gamma, parts.total_steps)
+               : ReferenceProcess::gaussian(S, *parts.gamma, parts.total_steps);
+  };
+  ReferenceProcess reference = make_reference();
+  return {FitProblem(std::move(parts.x0), std::move(parts.x1), std::move(reference)),
+          std::move(note)};
+}
+
+}  // namespace bridgemark

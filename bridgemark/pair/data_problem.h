@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/fit_problem.h"
+
+namespace bridgemark {
+
+// Own data as a front end is given it.
+struct DataParts {
+  States x0;
+  States x1;
+  // "gaussian" or "uniform", or the probabilities [S,S] of an elementary step.
+  std::variant<std::string, Matrix<double>> reference = std::string("gaussian");
+  std::optional<double> gamma = {};        // of a named reference; else proposed
+  std::optional<int> num_categories = {};  // else what the matrix or the largest category says
+  int total_steps = kDefaultTotalSteps;
+};
+
+struct DataProblem {
+  FitProblem problem;
+  std::string note;  // a line about what was chosen for the caller; empty where nothing was
+};
+
+// Throws InvalidArgument that names the part: an unknown reference, a gamma beside a matrix, sizes
+// that do not agree, categories out of range.
+DataProblem make_data_problem(const Context& context, DataParts parts);
+
+}  // namespace bridgemark
