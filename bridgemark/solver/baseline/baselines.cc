@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/solver/core/training_loop.h"
@@ -27,37 +28,41 @@ class OracleSolver : public Solver {
   }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+  Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions&, std::uint64_t,
              const TrainingFiles&) const override {
-    return {pair.require_truth(context)};
+    if (!problem.pair()) {
+      throw_invalid("solver",
+                    "oracle must be fitted to a benchmark pair, got data, which has no truth");
+    }
+    return {problem.pair()->require_truth(context)};
   }
 
   void save(const Coupling&, const std::filesystem::path& path) const override {
     save_marker("truth", path);
   }
-  std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+  std::shared_ptr<const Coupling> load(const Context& context, const FitProblem& problem,
                                        const std::filesystem::path& path) const override {
     SafetensorsFile::load(path);
-    return fit(context, pair, SolverOptions({}), 0, {}).coupling;
+    return fit(context, problem, SolverOptions({}), 0, {}).coupling;
   }
 };
 
 class IndependentCoupling : public Coupling {
  public:
-  explicit IndependentCoupling(BenchmarkPair pair) : pair_(std::move(pair)) {}
+  explicit IndependentCoupling(FitProblem problem) : problem_(std::move(problem)) {}
 
-  std::size_t dim() const override { return pair_.dim(); }
-  int num_categories() const override { return pair_.num_categories(); }
+  std::size_t dim() const override { return problem_.dim(); }
+  int num_categories() const override { return problem_.num_categories(); }
   void sample(const Context& context, StatesView x0, const DrawKey& key, std::uint64_t first_index,
               MutableStatesView x1) const override {
     check_states("x0", x0, dim(), num_categories());
     const std::uint64_t seed = derive_seed(key.seed, static_cast<std::uint64_t>(key.purpose));
-    const States drawn = pair_.sample_x1(context, x1.rows, seed, first_index);
+    const States drawn = problem_.sample_x1(context, x1.rows, seed, first_index);
     std::copy_n(drawn.data(), drawn.size(), x1.data);
   }
 
  private:
-  BenchmarkPair pair_;
+  FitProblem problem_;
 };
 
 class IndependentSolver : public Solver {
@@ -66,17 +71,17 @@ class IndependentSolver : public Solver {
   std::string description() const override { return "x1 from p1, whatever x0 is"; }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+  Fitted fit(const Context&, const FitProblem& problem, const SolverOptions&, std::uint64_t,
              const TrainingFiles&) const override {
-    return {std::make_shared<IndependentCoupling>(pair)};
+    return {std::make_shared<IndependentCoupling>(problem)};
   }
   void save(const Coupling&, const std::filesystem::path& path) const override {
     save_marker("independent", path);
   }
-  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
+  std::shared_ptr<const Coupling> load(const Context&, const FitProblem& problem,
                                        const std::filesystem::path& path) const override {
     SafetensorsFile::load(path);
-    return std::make_shared<IndependentCoupling>(pair);
+    return std::make_shared<IndependentCoupling>(problem);
   }
 };
 
@@ -86,9 +91,9 @@ class ReferenceSolver : public CpBridgeSolver {
   std::string description() const override { return "x1 from the reference process"; }
   std::vector<OptionSpec> options() const override { return {}; }
 
-  Fitted fit(const Context&, const BenchmarkPair& pair, const SolverOptions&, std::uint64_t,
+  Fitted fit(const Context&, const FitProblem& problem, const SolverOptions&, std::uint64_t,
              const TrainingFiles&) const override {
-    return {std::make_shared<CpBridge>(reference_bridge(pair.reference(), pair.dim()))};
+    return {std::make_shared<CpBridge>(reference_bridge(problem.reference(), problem.dim()))};
   }
 };
 

@@ -62,14 +62,14 @@ struct Settings {
   int max_iterations;
 };
 
-Settings read_settings(const BenchmarkPair& pair, const SolverOptions& options) {
+Settings read_settings(const FitProblem& problem, const SolverOptions& options) {
   Settings settings{};
   settings.samples = static_cast<std::size_t>(options.integer("samples", 1, 1 << 28));
   settings.pseudo_count = options.real("pseudo_count", 1e-12, 1e6);
   settings.imf_steps = options.integer("imf_steps", 2, 1 << 20);
   settings.tolerance = options.real("tolerance", 1e-15, 1.0);
   settings.max_iterations = options.integer("max_iterations", 1, 1 << 30);
-  const int total = pair.bridge().process().total_steps();
+  const int total = problem.reference().total_steps();
   if (total % settings.imf_steps != 0) {
     throw_invalid("options", "imf_steps must divide the {} steps of the pair, got '{}'", total,
                   options.text("imf_steps"));
@@ -91,17 +91,17 @@ class FeatureWiseSolver : public CpBridgeSolver {
             {"max_iterations", "5000", "D-IMF iterations at the most"}};
   }
 
-  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
-    read_settings(pair, options);
+  void check(const FitProblem& problem, const SolverOptions& options) const override {
+    read_settings(problem, options);
   }
 
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+  Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
-    const Settings settings = read_settings(pair, options);
-    const ReferenceChain chain(pair.reference(), settings.imf_steps);
-    const States x0 = pair.sample_x0(context, settings.samples, seed);
-    const States x1 = pair.sample_x1(context, settings.samples, seed);
-    const std::size_t D = pair.dim(), S = static_cast<std::size_t>(pair.num_categories());
+    const Settings settings = read_settings(problem, options);
+    const ReferenceChain chain(problem.reference(), settings.imf_steps);
+    const States x0 = problem.sample_x0(context, settings.samples, seed);
+    const States x1 = problem.sample_x1(context, settings.samples, seed);
+    const std::size_t D = problem.dim(), S = static_cast<std::size_t>(problem.num_categories());
     // Once, for all threads.
     for (int n = 0; n <= settings.imf_steps; ++n) chain.log_cumulative(context, n);
 
@@ -126,7 +126,7 @@ class FeatureWiseSolver : public CpBridgeSolver {
       converged = converged && fitted[d].converged;
     }
     Fitted result;
-    result.coupling = std::make_shared<CpBridge>(product_of(pair.reference(), fitted));
+    result.coupling = std::make_shared<CpBridge>(product_of(problem.reference(), fitted));
     result.diagnostics = {
         {"converged", converged},
         {"iterations", iterations},

@@ -19,17 +19,17 @@ class DLightSbChain : public TrainedSolver {
   std::vector<OptionSpec> options() const override { return chain_options(); }
   void resolve(SolverOptions& options) const override { resolve_chain_recipe(options); }
 
-  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+  void check(const FitProblem& problem, const SolverOptions& options) const override {
     read_chain_recipe(options);
-    TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
+    TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   void save(const Coupling& coupling, const std::filesystem::path& path) const override {
     save_chain_model(dynamic_cast<const ChainBridge&>(coupling), path);
   }
-  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
+  std::shared_ptr<const Coupling> load(const Context&, const FitProblem& problem,
                                        const std::filesystem::path& path) const override {
-    return load_chain_model(pair.reference(), pair.dim(), path);
+    return load_chain_model(problem.reference(), problem.dim(), path);
   }
 
  protected:
@@ -39,15 +39,15 @@ class DLightSbChain : public TrainedSolver {
   }
 
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
-                                           const BenchmarkPair& pair, const SolverOptions& options,
+                                           const FitProblem& problem, const SolverOptions& options,
                                            std::uint64_t seed) const override {
     const ChainRecipe recipe = read_chain_recipe(options);
-    const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
-    const CpTask task{ReferenceChain(pair.reference(), 1), std::nullopt, seed, {}, {}};
+    const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
+    const CpTask task{ReferenceChain(problem.reference(), 1), std::nullopt, seed, {}, {}};
     return make_cp_model(context, task, recipe.cp,
                          cp_trainer_plan(host, task, recipe.cp, data,
-                                         initial_chain_parameters(host, recipe, data, pair.dim(),
-                                                                  pair.num_categories(), seed)));
+                                         initial_chain_parameters(host, recipe, data, problem.dim(),
+                                                                  problem.num_categories(), seed)));
   }
 };
 

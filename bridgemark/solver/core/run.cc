@@ -17,6 +17,7 @@
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/data_file.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
@@ -75,12 +76,42 @@ nlohmann::json identity_json(const BenchmarkPair& pair) {
           {"fingerprint", fingerprint(pair)}};
 }
 
+// What a run was fitted to.
+nlohmann::json problem_json(const FitProblem& problem) {
+  if (problem.pair()) return identity_json(*problem.pair());
+  const DataEnds& ends = *problem.data();
+  nlohmann::json data = {{"name", problem.name()},
+                         {"x0_rows", ends.x0.states().rows()},
+                         {"x1_rows", ends.x1.states().rows()},
+                         {"dim", problem.dim()},
+                         {"num_categories", problem.num_categories()},
+                         {"reference", reference_kind_name(ends.reference.kind())},
+                         {"total_steps", ends.reference.total_steps()}};
+  if (ends.reference.kind() != ReferenceKind::kMatrix) data["gamma"] = ends.reference.gamma();
+  return data;
+}
+
+// Keeps the data of a run with it, or refuses other data than it has.
+void keep_data(const FitProblem& problem, const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kRunData;
+  const bool there = std::filesystem::exists(path);
+  if (problem.pair() ? there : there && !same_data(problem, load_data(path))) {
+    throw_file(folder.string(), "holds a run of other data (see {})", kRunData);
+  }
+  if (!problem.pair() && !there) save_data(problem, path);
+}
+
+void require_complete(const std::filesystem::path& folder) {
+  if (is_complete_run(folder)) return;
+  throw_file(folder.string(), "the run is not complete; finish it with train --resume");
+}
+
 [[noreturn]] void refuse_second_run(const std::filesystem::path& folder) {
   throw_file(folder.string(), "already holds a run; give another folder or --resume");
 }
 
 // The files that follow a fit. result.json comes last: its presence says that the run is complete.
-void complete_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+void complete_run(const Context& context, const RunConfig& config, const FitProblem& problem,
                   const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
   find_solver(config.solver).save(*fitted.coupling, folder / kModel);
   if (!std::filesystem::exists(folder / kLog)) {
@@ -88,7 +119,7 @@ void complete_run(const Context& context, const RunConfig& config, const Benchma
     write_file_atomically(folder / kLog, event.dump() + "\n");
   }
   save_json(folder / kResult, {{"solver", config.solver},
-                               {"pair", identity_json(pair)},
+                               {"pair", problem_json(problem)},
                                {"seed", config.seed},
                                {"options", config.options},
                                {"version", kVersion},
@@ -158,7 +189,7 @@ void train_run(const Context& context, const RunConfig& config, const std::files
   train_run(context, config, load_pair(config.pair), folder, resume);
 }
 
-Fitted train_run(const Context& context, const RunConfig& request, const BenchmarkPair& pair,
+Fitted train_run(const Context& context, const RunConfig& request, const FitProblem& problem,
                  const std::filesystem::path& folder, bool resume) {
   const Solver& solver = find_solver(request.solver);
   const SolverOptions options = resolve_options(solver, request);
@@ -172,8 +203,10 @@ Fitted train_run(const Context& context, const RunConfig& request, const Benchma
         before.seed != config.seed || before.options != config.options) {
       throw_file(folder.string(), "holds a run with another configuration (see {})", kConfig);
     }
+    keep_data(problem, folder);
     if (is_complete_run(folder)) {
-      return {load_run(context, pair, folder),
+      return {problem.pair() ? load_run(context, *problem.pair(), folder)
+                             : solver.load(context, problem, folder / kModel),
               read_diagnostics(load_run_result(folder).at("diagnostics"))};
     }
   }
@@ -181,31 +214,37 @@ Fitted train_run(const Context& context, const RunConfig& request, const Benchma
   const bool new_folder = !std::filesystem::exists(folder);
   create_folder(folder);
   save_run_config(config, folder);
+  if (new_run) keep_data(problem, folder);
 
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted;
   try {
-    fitted = solver.fit(context, pair, options, config.seed, {folder / kCheckpoint, folder / kLog});
+    fitted =
+        solver.fit(context, problem, options, config.seed, {folder / kCheckpoint, folder / kLog});
   } catch (const InvalidArgument&) {  // what was asked for cannot be: leave no run behind
     std::error_code ignored;
-    if (new_run) std::filesystem::remove(folder / kConfig, ignored);
+    if (new_run) {
+      std::filesystem::remove(folder / kConfig, ignored);
+      std::filesystem::remove(folder / kRunData, ignored);
+    }
     if (new_folder) std::filesystem::remove(folder, ignored);
     throw;
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  complete_run(context, config, pair, fitted, seconds, folder);
+  complete_run(context, config, problem, fitted, seconds, folder);
   return fitted;
 }
 
-void save_run(const Context& context, const RunConfig& request, const BenchmarkPair& pair,
+void save_run(const Context& context, const RunConfig& request, const FitProblem& problem,
               const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
   RunConfig config = request;
   config.options = resolve_options(find_solver(request.solver), request).values();
   if (std::filesystem::exists(folder / kConfig)) refuse_second_run(folder);
   create_folder(folder);
   save_run_config(config, folder);
-  complete_run(context, config, pair, fitted, seconds, folder);
+  keep_data(problem, folder);
+  complete_run(context, config, problem, fitted, seconds, folder);
 }
 
 nlohmann::json load_run_result(const std::filesystem::path& folder) {
@@ -254,11 +293,25 @@ Diagnostics read_diagnostics(const nlohmann::json& object) {
   return diagnostics;
 }
 
+LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder) {
+  RunConfig config = load_run_config(folder);
+  if (!std::filesystem::exists(folder / kRunData)) {
+    const BenchmarkPair pair = load_pair(config.pair);
+    return {std::move(config), pair, load_run(context, pair, folder)};
+  }
+  require_complete(folder);
+  FitProblem problem = load_data(folder / kRunData);
+  auto coupling = find_solver(config.solver).load(context, problem, folder / kModel);
+  return {std::move(config), std::move(problem), std::move(coupling)};
+}
+
 std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
                                          const std::filesystem::path& folder) {
   const RunConfig config = load_run_config(folder);
-  if (!is_complete_run(folder)) {
-    throw_file(folder.string(), "the run is not complete; finish it with train --resume");
+  require_complete(folder);
+  if (std::filesystem::exists(folder / kRunData)) {
+    throw_invalid("run", "{} must be fitted to pair '{}', got data, which has no truth to score by",
+                  folder.string(), pair.identity().name);
   }
   const Solver& solver = find_solver(config.solver);
   nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = identity_json(pair);

@@ -9,6 +9,7 @@
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/pair/fit_problem.h"
 #include "bridgemark/solver/core/solver.h"
 
 // A run is one solver fitted to one pair, in a folder of its own:
@@ -17,11 +18,12 @@
 //   checkpoint.safetensors  the whole training state, for trained solvers
 //   log.jsonl             one event a line
 //   result.json           how it went; its presence says that the run is complete
+//   data.safetensors      the data of a run that was fitted to data instead of a pair
 namespace bridgemark {
 
 struct RunConfig {
   std::string solver;
-  std::string pair;  // a preset's name or a folder
+  std::string pair;  // a preset's name or a folder; empty for own data
   std::uint64_t seed = 0;
   std::map<std::string, std::string, std::less<>> options;  // every option of the solver
 };
@@ -36,19 +38,27 @@ bool is_complete_run(const std::filesystem::path& folder);
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
                bool resume);
 
-// The same for a pair at hand; config.pair is what the run says it was fitted to. Returns what was
-// fitted, read back where the run was complete before.
-Fitted train_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+// The same for a pair or data at hand; config.pair is what the run says it was fitted to. Returns
+// what was fitted, read back where the run was complete before.
+Fitted train_run(const Context& context, const RunConfig& config, const FitProblem& problem,
                  const std::filesystem::path& folder, bool resume);
 
 // Keeps what was fitted in `seconds` without a folder as a complete run, but for its checkpoint.
 // A folder that already holds a run is refused.
-void save_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+void save_run(const Context& context, const RunConfig& config, const FitProblem& problem,
               const Fitted& fitted, double seconds, const std::filesystem::path& folder);
 
 // The coupling of a complete run, in the direction of the pair where its solver answers both.
-// Throws InvalidArgument when it was fitted to another pair.
+// Throws InvalidArgument when it was fitted to another pair, or to data, which has no truth.
 std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
                                          const std::filesystem::path& folder);
+
+// A complete run by itself, whatever it was fitted to.
+struct LoadedRun {
+  RunConfig config;
+  FitProblem problem;
+  std::shared_ptr<const Coupling> coupling;
+};
+LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder);
 
 }  // namespace bridgemark

@@ -10,7 +10,7 @@
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
-#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/pair/fit_problem.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_files.h"
 
@@ -26,8 +26,8 @@ struct Fitted {
   Diagnostics diagnostics = {};
 };
 
-// Makes a coupling from the unpaired samples of a pair. Stateless: everything about a run is in its
-// options and seed.
+// Makes a coupling from the unpaired samples of a pair or of own data. Stateless: everything about
+// a run is in its options and seed.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -42,22 +42,22 @@ class Solver {
 
   // Throws InvalidArgument for what fit would refuse, without its work: a grid of runs is refused
   // before the first of them starts. The options are resolved.
-  virtual void check(const BenchmarkPair&, const SolverOptions&) const {}
+  virtual void check(const FitProblem&, const SolverOptions&) const {}
 
   // Trained solvers keep checkpoint and log in `files`, and go on from a checkpoint that is there.
-  virtual Fitted fit(const Context& context, const BenchmarkPair& pair,
+  virtual Fitted fit(const Context& context, const FitProblem& problem,
                      const SolverOptions& options, std::uint64_t seed,
                      const TrainingFiles& files) const = 0;
 
   // The same without checkpoint and log.
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+  Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed) const {
-    return fit(context, pair, options, seed, TrainingFiles{});
+    return fit(context, problem, options, seed, TrainingFiles{});
   }
 
   // The parameters of a coupling this solver made, and the coupling they belong to.
   virtual void save(const Coupling& coupling, const std::filesystem::path& path) const = 0;
-  virtual std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+  virtual std::shared_ptr<const Coupling> load(const Context& context, const FitProblem& problem,
                                                const std::filesystem::path& path) const = 0;
 };
 

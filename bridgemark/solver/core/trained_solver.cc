@@ -2,15 +2,15 @@
 
 namespace bridgemark {
 
-Fitted TrainedSolver::fit(const Context& context, const BenchmarkPair& pair,
+Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
                           const SolverOptions& given, std::uint64_t seed,
                           const TrainingFiles& files) const {
   SolverOptions options = given;
   resolve(options);
-  check(pair, options);
+  check(problem, options);
   Context host = context;
   host.device = Device::kCpu;
-  const std::unique_ptr<TrainedModel> model = make_model(context, host, pair, options, seed);
+  const std::unique_ptr<TrainedModel> model = make_model(context, host, problem, options, seed);
   const TrainingSummary summary = run_training(context, training_plan(options), files, *model);
   return {model->coupling(),
           {{"updates", summary.updates},

@@ -17,7 +17,7 @@ class TrainedModel : public Trainable {
 // A solver whose coupling comes out of the training loop. Options are resolved where they come in.
 class TrainedSolver : public Solver {
  public:
-  Fitted fit(const Context& context, const BenchmarkPair& pair, const SolverOptions& options,
+  Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles& files) const final;
 
  protected:
@@ -26,7 +26,7 @@ class TrainedSolver : public Solver {
   // The model at its start, which trains on the context's device. Starts and tables are made with
   // `host`, the same context on the CPU, so that they are the same on every machine.
   virtual std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
-                                                   const BenchmarkPair& pair,
+                                                   const FitProblem& problem,
                                                    const SolverOptions& options,
                                                    std::uint64_t seed) const = 0;
 };

@@ -5,16 +5,16 @@
 #include <string>
 
 #include "bridgemark/backend/row_source.h"
-#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/pair/fit_problem.h"
 
 namespace bridgemark {
 
-// Endless unpaired rows of both ends: drawn from the pair, or with replacement from fixed data
+// Endless unpaired rows of both ends: drawn from the problem, or with replacement from fixed data
 // sets. Row i of a seed is the same whatever the batches.
 class TrainingData {
  public:
-  // Empty paths draw from the pair; else integer .npy files [n,D] of states.
-  TrainingData(const BenchmarkPair& pair, const std::string& x0_file, const std::string& x1_file,
+  // Empty paths draw from the problem; else integer .npy files [n,D] of states.
+  TrainingData(const FitProblem& problem, const std::string& x0_file, const std::string& x1_file,
                std::uint64_t seed);
 
   // Rows first_index.. in host memory, drawn by a CPU context.
@@ -26,7 +26,7 @@ class TrainingData {
   backend::RowSource x1_source(const Context& context) const;
 
  private:
-  BenchmarkPair pair_;
+  FitProblem problem_;
   std::optional<SourceDistribution> x0_set_;
   std::optional<SourceDistribution> x1_set_;
   std::uint64_t seed_;

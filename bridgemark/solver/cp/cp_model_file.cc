@@ -65,9 +65,9 @@ void CpBridgeSolver::save(const Coupling& coupling, const std::filesystem::path&
   save_cp_model(dynamic_cast<const CpBridge&>(coupling), path);
 }
 
-std::shared_ptr<const Coupling> CpBridgeSolver::load(const Context&, const BenchmarkPair& pair,
+std::shared_ptr<const Coupling> CpBridgeSolver::load(const Context&, const FitProblem& problem,
                                                      const std::filesystem::path& path) const {
-  return load_cp_model(pair.reference(), pair.dim(), path);
+  return load_cp_model(problem.reference(), problem.dim(), path);
 }
 
 }  // namespace bridgemark

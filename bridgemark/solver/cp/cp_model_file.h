@@ -20,7 +20,7 @@ std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, s
 class CpBridgeSolver : public Solver {
  public:
   void save(const Coupling& coupling, const std::filesystem::path& path) const override;
-  std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+  std::shared_ptr<const Coupling> load(const Context& context, const FitProblem& problem,
                                        const std::filesystem::path& path) const override;
 };
 

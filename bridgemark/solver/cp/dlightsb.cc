@@ -19,22 +19,22 @@ class CpSolver : public TrainedSolver {
   std::vector<OptionSpec> options() const override { return cp_options(); }
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
-  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
+  void check(const FitProblem& problem, const SolverOptions& options) const override {
     read_cp_recipe(options);
-    task({}, pair, options, 0);
-    TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
+    task({}, problem, options, 0);
+    TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   void save(const Coupling& coupling, const std::filesystem::path& path) const override {
     save_cp_model(dynamic_cast<const CpBridge&>(coupling), path);
   }
-  std::shared_ptr<const Coupling> load(const Context&, const BenchmarkPair& pair,
+  std::shared_ptr<const Coupling> load(const Context&, const FitProblem& problem,
                                        const std::filesystem::path& path) const override {
-    return load_cp_model(pair.reference(), pair.dim(), path);
+    return load_cp_model(problem.reference(), problem.dim(), path);
   }
 
  protected:
-  virtual CpTask task(const Context& host, const BenchmarkPair& pair, const SolverOptions& options,
+  virtual CpTask task(const Context& host, const FitProblem& problem, const SolverOptions& options,
                       std::uint64_t seed) const = 0;
 
   TrainingPlan training_plan(const SolverOptions& options) const override {
@@ -43,15 +43,15 @@ class CpSolver : public TrainedSolver {
   }
 
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
-                                           const BenchmarkPair& pair, const SolverOptions& options,
+                                           const FitProblem& problem, const SolverOptions& options,
                                            std::uint64_t seed) const override {
     const CpRecipe recipe = read_cp_recipe(options);
-    const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
-    const CpTask what = task(host, pair, options, seed);
+    const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
+    const CpTask what = task(host, problem, options, seed);
     return make_cp_model(context, what, recipe,
                          cp_trainer_plan(host, what, recipe, data,
-                                         initial_cp_parameters(host, recipe, data, pair.dim(),
-                                                               pair.num_categories(), seed)));
+                                         initial_cp_parameters(host, recipe, data, problem.dim(),
+                                                               problem.num_categories(), seed)));
   }
 };
 
@@ -63,9 +63,9 @@ class DLightSb : public CpSolver {
   }
 
  protected:
-  CpTask task(const Context&, const BenchmarkPair& pair, const SolverOptions&,
+  CpTask task(const Context&, const FitProblem& problem, const SolverOptions&,
               std::uint64_t seed) const override {
-    return {ReferenceChain(pair.reference(), 1), std::nullopt, seed, {}, {}};
+    return {ReferenceChain(problem.reference(), 1), std::nullopt, seed, {}, {}};
   }
 };
 
@@ -115,9 +115,9 @@ class DLightSbM : public CpSolver {
   }
 
  protected:
-  CpTask task(const Context& host, const BenchmarkPair& pair, const SolverOptions& options,
+  CpTask task(const Context& host, const FitProblem& problem, const SolverOptions& options,
               std::uint64_t seed) const override {
-    const ReferenceProcess process = pair.reference();
+    const ReferenceProcess process = problem.reference();
     const auto num_steps = static_cast<int>(options.integer("num_steps", 1, 1 << 20));
     CpTask task{ReferenceChain(process, num_steps),
                 options.choice("loss", kLosses) == 0 ? backend::MatchingLoss::kKl

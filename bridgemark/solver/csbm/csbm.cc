@@ -21,17 +21,17 @@ class CsbmSolver : public TrainedSolver {
   std::vector<OptionSpec> options() const override { return csbm_options(variant_); }
   void resolve(SolverOptions& options) const override { resolve_csbm_recipe(options, variant_); }
 
-  void check(const BenchmarkPair& pair, const SolverOptions& options) const override {
-    ReferenceChain(pair.reference(), read_csbm_recipe(options, variant_).num_steps);
-    TrainingData(pair, options.text("x0_data"), options.text("x1_data"), 0);
+  void check(const FitProblem& problem, const SolverOptions& options) const override {
+    ReferenceChain(problem.reference(), read_csbm_recipe(options, variant_).num_steps);
+    TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   void save(const Coupling& coupling, const std::filesystem::path& path) const override {
     save_network_bridge(dynamic_cast<const NetworkBridge&>(coupling), path);
   }
-  std::shared_ptr<const Coupling> load(const Context& context, const BenchmarkPair& pair,
+  std::shared_ptr<const Coupling> load(const Context& context, const FitProblem& problem,
                                        const std::filesystem::path& path) const override {
-    return load_network_bridge(context, pair.reference(), pair.dim(), path);
+    return load_network_bridge(context, problem.reference(), problem.dim(), path);
   }
 
  protected:
@@ -41,16 +41,16 @@ class CsbmSolver : public TrainedSolver {
   }
 
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
-                                           const BenchmarkPair& pair, const SolverOptions& options,
+                                           const FitProblem& problem, const SolverOptions& options,
                                            std::uint64_t seed) const override {
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
-    const TrainingData data(pair, options.text("x0_data"), options.text("x1_data"), seed);
-    const CsbmTask task{pair.reference(),
-                        pair.dim(),
+    const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
+    const CsbmTask task{problem.reference(),
+                        problem.dim(),
                         recipe,
                         data,
                         seed,
-                        FirstPairs(host, recipe.first_pairs, pair.reference(), data, seed)};
+                        FirstPairs(host, recipe.first_pairs, problem.reference(), data, seed)};
     TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
     auto trainer = backend::make_trainer(context, network_trainer_plan(host, task, steps));
     return std::make_unique<CsbmModel>(recipe, std::move(steps), std::move(trainer));

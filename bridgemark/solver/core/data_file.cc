@@ -1,0 +1,120 @@
+#include "bridgemark/solver/core/data_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/safetensors.h"
+
+namespace bridgemark {
+
+namespace {
+
+Matrix<double> step_matrix(const ReferenceProcess& process) {
+  Matrix<double> matrix = process.log_power({}, 1);
+  for (std::size_t i = 0; i < matrix.size(); ++i) matrix.data()[i] = std::exp(matrix.data()[i]);
+  return matrix;
+}
+
+template <typename T>
+T read_number(const SafetensorsFile& file, const std::string& path, const char* key) {
+  const auto found = file.metadata().find(key);
+  const std::string text = found == file.metadata().end() ? "" : found->second;
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw_file(path, "metadata '{}' must be a number, got '{}'", key, text);
+  }
+  return value;
+}
+
+States read_states(const SafetensorsFile& file, const std::string& path, const char* name) {
+  const std::vector<std::size_t>& shape = file.shape(name);
+  if (shape.size() != 2) throw_file(path, "tensor '{}' must have two axes", name);
+  return {shape[0], shape[1], file.read_int32(name)};
+}
+
+ReferenceProcess read_reference(const SafetensorsFile& file, const std::string& path) {
+  const auto S = read_number<int>(file, path, "num_categories");
+  const auto steps = read_number<int>(file, path, "total_steps");
+  const auto found = file.metadata().find("reference");
+  const std::string kind = found == file.metadata().end() ? "" : found->second;
+  if (kind == reference_kind_name(ReferenceKind::kMatrix)) {
+    const auto rows = static_cast<std::size_t>(std::max(S, 0));
+    file.expect_shape("reference_matrix", {rows, rows});
+    return ReferenceProcess::from_matrix({rows, rows, file.read_doubles("reference_matrix")},
+                                         steps);
+  }
+  const auto gamma = read_number<double>(file, path, "gamma");
+  if (kind == reference_kind_name(ReferenceKind::kUniform)) {
+    return ReferenceProcess::uniform(S, gamma, steps);
+  }
+  if (kind == reference_kind_name(ReferenceKind::kGaussian)) {
+    return ReferenceProcess::gaussian(S, gamma, steps);
+  }
+  throw_file(path, "metadata 'reference' must be gaussian, uniform or matrix, got '{}'", kind);
+}
+
+bool same_reference(const ReferenceProcess& a, const ReferenceProcess& b) {
+  if (a.kind() != b.kind() || a.num_categories() != b.num_categories() ||
+      a.total_steps() != b.total_steps()) {
+    return false;
+  }
+  if (a.kind() != ReferenceKind::kMatrix) return a.gamma() == b.gamma();
+  const Matrix<double> p = step_matrix(a), q = step_matrix(b);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (!(std::abs(p.data()[i] - q.data()[i]) <= 1e-12)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void save_data(const FitProblem& problem, const std::filesystem::path& path) {
+  const DataEnds& ends = *problem.data();
+  const ReferenceProcess& process = ends.reference;
+  const auto S = static_cast<std::size_t>(process.num_categories());
+  SafetensorsWriter writer;
+  writer.set_metadata("kind", "data");
+  writer.set_metadata("reference", std::string(reference_kind_name(process.kind())));
+  writer.set_metadata("num_categories", std::to_string(S));
+  writer.set_metadata("total_steps", std::to_string(process.total_steps()));
+  Matrix<double> matrix;
+  if (process.kind() == ReferenceKind::kMatrix) {
+    matrix = step_matrix(process);
+    writer.add("reference_matrix", {S, S}, std::span<const double>(matrix.data(), matrix.size()));
+  } else {
+    writer.set_metadata("gamma", fmt::format("{}", process.gamma()));  // shortest that reads back
+  }
+  const auto add = [&](const char* name, const States& states) {
+    writer.add(name, {states.rows(), states.cols()},
+               std::span<const std::int32_t>(states.data(), states.size()));
+  };
+  add("x0", ends.x0.states());
+  add("x1", ends.x1.states());
+  writer.write(path);
+}
+
+FitProblem load_data(const std::filesystem::path& path) {
+  const SafetensorsFile file = SafetensorsFile::load(path);
+  const std::string name = path.string();
+  try {
+    return {read_states(file, name, "x0"), read_states(file, name, "x1"),
+            read_reference(file, name)};
+  } catch (const InvalidArgument& error) {
+    throw_file(name, "{}", error.what());
+  }
+}
+
+bool same_data(const FitProblem& a, const FitProblem& b) {
+  const DataEnds &left = *a.data(), &right = *b.data();
+  return left.x0.states() == right.x0.states() && left.x1.states() == right.x1.states() &&
+         same_reference(left.reference, right.reference);
+}
+
+}  // namespace bridgemark
