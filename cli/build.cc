@@ -31,26 +31,15 @@ struct Options {
   bool seed_given = false;
 };
 
-bool is_file(const std::string& value) { return value.ends_with(".npy"); }
-
-Matrix<double> load_matrix(const std::string& path) {
-  const NpyArray array = load_npy(path);
-  if (array.shape.size() != 2) {
-    throw_file(path, "expected a two-dimensional array, got {} dimensions", array.shape.size());
-  }
-  return {array.shape[0], array.shape[1], array.to_doubles()};
-}
-
 // A pair of the user's own: the construction's numbers from options, matrices and data from files.
 PairSpec spec_of(const Options& options) {
   PairParts parts = options.parts;
   parts.spec.seed = options.common.seed;
   parts.spec.family = parse_pair_family(options.family);
   parts.spec.reverse = options.reverse;
-  parts.reference = options.reference;
+  parts.reference = read_reference(options.reference);
   parts.source = options.source;
-  if (is_file(options.reference)) parts.reference = load_matrix(options.reference);
-  if (is_file(options.source)) {
+  if (is_npy(options.source)) {
     if (is_floating(load_npy(options.source).dtype)) {
       parts.source = load_matrix(options.source);
     } else {

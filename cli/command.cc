@@ -7,6 +7,8 @@
 #include <system_error>
 
 #include "bridgemark/backend/ops.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/npy.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 
@@ -36,6 +38,21 @@ void add_common_options(CLI::App& command, CommonOptions& options, const std::st
 
 void warn_if_still(const ReferenceProcess& process) {
   if (const auto warning = movement_warning(process)) fmt::print(stderr, "warning: {}\n", *warning);
+}
+
+bool is_npy(const std::string& value) { return value.ends_with(".npy"); }
+
+Matrix<double> load_matrix(const std::string& path) {
+  const NpyArray array = load_npy(path);
+  if (array.shape.size() != 2) {
+    throw_file(path, "expected a two-dimensional array, got {} dimensions", array.shape.size());
+  }
+  return {array.shape[0], array.shape[1], array.to_doubles()};
+}
+
+std::variant<std::string, Matrix<double>> read_reference(const std::string& value) {
+  if (is_npy(value)) return load_matrix(value);
+  return value;
 }
 
 CLI::Validator whole_number() {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <variant>
 
+#include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"
 
@@ -29,6 +31,11 @@ void add_json_option(CLI::App& command, CommonOptions& options);
 
 // One line on standard error where the reference of a pair hardly moves.
 void warn_if_still(const ReferenceProcess& process);
+
+// --reference: a name, or the matrix of a .npy file.
+std::variant<std::string, Matrix<double>> read_reference(const std::string& value);
+bool is_npy(const std::string& value);
+Matrix<double> load_matrix(const std::string& path);
 
 // Refuses -1 and numbers beyond 64 bits, which CLI11 would wrap round or cut off.
 CLI::Validator whole_number();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/sample_run.h"
 
 namespace bridgemark::cli {
 
@@ -23,7 +25,9 @@ struct Options {
   std::string what;
   std::uint64_t count = 0;
   std::string given;
-  int num_steps = kTrajectorySteps;
+  std::string run;
+  bool reverse = false;
+  std::optional<int> num_steps;
   std::string through = "any";
   std::string output;
 };
@@ -37,12 +41,19 @@ std::size_t chunk_rows(std::size_t entries_per_row) {
 class Sampler {
  public:
   explicit Sampler(const Options& options)
-      : options_(options), context_(options.common.context()), pair_(load_pair(options.pair)) {
+      : options_(options),
+        num_steps_(options.num_steps.value_or(kTrajectorySteps)),
+        context_(options.common.context()),
+        pair_(load_pair(options.pair)) {
     report_ = context_.progress;
     context_.progress = nullptr;  // chunks are reported here, not inside each of them
   }
 
   int run() {
+    if (options_.what.empty()) {
+      throw_invalid("sample",
+                    "--what must be one of x0, x1, joint, conditional, trajectory, got none");
+    }
     if (options_.what == "conditional" && options_.given.empty()) {
       throw_invalid("sample", "--what conditional needs --given X0.npy, got none");
     }
@@ -104,16 +115,16 @@ class Sampler {
     const std::uint64_t seed = options_.common.seed;
     const States given =
         options_.given.empty() ? pair_.sample_x0(context_, options_.count, seed) : load_given();
-    const ReferenceChain chain(pair_.reference(), options_.num_steps);  // before a file is opened
+    const ReferenceChain chain(pair_.reference(), num_steps_);  // before a file is opened
     const auto through = options_.through == "markov"   ? BenchmarkPair::Through::kMarkov
                          : options_.through == "pinned" ? BenchmarkPair::Through::kPinned
                                                         : BenchmarkPair::Through::kAny;
-    const std::size_t times = static_cast<std::size_t>(options_.num_steps) + 1;
+    const std::size_t times = static_cast<std::size_t>(num_steps_) + 1;
     NpyWriter writer = open({given.rows(), times, pair_.dim()});
     in_chunks(given.rows(), times * pair_.dim(), [&](std::size_t first, std::size_t rows) {
       const StatesView x0 = given.view().slice(first, rows);
       const Array3<std::int32_t> drawn =
-          pair_.sample_trajectory(context_, options_.num_steps, x0, seed, first, through);
+          pair_.sample_trajectory(context_, num_steps_, x0, seed, first, through);
       writer.append(drawn.data(), drawn.size() * sizeof(std::int32_t));
     });
     finish(writer);
@@ -150,35 +161,73 @@ class Sampler {
   }
 
   const Options& options_;
+  int num_steps_;
   Context context_;
   BenchmarkPair pair_;
   ProgressFn report_;
   std::vector<std::size_t> shape_;
 };
 
+int run(const Options& options) {
+  if (options.run.empty() == options.pair.empty()) {
+    throw_invalid("sample", "give one of PAIR and --run, got {}",
+                  options.run.empty() ? "none" : "both");
+  }
+  if (options.run.empty()) {
+    if (options.reverse) {
+      throw_invalid("sample", "--reverse belongs to --run, got PAIR {}: take {}{}", options.pair,
+                    options.pair, kReverseSuffix);
+    }
+    return Sampler(options).run();
+  }
+  const bool trajectory = options.what == "trajectory";
+  if (options.given.empty()) throw_invalid("sample", "--run needs --given X0.npy, got none");
+  if (options.count != 0) {
+    throw_invalid("sample", "-n belongs to a PAIR: --run draws once for each given row, got {}",
+                  options.count);
+  }
+  if (!trajectory && !options.what.empty() && options.what != "conditional") {
+    throw_invalid("sample", "--what of a --run must be conditional or trajectory, got {}",
+                  options.what);
+  }
+  sample_run(options.common.context(), {options.run, options.given, trajectory, options.num_steps,
+                                        options.reverse, options.common.seed, options.output});
+  return 0;
+}
+
 }  // namespace
 
 void add_sample(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("sample", "Draw states from a pair into a .npy file");
+  CLI::App* command =
+      app.add_subcommand("sample", "Draw states from a pair or a run into a .npy file");
   command->footer(
       "Examples:\n"
       "  bridgemark sample d16-gaussian-0.02 --what joint -n 20000 -o joint.npy\n"
       "  bridgemark sample d2-uniform-0.01 --what conditional --given x0.npy -n 1000 -o x1.npy\n"
       "  bridgemark sample d2-uniform-0.01 --what trajectory --given x0.npy --num-steps 64 -o "
-      "t.npy");
-  command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
+      "t.npy\n"
+      "  bridgemark sample --run run --given x0.npy -o x1.npy");
+  command->add_option("PAIR", options->pair, "A preset or a pair folder: draws from its truth");
+  command->add_option("--run", options->run,
+                      "Run folder of bridgemark train: draws from what it learned, x1 [rows of "
+                      "given,D], or with --what trajectory [rows of given,M+1,D]");
+  command->add_flag("--reverse", options->reverse,
+                    "With --run: x0 for each given x1. A bridge is turned round by Bayes' rule, on "
+                    "data among its own x0");
   command
       ->add_option("--what", options->what,
                    "x0, x1: [N,D]; joint: [N,2,D]; conditional: [rows of given,N,D]; trajectory: "
                    "[rows of given,M+1,D]")
-      ->required()
       ->check(CLI::IsMember({"x0", "x1", "joint", "conditional", "trajectory"}));
   command->add_option("-n", options->count, "Number of draws, for each given row if conditional")
       ->check(whole_number());
   command->add_option("--given", options->given, "States x0 to start from, int .npy [rows,D]");
-  command->add_option("--num-steps", options->num_steps, "M, steps of a trajectory")
-      ->capture_default_str();
+  command->add_option(
+      "--num-steps", options->num_steps,
+      fmt::format("M, steps of a trajectory (default: {}, or those that the run was "
+                  "trained with)",
+                  kTrajectorySteps));
   command
       ->add_option("--through", options->through,
                    "How a trajectory is drawn: step by step (markov), or its end first and its "
@@ -188,7 +237,7 @@ void add_sample(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "File to write")->required();
   add_common_options(*command, options->common, "Seed of the draws");
-  command->callback([=, &action] { action = [=] { return Sampler(*options).run(); }; });
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 
 }  // namespace bridgemark::cli

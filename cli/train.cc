@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/pair/data_problem.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_result.h"
@@ -19,10 +23,36 @@ struct Options {
   CommonOptions common;
   std::string solver;
   std::string pair;
+  std::string x0, x1;  // files of own data, in place of a pair
+  std::string reference = "gaussian";
+  std::optional<double> gamma;
+  std::optional<int> categories;
+  int steps = kDefaultTotalSteps;
   std::string output;
   std::vector<std::string> assignments;
   bool resume = false;
 };
+
+// The pair or the data to fit to.
+FitProblem problem_of(const Options& options, const Context& context) {
+  if (options.pair.empty() == (options.x0.empty() && options.x1.empty())) {
+    throw_invalid("train", "give one of --pair and --x0 with --x1, got {}",
+                  options.pair.empty() ? "none" : "both");
+  }
+  if (!options.pair.empty()) return load_pair(options.pair);
+  if (options.x0.empty() || options.x1.empty()) {
+    throw_invalid("train", "--x0 and --x1 must be given together, got {}",
+                  options.x0.empty() ? "--x1" : "--x0");
+  }
+  DataProblem made = make_data_problem(context, {.x0 = load_states(options.x0),
+                                                 .x1 = load_states(options.x1),
+                                                 .reference = read_reference(options.reference),
+                                                 .gamma = options.gamma,
+                                                 .num_categories = options.categories,
+                                                 .total_steps = options.steps});
+  if (!made.note.empty()) fmt::print(stderr, "note: {}; --gamma sets another\n", made.note);
+  return made.problem;
+}
 
 int run(const Options& options) {
   const Context context = options.common.context();
@@ -31,16 +61,17 @@ int run(const Options& options) {
   for (const std::string& assignment : options.assignments) {
     solver_options.set_assignment(assignment);
   }
-  const BenchmarkPair pair = load_pair(options.pair);
-  warn_if_still(pair.bridge().process());
+  const FitProblem problem = problem_of(options, context);
+  warn_if_still(problem.reference());
   train_run(context, {options.solver, options.pair, options.common.seed, solver_options.values()},
-            pair, options.output, options.resume);
+            problem, options.output, options.resume);
   const nlohmann::json result = load_run_result(options.output);
   if (options.common.json) {
     fmt::print("{}\n", result.dump(2));
     return 0;
   }
-  fmt::print("{}: {} on {} in {:.2f} s\n", options.output, options.solver, options.pair,
+  fmt::print("{}: {} on {} in {:.2f} s\n", options.output, options.solver,
+             options.pair.empty() ? problem.name() : options.pair,
              result["wall_seconds"].get<double>());
   for (const auto& [key, value] : result["diagnostics"].items()) {
     fmt::print("  {:<28} {}\n", key, value.dump());
@@ -64,12 +95,36 @@ std::string solver_help() {
 
 void add_train(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("train", "Fit a solver to a pair and keep it as a run");
+  CLI::App* command =
+      app.add_subcommand("train", "Fit a solver to a pair or to data and keep it as a run");
   command->footer(solver_help() +
-                  "\nExample: bridgemark train feature-wise --pair d16-gaussian-0.02 -o run "
-                  "--set samples=200000");
+                  "\nExamples:\n"
+                  "  bridgemark train feature-wise --pair d16-gaussian-0.02 -o run "
+                  "--set samples=200000\n"
+                  "  bridgemark train dlightsb --x0 threes.npy --x1 eights.npy -o run\n"
+                  "Data has no truth: sample --run draws from such a run, evaluate refuses it.");
   command->add_option("SOLVER", options->solver, "A solver, see below")->required();
-  command->add_option("--pair", options->pair, "A preset or a pair folder")->required();
+  command->add_option("--pair", options->pair, "A preset or a pair folder");
+  const std::string data = "Own data in place of a pair";
+  command->add_option("--x0", options->x0, "States to start from, integers .npy [n,D]")
+      ->group(data);
+  command->add_option("--x1", options->x1, "States to lead to, integers .npy [m,D]; unpaired")
+      ->group(data);
+  std::vector<CLI::Option*> of_data;
+  of_data.push_back(command->add_option("--reference", options->reference,
+                                        "gaussian, uniform, or a .npy matrix [S,S] of step "
+                                        "probabilities"));
+  of_data.back()->capture_default_str();
+  of_data.push_back(command->add_option(
+      "--gamma", options->gamma,
+      "Stochasticity of the reference (default: one that fits the categories, which is printed)"));
+  of_data.push_back(command->add_option(
+      "--categories", options->categories,
+      "S (default: the matrix's, else one more than the largest category of the data)"));
+  of_data.push_back(
+      command->add_option("--steps", options->steps, "Elementary steps from x0 to x1"));
+  of_data.back()->capture_default_str();
+  for (CLI::Option* option : of_data) option->group(data)->needs("--x0");
   command->add_option("-o,--output", options->output, "Run folder to write")->required();
   command->add_option("--set", options->assignments, "An option of the solver, key=value")
       ->type_size(1)
