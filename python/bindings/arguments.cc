@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
@@ -59,6 +60,13 @@ Doubles ArrayLike::doubles(std::string_view area, std::string_view name,
   }
   return nb::cast<Doubles>(
       nb::module_::import_("numpy").attr("ascontiguousarray")(numbers, "float64"));
+}
+
+std::variant<std::string, Matrix<double>> ArrayLike::reference(std::string_view area) const {
+  if (nb::isinstance<nb::str>(array)) return nb::cast<std::string>(array);
+  const Doubles matrix = doubles(area, "reference", "[S,S]");
+  return Matrix<double>(matrix.shape(0), matrix.shape(1),
+                        std::vector<double>(matrix.data(), matrix.data() + matrix.size()));
 }
 
 nb::object ArrayLike::answer(nb::object result) const {

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <variant>
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/states.h"
@@ -39,6 +41,9 @@ struct ArrayLike {
   // As a NumPy array, copied from its device where that is not the host. Throws InvalidArgument
   // that names the argument where this cannot be.
   nanobind::object to_numpy(std::string_view name) const;
+
+  // A reference process: its name, or the probabilities [S,S] of an elementary step.
+  std::variant<std::string, Matrix<double>> reference(std::string_view area) const;
 
   // A NumPy array in the library and on the device of this one; NumPy stays NumPy.
   nanobind::object answer(nanobind::object result) const;

@@ -54,7 +54,14 @@ std::shared_ptr<const Coupling> coupling_of_answers(const BenchmarkPair& pair, n
 std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handle given,
                                             nb::handle like, std::size_t conditional_samples) {
   if (nb::isinstance<FittedCoupling>(given)) {
-    return nb::cast<const FittedCoupling&>(given).fitted.coupling;
+    const auto& fitted = nb::cast<const FittedCoupling&>(given);
+    if (!fitted.problem.pair()) {
+      throw_invalid("evaluate",
+                    "coupling must be fitted to a benchmark pair, got {} fitted to data, which has "
+                    "no truth to score by",
+                    fitted.config.solver);
+    }
+    return fitted.fitted.coupling;
   }
   if (auto outside =
           outside_coupling(given, ArrayLike{nb::borrow(like)}, pair.dim(), pair.num_categories())) {

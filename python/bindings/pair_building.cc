@@ -87,11 +87,6 @@ decltype(PairParts::source) source_of(const ArrayLike& given) {
   return StatesArgument("source", array, nb::cast<std::size_t>(shape[1]), kMaxCategories).take();
 }
 
-decltype(PairParts::reference) reference_of(const ArrayLike& given) {
-  if (nb::isinstance<nb::str>(given.array)) return nb::cast<std::string>(given.array);
-  return matrix_of("reference", given, "[S,S]");
-}
-
 BenchmarkPair build(
     const ArrayLike& source, const ArrayLike& reference, const std::optional<WholeNumber>& dim,
     const std::optional<WholeNumber>& num_categories, double gamma, const WholeNumber& total_steps,
@@ -103,7 +98,7 @@ BenchmarkPair build(
     const WholeNumber& seed, bool reverse) {
   PairParts parts;
   parts.source = source_of(source);
-  parts.reference = reference_of(reference);
+  parts.reference = reference.reference("pair");
   if (dim) parts.dim = dim->to_int("dim");
   if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
   parts.spec.name = name;

@@ -9,14 +9,17 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/pair/data_problem.h"
+#include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/registry.h"
 #include "python/bindings/arguments.h"
@@ -71,44 +74,123 @@ std::map<std::string, std::string, std::less<>> resolve_options(const std::strin
   return resolve(find_solver(name), keywords);
 }
 
-FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const WholeNumber& seed,
-                   const std::optional<std::filesystem::path>& folder, bool resume,
-                   nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
-  const Solver& solver = find_solver(name);
-  const RunConfig config{name, pair.identity().name, seed.seed(), resolve(solver, keywords)};
-  warn_if_still(pair.bridge().process(), CalledFrom::kPackage);
+// How a fit is kept and watched, whatever it is fitted to.
+struct FitCall {
+  const std::string& solver;
+  const WholeNumber& seed;
+  const std::optional<std::filesystem::path>& folder;
+  bool resume;
+  nb::handle progress;
+  const std::string& device;
+  const nb::kwargs& keywords;
+};
+
+FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
+  const Solver& solver = find_solver(call.solver);
+  const std::string pair = problem.pair() ? std::string(problem.name()) : std::string();
+  const RunConfig config{call.solver, pair, call.seed.seed(), resolve(solver, call.keywords)};
+  warn_if_still(problem.reference(), CalledFrom::kPackage);
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted = interruptible(
       [&](const Context& context) {
-        if (folder) return train_run(context, config, pair, *folder, resume);
+        if (call.folder) return train_run(context, config, problem, *call.folder, call.resume);
         SolverOptions options(solver.options());
         for (const auto& [key, value] : config.options) options.set(key, value);
-        return solver.fit(context, pair, options, config.seed);
+        return solver.fit(context, problem, options, config.seed);
       },
-      progress, parse_device(device));
+      call.progress, parse_device(call.device));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  return {config, pair, std::move(fitted), seconds};
+  return {config, problem, std::move(fitted), seconds};
+}
+
+FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const WholeNumber& seed,
+                   const std::optional<std::filesystem::path>& folder, bool resume,
+                   nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
+  return fit_problem({name, seed, folder, resume, progress, device, keywords}, pair);
+}
+
+// States of any categories that there may be; what they are is found out with all of the data.
+States states_of(const char* name, const ArrayLike& given) {
+  const nb::object array = given.to_numpy(name);
+  const nb::object shape = array.attr("shape");
+  const std::size_t dim = nb::len(shape) == 2 ? nb::cast<std::size_t>(shape[1]) : 0;
+  return StatesArgument(name, {array}, dim, kMaxCategories).take();
+}
+
+FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const ArrayLike& x1,
+                        const ArrayLike& reference, const std::optional<double>& gamma,
+                        const std::optional<WholeNumber>& num_categories,
+                        const WholeNumber& total_steps, const WholeNumber& seed,
+                        const std::optional<std::filesystem::path>& folder, bool resume,
+                        nb::handle progress, const std::string& device,
+                        const nb::kwargs& keywords) {
+  DataParts parts{.x0 = states_of("x0", x0),
+                  .x1 = states_of("x1", x1),
+                  .reference = reference.reference("data"),
+                  .gamma = gamma,
+                  .total_steps = total_steps.to_int("total_steps")};
+  if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
+  const DataProblem made = interruptible(
+      [&](const Context& context) { return make_data_problem(context, std::move(parts)); });
+  if (!made.note.empty()) {
+    nb::module_::import_("logging").attr("getLogger")("bridgemark").attr("info")("%s", made.note);
+  }
+  return fit_problem({name, seed, folder, resume, progress, device, keywords}, made.problem);
 }
 
 FittedCoupling load_coupling(const std::filesystem::path& folder,
                              const std::optional<BenchmarkPair>& given) {
   return interruptible([&](const Context& context) -> FittedCoupling {
-    RunConfig config = load_run_config(folder);
-    const BenchmarkPair pair = given ? *given : load_pair(config.pair);
-    std::shared_ptr<const Coupling> coupling = load_run(context, pair, folder);
+    LoadedRun run =
+        given ? LoadedRun{load_run_config(folder), *given, load_run(context, *given, folder)}
+              : load_whole_run(context, folder);
     const nlohmann::json result = load_run_result(folder);
-    return {std::move(config),
-            pair,
-            {std::move(coupling), read_diagnostics(result.at("diagnostics"))},
+    return {std::move(run.config),
+            std::move(run.problem),
+            {std::move(run.coupling), read_diagnostics(result.at("diagnostics"))},
             result.at("wall_seconds").get<double>()};
   });
 }
 
+// The name of a pair in quotes, or what there is to say of data.
+std::string described(const FitProblem& problem) {
+  if (problem.pair()) return fmt::format("'{}'", problem.name());
+  const ReferenceProcess reference = problem.reference();
+  const std::string kind(reference_kind_name(reference.kind()));
+  return fmt::format("data of {} dimensions, {} categories, {} reference{}", problem.dim(),
+                     problem.num_categories(), kind,
+                     reference.kind() == ReferenceKind::kMatrix
+                         ? std::string()
+                         : fmt::format(" with gamma {}", reference.gamma()));
+}
+
 void save(const FittedCoupling& self, const std::filesystem::path& folder) {
+  if (self.forward) {
+    throw_invalid("coupling", "a coupling must be saved as it was fitted, got a reversed one");
+  }
   interruptible([&](const Context& context) {
-    save_run(context, self.config, self.pair, self.fitted, self.seconds, folder);
+    save_run(context, self.config, self.problem, self.fitted, self.seconds, folder);
     return 0;
+  });
+}
+
+// The ends of a problem in the order of its reverse.
+FitProblem turned_round(const FitProblem& problem) {
+  if (problem.pair()) return problem.pair()->reversed();
+  const DataEnds& ends = *problem.data();
+  return {ends.x1.states(), ends.x0.states(), ends.reference.time_reversed()};
+}
+
+FittedCoupling reverse(const FittedCoupling& self) {
+  if (self.forward) return *self.forward;
+  return interruptible([&](const Context& context) -> FittedCoupling {
+    return {
+        self.config,
+        turned_round(self.problem),
+        {reverse_coupling(context, self.problem, self.fitted.coupling), self.fitted.diagnostics},
+        self.seconds,
+        std::make_shared<const FittedCoupling>(self)};
   });
 }
 
@@ -165,8 +247,26 @@ void init_solvers(nb::module_& module) {
           "solver", [](const FittedCoupling& self) { return self.config.solver; },
           "Name of the solver.")
       .def_prop_ro(
-          "pair", [](const FittedCoupling& self) { return self.pair; },
-          "The pair it was fitted to.")
+          "pair",
+          [](const FittedCoupling& self) {
+            const BenchmarkPair* pair = self.problem.pair();
+            return pair ? std::optional(*pair) : std::nullopt;
+          },
+          nb::sig("def pair(self) -> Pair | None"), "The pair it was fitted to; None for data.")
+      .def_prop_ro(
+          "reference",
+          [](const FittedCoupling& self) {
+            return std::string(reference_kind_name(self.problem.reference().kind()));
+          },
+          "Kind of the reference process: 'gaussian', 'uniform' or 'matrix'.")
+      .def_prop_ro(
+          "gamma",
+          [](const FittedCoupling& self) {
+            const double gamma = self.problem.reference().gamma();
+            return std::isnan(gamma) ? std::nullopt : std::optional(gamma);
+          },
+          nb::sig("def gamma(self) -> float | None"),
+          "Stochasticity of the reference process, given or chosen; None for a matrix.")
       .def_prop_ro(
           "seed", [](const FittedCoupling& self) { return self.config.seed; }, "Seed of the fit.")
       .def_prop_ro(
@@ -213,14 +313,19 @@ void init_solvers(nb::module_& module) {
                    "ArrayT"),
            "log q(x_{n+1}^d = s | x_n = x) for x [B,D] and step n in 0..num_steps-1:\n"
            "float64 [B,D,S].")
+      .def("reversed", reverse, nb::sig("def reversed(self) -> Coupling"),
+           "The same coupling read from x1 to x0: its sample draws x0 given x1. A solver of both\n"
+           "directions answers itself; a bridge over the reference is turned round by Bayes' rule\n"
+           "with the x0 that it was fitted to, so that for data x0 is one of its rows. Raises\n"
+           "ValueError where neither is possible.")
       .def(
           "save", save, "folder"_a,
           nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
           "Keep the coupling as a run folder, which load_coupling and `bridgemark evaluate --run`\n"
           "read. A folder that already holds a run is refused.")
       .def("__repr__", [](const FittedCoupling& self) {
-        return fmt::format("<bridgemark.Coupling of '{}' on '{}'>", self.config.solver,
-                           self.pair.identity().name);
+        return fmt::format("<bridgemark.Coupling of '{}' on {}{}>", self.config.solver,
+                           described(self.problem), self.forward ? ", reversed" : "");
       });
 
   module.def(
@@ -236,12 +341,23 @@ void init_solvers(nb::module_& module) {
       "a kill, the same call with resume=True ends in the same parameters. `progress` is\n"
       "called now and then with (what, done, total, detail). `device` is 'cpu', or 'cuda' in a\n"
       "build that has it.");
+  module.attr("DEFAULT_TOTAL_STEPS") = kDefaultTotalSteps;
+  module.def(
+      "fit_data", fit_data, "solver"_a, "x0"_a, "x1"_a, nb::kw_only(), "reference"_a,
+      "gamma"_a.none(), "num_categories"_a.none(), "total_steps"_a, "seed"_a, "folder"_a.none(),
+      "resume"_a, "progress"_a.none(), "device"_a, "options"_a,
+      nb::sig("def fit_data(solver: str, x0: typing.Any, x1: typing.Any, *, reference: typing.Any, "
+              "gamma: float | None, num_categories: int | None, total_steps: int, seed: int, "
+              "folder: str | os.PathLike[str] | None, resume: bool, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] | None, device: str, "
+              "**options: typing.Any) -> Coupling"),
+      "Fit a solver to two sets of states: what Solver.fit(x0, x1) wraps.");
   module.def(
       "load_coupling", load_coupling, "folder"_a, "pair"_a.none() = nb::none(),
       nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | None = None) "
               "-> Coupling"),
       "The coupling of a run folder. `pair` is the one it was fitted to; it may be left out\n"
-      "for a preset.");
+      "for a preset, and is for a run of data.");
   module.def("resolve_options", resolve_options, "solver"_a, "options"_a,
              nb::sig("def resolve_options(solver: str, **options: typing.Any) -> dict[str, str]"),
              "Every option of a solver by its key: those given over the defaults and the recipe.\n"

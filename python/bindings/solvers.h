@@ -1,18 +1,20 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
-#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/pair/fit_problem.h"
 #include "bridgemark/solver/core/run.h"
 
 namespace bridgemark::python {
 
-// bridgemark.Coupling: what a solver made of a pair, and how.
+// bridgemark.Coupling: what a solver made of a pair or of data, and how.
 struct FittedCoupling {
   RunConfig config;
-  BenchmarkPair pair;
+  FitProblem problem;
   Fitted fitted;
   double seconds = 0.0;
+  std::shared_ptr<const FittedCoupling> forward = nullptr;  // what this one reads backwards
 
   // Steps of the chain that the coupling was fitted as, else those of the protocol.
   int own_num_steps() const;

@@ -63,16 +63,29 @@ class Solver:
 
     def fit(
         self: SolverT,
-        pair: _core.Pair,
-        seed: int = 0,
+        pair: Any,
+        x1: Any = None,
         *,
+        reference: Any = None,
+        gamma: float | None = None,
+        num_categories: int | None = None,
+        total_steps: int | None = None,
+        seed: int = 0,
         folder: str | os.PathLike[str] | None = None,
         resume: bool = False,
         progress: bool | Callable[[str, int, int, str], object] = False,
         device: str = "cpu",
         **options: Any,
     ) -> SolverT:
-        """Fit to unpaired samples of a pair, and return the solver itself.
+        """Fit to unpaired samples of a pair, or to data; return the solver itself.
+
+        fit(pair) draws from a benchmark pair. fit(x0, x1) takes two sets of states of your own,
+        integers [n,D] and [m,D]: `reference` is 'gaussian' (without it), 'uniform' or a matrix
+        [S,S] of the probabilities of one of `total_steps` (128) elementary steps; `gamma` is its
+        stochasticity, without it one that fits the categories (`coupling.gamma`, told to the
+        logger 'bridgemark'); `num_categories` is S, without it what the matrix or the largest
+        category says. Data has no truth: `sample`, `sample_trajectory` and `reversed` answer,
+        `evaluate` refuses.
 
         `options` go over those of the constructor, for this fit. `folder` keeps the run there, with
         checkpoints: Ctrl-C raises KeyboardInterrupt, and the same call with resume=True goes on
@@ -80,23 +93,50 @@ class Solver:
         standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
         build that has it.
         """
-        self._coupling = _core.fit(
-            self.name,
-            pair,
-            seed,
-            folder=folder,
-            resume=resume,
-            progress=reporter(progress),
-            device=device,
-            **{**self.options, **options},
-        )
+        common: dict[str, Any] = {
+            "seed": seed,
+            "folder": folder,
+            "resume": resume,
+            "progress": reporter(progress),
+            "device": device,
+            **self.options,
+            **options,
+        }
+        if isinstance(pair, _core.Pair):
+            of_data = {
+                "x1": x1,
+                "reference": reference,
+                "gamma": gamma,
+                "num_categories": num_categories,
+                "total_steps": total_steps,
+            }
+            for name, value in of_data.items():
+                if value is not None:
+                    raise ValueError(f"[fit] {name} belongs to data, fit(x0, x1), got it with a pair")
+            self._coupling = _core.fit(self.name, pair, **common)
+        elif x1 is None:
+            raise TypeError(
+                "[fit] fit takes a pair, or two sets of states: fit(x0, x1), "
+                f"got {type(pair).__name__} alone"
+            )
+        else:
+            self._coupling = _core.fit_data(
+                self.name,
+                pair,
+                x1,
+                reference="gaussian" if reference is None else reference,
+                gamma=gamma,
+                num_categories=num_categories,
+                total_steps=_core.DEFAULT_TOTAL_STEPS if total_steps is None else total_steps,
+                **common,
+            )
         return self
 
     @property
     def coupling(self) -> _core.Coupling:
         """What the last fit made. Raises RuntimeError before the first."""
         if self._coupling is None:
-            raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair)")
+            raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)")
         return self._coupling
 
     def sample(self, x0: ArrayT, seed: int = 0) -> ArrayT:
@@ -109,6 +149,10 @@ class Solver:
         Without num_steps: those that the solver trained with, else 16.
         """
         return self.coupling.sample_trajectory(x0, num_steps, seed)
+
+    def reversed(self) -> _core.Coupling:
+        """What the last fit made, read from x1 to x0: see Coupling.reversed."""
+        return self.coupling.reversed()
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Keep the fitted solver as a run folder, which `load` and the command line read."""
@@ -131,7 +175,10 @@ class Solver:
 
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
-        fitted = f" fitted to '{self._coupling.pair.name}'" if self._coupling else ""
+        fitted = ""
+        if self._coupling:
+            pair = self._coupling.pair
+            fitted = f" fitted to '{pair.name}'" if pair else " fitted to data"
         return f"<bridgemark.{type(self).__name__}({options}){fitted}>"
 
 
