@@ -21,8 +21,9 @@ ReferenceProcess process_of(ReferenceKind kind, int num_categories, double gamma
 }
 
 double two_digits(double value) {
-  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1.0);
-  return std::round(value / unit) * unit;
+  // Divided by a whole number, so that it is the double that prints with these digits.
+  const double scale = std::pow(10.0, 1.0 - std::floor(std::log10(value)));
+  return std::round(value * scale) / scale;
 }
 
 }  // namespace
