@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[1] / "gallery").glob("*.py"))
+FIGURES = {
+    "digits": {"digits-forward.png", "digits-reverse.png"},
+    "trajectories": {"d2-gaussian-0.02.png", "d16-gaussian-0.02.png"},
+}
 
 
 def test_the_gallery_is_whole():
     assert [script.stem for script in SCRIPTS] == [
+        "digits",
         "own_data",
         "own_torch_solver",
         "published_numbers",
@@ -23,7 +28,7 @@ def test_the_gallery_is_whole():
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_script_runs(script, tmp_path):
-    if script.stem == "trajectories":
+    if script.stem in FIGURES:
         pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     done = subprocess.run(
         [sys.executable, script],
@@ -38,8 +43,4 @@ def test_script_runs(script, tmp_path):
     if skipped:
         pytest.skip(skipped[0])
     figures = {path.name for path in tmp_path.glob("*.png")}
-    assert figures == (
-        {"d2-gaussian-0.02.png", "d16-gaussian-0.02.png"}
-        if script.stem == "trajectories"
-        else set()
-    )
+    assert figures == FIGURES.get(script.stem, set())
