@@ -1,8 +1,11 @@
 #include "python/bindings/arguments.h"
 
+#include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>
@@ -10,6 +13,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/pair/pair_spec.h"
 
 namespace nb = nanobind;
 
@@ -40,6 +44,17 @@ int WholeNumber::to_int(std::string_view name) const {
                   nb::str(nb::handle(number)).c_str());
   }
   return static_cast<int>(value);
+}
+
+BenchmarkPair PairArgument::pair() const {
+  if (nb::isinstance<BenchmarkPair>(given)) return nb::cast<const BenchmarkPair&>(given);
+  if (nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__")) {
+    return load_pair(nb::cast<std::filesystem::path>(given).string());
+  }
+  throw nb::type_error(
+      fmt::format("[pair] pair must be a Pair, the name of a preset or a pair folder, got {}",
+                  nb::repr(given.type()).c_str())
+          .c_str());
 }
 
 nb::object ArrayLike::to_numpy(std::string_view name) const {

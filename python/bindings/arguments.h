@@ -11,6 +11,7 @@
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/pair/benchmark_pair.h"
 
 namespace bridgemark::python {
 
@@ -47,6 +48,14 @@ struct ArrayLike {
 
   // A NumPy array in the library and on the device of this one; NumPy stays NumPy.
   nanobind::object answer(nanobind::object result) const;
+};
+
+// A pair where one is asked for: itself, a preset's name or a pair folder. Throws TypeError for
+// anything else.
+struct PairArgument {
+  nanobind::object given;
+
+  BenchmarkPair pair() const;
 };
 
 // States [B,D] out of an array of any integer type, strides and byte order. Aligned C-ordered int32
@@ -90,6 +99,16 @@ struct type_caster<bridgemark::python::WholeNumber> {
     if (value.number.is_valid()) return true;
     PyErr_Clear();
     return false;
+  }
+};
+
+template <>
+struct type_caster<bridgemark::python::PairArgument> {
+  NB_TYPE_CASTER(bridgemark::python::PairArgument, const_name("Pair | str | os.PathLike[str]"))
+
+  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+    value.given = borrow(source);
+    return true;
   }
 };
 

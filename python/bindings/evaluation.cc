@@ -78,12 +78,13 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
           .c_str());
 }
 
-nb::dict evaluate_pair(const BenchmarkPair& pair, nb::handle coupling, const WholeNumber& seed,
+nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const WholeNumber& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
                        bool c2st, nb::handle like,
                        const std::optional<std::filesystem::path>& add_to, const std::string& label,
                        nb::handle progress, const std::string& device_text) {
+  const BenchmarkPair pair = given.pair();
   const Device device = parse_device(device_text);
   EvaluationOptions options;
   options.seed = seed.seed();
@@ -122,7 +123,8 @@ void init_evaluation(nb::module_& module) {
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a,
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
       "like"_a.none(), "add_to"_a.none(), "label"_a, "progress"_a.none(), "device"_a,
-      nb::sig("def evaluate(pair: Pair, coupling: typing.Any, *, seed: int, num_seeds: int, "
+      nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
+              "int, num_seeds: int, "
               "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
               "like: typing.Any, add_to: str | os.PathLike[str] | None, label: str, progress: "
               "collections.abc.Callable[[str, int, int, str], object] "

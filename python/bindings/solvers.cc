@@ -104,10 +104,10 @@ FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
   return {config, problem, std::move(fitted), seconds};
 }
 
-FittedCoupling fit(const std::string& name, const BenchmarkPair& pair, const WholeNumber& seed,
+FittedCoupling fit(const std::string& name, const PairArgument& pair, const WholeNumber& seed,
                    const std::optional<std::filesystem::path>& folder, bool resume,
                    nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
-  return fit_problem({name, seed, folder, resume, progress, device, keywords}, pair);
+  return fit_problem({name, seed, folder, resume, progress, device, keywords}, pair.pair());
 }
 
 // States of any categories that there may be; what they are is found out with all of the data.
@@ -140,7 +140,8 @@ FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const Arra
 }
 
 FittedCoupling load_coupling(const std::filesystem::path& folder,
-                             const std::optional<BenchmarkPair>& given) {
+                             const std::optional<PairArgument>& named) {
+  const std::optional<BenchmarkPair> given = named ? std::optional(named->pair()) : std::nullopt;
   return interruptible([&](const Context& context) -> FittedCoupling {
     LoadedRun run =
         given ? LoadedRun{load_run_config(folder), *given, load_run(context, *given, folder)}
@@ -331,10 +332,11 @@ void init_solvers(nb::module_& module) {
   module.def(
       "fit", fit, "solver"_a, "pair"_a, "seed"_a = 0, "folder"_a.none() = nb::none(),
       "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu", "options"_a,
-      nb::sig("def fit(solver: str, pair: Pair, seed: int = 0, folder: str | "
-              "os.PathLike[str] | None = None, resume: bool = False, progress: "
-              "collections.abc.Callable[[str, int, int, str], object] | None = None, "
-              "device: str = 'cpu', **options: typing.Any) -> Coupling"),
+      nb::sig(
+          "def fit(solver: str, pair: Pair | str | os.PathLike[str], seed: int = 0, folder: str | "
+          "os.PathLike[str] | None = None, resume: bool = False, progress: "
+          "collections.abc.Callable[[str, int, int, str], object] | None = None, "
+          "device: str = 'cpu', **options: typing.Any) -> Coupling"),
       "Fit a solver to unpaired samples of a pair.\n\n"
       "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
       "the nearest known. `folder` keeps the run there, with checkpoints: after Ctrl-C, or\n"
@@ -354,7 +356,8 @@ void init_solvers(nb::module_& module) {
       "Fit a solver to two sets of states: what Solver.fit(x0, x1) wraps.");
   module.def(
       "load_coupling", load_coupling, "folder"_a, "pair"_a.none() = nb::none(),
-      nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | None = None) "
+      nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | str | "
+              "os.PathLike[str] | None = None) "
               "-> Coupling"),
       "The coupling of a run folder. `pair` is the one it was fitted to; it may be left out\n"
       "for a preset, and is for a run of data.");

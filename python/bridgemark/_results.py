@@ -91,7 +91,7 @@ def _label(coupling: Any) -> str:
 
 
 def evaluate(
-    pair: _core.Pair,
+    pair: _core.Pair | str | os.PathLike[str],
     coupling: Solver | _core.Coupling | OutsideCoupling | Callable[[Any], Any] | tuple[Any, Any],
     *,
     seed: int = 0,
@@ -106,7 +106,7 @@ def evaluate(
     progress: bool | Callable[[str, int, int, str], object] = False,
     device: str = "cpu",
 ) -> Result:
-    """Score a solver against the truth of a pair.
+    """Score a solver against the truth of a pair, given as it is or by its name or folder.
 
     `coupling` is one of
       - a fitted solver, or a Coupling;

@@ -1,11 +1,12 @@
 """The solvers as classes: options in, a fitted coupling inside.
 
 Names, options and their help come from the native registry; a class here only gives a solver its
-Python name.
+Python name. _solvers.pyi has the types.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
@@ -15,6 +16,8 @@ from ._progress import reporter
 
 # The classes of solvers, which the package offers under the same names.
 __all__ = [
+    "AlphaCSBM",
+    "CSBM",
     "DLightSB",
     "DLightSBChain",
     "DLightSBM",
@@ -29,6 +32,14 @@ _CLASSES: dict[str, type[Solver]] = {}
 
 ArrayT = TypeVar("ArrayT")
 SolverT = TypeVar("SolverT", bound="Solver")
+
+
+def _signature(name: str) -> inspect.Signature:
+    """The keywords of a solver as help and completion show them; its defaults are texts."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature(
+        [inspect.Parameter(key, kind, default=default or None) for key, default, _ in _SPECS[name][1]]
+    )
 
 
 def _document(name: str) -> str:
@@ -52,6 +63,7 @@ class Solver:
 
     def __init_subclass__(cls) -> None:
         cls.__doc__ = _document(cls.name)
+        cls.__signature__ = _signature(cls.name)
         _CLASSES[cls.name] = cls
 
     def __init__(self, **options: Any):
@@ -79,7 +91,7 @@ class Solver:
     ) -> SolverT:
         """Fit to unpaired samples of a pair, or to data; return the solver itself.
 
-        fit(pair) draws from a benchmark pair. fit(x0, x1) takes two sets of states of your own,
+        fit(pair) draws from a benchmark pair, given as it is or by its name or folder. fit(x0, x1) takes two sets of states of your own,
         integers [n,D] and [m,D]: `reference` is 'gaussian' (without it), 'uniform' or a matrix
         [S,S] of the probabilities of one of `total_steps` (128) elementary steps; `gamma` is its
         stochasticity, without it one that fits the categories (`coupling.gamma`, told to the
@@ -102,7 +114,7 @@ class Solver:
             **self.options,
             **options,
         }
-        if isinstance(pair, _core.Pair):
+        if isinstance(pair, (_core.Pair, str, os.PathLike)):
             of_data = {
                 "x1": x1,
                 "reference": reference,
@@ -150,6 +162,18 @@ class Solver:
         """
         return self.coupling.sample_trajectory(x0, num_steps, seed)
 
+    def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT:
+        """log q(x1|x0) for the rows of x0 [B,D] and x1 [B,D]: float64 [B]."""
+        return self.coupling.log_conditional(x0, x1)
+
+    def log_marginals(self, x0: ArrayT) -> ArrayT:
+        """log q(x1^d = s | x0) for x0 [B,D]: float64 [B,D,S]."""
+        return self.coupling.log_marginals(x0)
+
+    def log_transition_marginals(self, x: ArrayT, num_steps: int, n: int) -> ArrayT:
+        """log q(x_{n+1}^d = s | x_n = x) for x [B,D], n in 0..num_steps-1: float64 [B,D,S]."""
+        return self.coupling.log_transition_marginals(x, num_steps, n)
+
     def reversed(self) -> _core.Coupling:
         """What the last fit made, read from x1 to x0: see Coupling.reversed."""
         return self.coupling.reversed()
@@ -160,7 +184,7 @@ class Solver:
 
     @classmethod
     def load(
-        cls: type[SolverT], folder: str | os.PathLike[str], pair: _core.Pair | None = None
+        cls: type[SolverT], folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None
     ) -> SolverT:
         """The solver of a run folder; `pair` may be left out for a preset.
 
@@ -210,20 +234,12 @@ class DLightSBChain(Solver):
     name = "dlightsb-chain"
 
 
-if "csbm" in _SPECS:
-
-    class CSBM(Solver):
-        name = "csbm"
-
-    __all__ += ["CSBM"]
+class CSBM(Solver):
+    name = "csbm"
 
 
-if "alpha-csbm" in _SPECS:
-
-    class AlphaCSBM(Solver):
-        name = "alpha-csbm"
-
-    __all__ += ["AlphaCSBM"]
+class AlphaCSBM(Solver):
+    name = "alpha-csbm"
 
 
 def _class_of(name: str) -> type[Solver]:
@@ -238,7 +254,7 @@ def make_solver(name: str, **options: Any) -> Solver:
     return _class_of(name)(**options)
 
 
-def load_solver(folder: str | os.PathLike[str], pair: _core.Pair | None = None) -> Solver:
+def load_solver(folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None) -> Solver:
     """The fitted solver of a run folder; `pair` may be left out for a preset."""
     coupling = _core.load_coupling(folder, pair)
     solver = _class_of(coupling.solver)(**coupling.options)

@@ -65,6 +65,34 @@ def test_bad_options_are_refused_at_once():
         bm.Solver()
 
 
+def test_names_and_folders_stand_for_pairs(pair, tmp_path):
+    pair.save(tmp_path / "pair")
+    expected = bm.Reference().fit(pair)
+    x0 = pair.sample_x0(20)
+    for given in (pair.name, str(tmp_path / "pair"), tmp_path / "pair"):
+        solver = bm.Reference().fit(given)
+        assert np.array_equal(solver.sample(x0, seed=1), expected.sample(x0, seed=1))
+        result = bm.evaluate(given, solver, conditional_samples=10, num_trajectories=5)
+        assert result["pair"] == pair.name
+    expected.save(tmp_path / "run")
+    assert bm.load_solver(tmp_path / "run", pair.name).coupling.pair.name == pair.name
+    with pytest.raises(ValueError, match="nearest"):
+        bm.Reference().fit("d2-gausian-0.02")
+    with pytest.raises(TypeError, match="pair must be a Pair, the name of a preset or a pair fold"):
+        bm.evaluate(3, expected)
+
+
+def test_log_probabilities_of_a_solver_are_its_couplings(pair):
+    solver = bm.Reference().fit(pair)
+    x0, x1 = pair.sample_x0(20), pair.sample_x1(20)
+    coupling = solver.coupling
+    assert np.array_equal(solver.log_conditional(x0, x1), coupling.log_conditional(x0, x1))
+    assert np.array_equal(solver.log_marginals(x0), coupling.log_marginals(x0))
+    assert np.array_equal(
+        solver.log_transition_marginals(x0, 8, 3), coupling.log_transition_marginals(x0, 8, 3)
+    )
+
+
 @pytest.mark.parametrize("name", bm.solvers())
 def test_solvers_fit_and_draw(pair, name):
     solver = small(name)

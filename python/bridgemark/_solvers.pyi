@@ -1,0 +1,190 @@
+"""Types of _solvers.py: each solver with its own options, so that a wrong one is found early.
+
+A TypedDict has the keys of `bridgemark train SOLVER --set`; a test holds them to the registry.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, TypedDict, TypeVar, overload
+
+import numpy.typing
+from typing_extensions import Self, Unpack
+
+from . import _core
+
+__all__ = [
+    "AlphaCSBM",
+    "CSBM",
+    "DLightSB",
+    "DLightSBChain",
+    "DLightSBM",
+    "FeatureWise",
+    "Independent",
+    "Oracle",
+    "Reference",
+]
+
+ArrayT = TypeVar("ArrayT")
+_Path = str | os.PathLike[str]
+_PairLike = _core.Pair | _Path
+
+class _Fit(TypedDict, total=False):
+    seed: int
+    folder: _Path | None
+    resume: bool
+    progress: bool | Callable[[str, int, int, str], object]
+    device: str
+
+class _DataFit(_Fit, total=False):
+    reference: Literal["gaussian", "uniform"] | numpy.typing.ArrayLike | None
+    gamma: float | None
+    num_categories: int | None
+    total_steps: int | None
+
+class _Training(TypedDict, total=False):
+    recipe: Literal["tuned", "paper"]
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    x0_data: _Path
+    x1_data: _Path
+    checkpoint_every: float
+    log_every: int
+
+class _BridgeTraining(_Training, total=False):
+    updates: int
+    schedule: Literal["cosine", "constant"]
+    init: Literal["p1", "p0", "gaussian", "uniform"]
+    init_peak: float
+    init_noise: float | Literal["auto"]
+
+class _FeatureWiseOptions(TypedDict, total=False):
+    samples: int
+    pseudo_count: float
+    imf_steps: int
+    tolerance: float
+    max_iterations: int
+
+class _DLightSBOptions(_BridgeTraining, total=False):
+    components: int
+    entropy: float
+
+class _DLightSBMOptions(_DLightSBOptions, total=False):
+    num_steps: int
+    loss: Literal["kl", "mse"]
+    coupling: Literal["independent", "minibatch"]
+    step_draws: Literal["even", "ends"]
+
+class _DLightSBChainOptions(_BridgeTraining, total=False):
+    states: int
+    init_switch: float
+
+class _CSBMOptions(_Training, total=False):
+    num_steps: int
+    loss: Literal["kl", "mse"]
+    hidden: int | str | list[int] | tuple[int, ...]
+    input: Literal["numbers", "embedding"]
+    embedding_size: int
+    last_step: Literal["softmax", "reference"]
+    initial: Literal["independent", "reference", "feature-wise", "minibatch-ot"]
+    initial_pairs: int
+    initial_batch: int
+    imf_iterations: int
+    updates_first: int
+    updates_later: int
+    points: int
+    schedule: Literal["constant", "cosine", "restarts"]
+    ema: float
+
+class _FeatureWiseFit(_FeatureWiseOptions, _Fit, total=False): ...
+class _FeatureWiseDataFit(_FeatureWiseOptions, _DataFit, total=False): ...
+class _DLightSBFit(_DLightSBOptions, _Fit, total=False): ...
+class _DLightSBDataFit(_DLightSBOptions, _DataFit, total=False): ...
+class _DLightSBMFit(_DLightSBMOptions, _Fit, total=False): ...
+class _DLightSBMDataFit(_DLightSBMOptions, _DataFit, total=False): ...
+class _DLightSBChainFit(_DLightSBChainOptions, _Fit, total=False): ...
+class _DLightSBChainDataFit(_DLightSBChainOptions, _DataFit, total=False): ...
+class _CSBMFit(_CSBMOptions, _Fit, total=False): ...
+class _CSBMDataFit(_CSBMOptions, _DataFit, total=False): ...
+
+class Solver:
+    name: ClassVar[str]
+    options: dict[str, Any]
+    def __init__(self, **options: Any) -> None: ...
+    def fit(self, *ends: Any, **options: Any) -> Self: ...
+    @property
+    def coupling(self) -> _core.Coupling: ...
+    def sample(self, x0: ArrayT, seed: int = 0) -> ArrayT: ...
+    def sample_trajectory(
+        self, x0: ArrayT, num_steps: int | None = None, seed: int = 0
+    ) -> ArrayT: ...
+    def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT: ...
+    def log_marginals(self, x0: ArrayT) -> ArrayT: ...
+    def log_transition_marginals(self, x: ArrayT, num_steps: int, n: int) -> ArrayT: ...
+    def reversed(self) -> _core.Coupling: ...
+    def save(self, folder: _Path) -> None: ...
+    @classmethod
+    def load(cls, folder: _Path, pair: _PairLike | None = None) -> Self: ...
+
+class Oracle(Solver):
+    def __init__(self) -> None: ...
+    def fit(self, pair: _PairLike, /, **options: Unpack[_Fit]) -> Self: ...
+
+class Independent(Solver):
+    def __init__(self) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_Fit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_DataFit]) -> Self: ...
+
+class Reference(Solver):
+    def __init__(self) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_Fit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_DataFit]) -> Self: ...
+
+class FeatureWise(Solver):
+    def __init__(self, **options: Unpack[_FeatureWiseOptions]) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_FeatureWiseFit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_FeatureWiseDataFit]) -> Self: ...
+
+class DLightSB(Solver):
+    def __init__(self, **options: Unpack[_DLightSBOptions]) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_DLightSBFit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_DLightSBDataFit]) -> Self: ...
+
+class DLightSBM(Solver):
+    def __init__(self, **options: Unpack[_DLightSBMOptions]) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_DLightSBMFit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_DLightSBMDataFit]) -> Self: ...
+
+class DLightSBChain(Solver):
+    def __init__(self, **options: Unpack[_DLightSBChainOptions]) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_DLightSBChainFit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_DLightSBChainDataFit]) -> Self: ...
+
+class CSBM(Solver):
+    def __init__(self, **options: Unpack[_CSBMOptions]) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_CSBMFit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_CSBMDataFit]) -> Self: ...
+
+class AlphaCSBM(Solver):
+    def __init__(self, **options: Unpack[_CSBMOptions]) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_CSBMFit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_CSBMDataFit]) -> Self: ...
+
+def make_solver(name: str, **options: Any) -> Solver: ...
+def load_solver(folder: _Path, pair: _PairLike | None = None) -> Solver: ...
