@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bridgemark/metric/evaluation.h"
+#include "bridgemark/pair/pair_equality.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "python/bindings/arguments.h"
@@ -183,6 +184,23 @@ std::string describe(const BenchmarkPair& pair) {
                      pair.dim(), pair.num_categories());
 }
 
+nb::object equal(const BenchmarkPair& pair, nb::handle other) {
+  if (!nb::isinstance<BenchmarkPair>(other)) return nb::borrow(nb::handle(Py_NotImplemented));
+  const auto& given = nb::cast<const BenchmarkPair&>(other);
+  return nb::bool_(
+      interruptible([&](const Context& context) { return equal_pairs(context, pair, given); }));
+}
+
+Py_hash_t hash(const BenchmarkPair& pair) {
+  const PairIdentity& identity = pair.identity();
+  return nb::hash(
+      nb::make_tuple(identity.name, identity.version, identity.seed, pair.reverse(), pair.dim()));
+}
+
+nb::object reduce(nb::handle self) {
+  return nb::module_::import_("bridgemark._values").attr("reduce_pair")(self);
+}
+
 void define_properties(nb::class_<BenchmarkPair>& pair_class) {
   pair_class
       .def_prop_ro(
@@ -310,7 +328,13 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
            nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
            "Write config.json and model.safetensors into a folder, in the layout of the published\n"
            "benchmark: `load` and that package read it.")
-      .def("__repr__", describe);
+      .def("__repr__", describe)
+      .def("__eq__", equal, "other"_a.none(), nb::sig("def __eq__(self, other: object, /) -> bool"),
+           "The same benchmark: parameters, reference, p0, direction and test set.")
+      .def("__hash__", hash)
+      .def("__reduce__", reduce, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def("__copy__", [](const nb::object& self) { return self; })  // nothing of it can change
+      .def("__deepcopy__", [](const nb::object& self, nb::handle) { return self; });
 }
 
 }  // namespace

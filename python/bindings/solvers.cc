@@ -324,6 +324,29 @@ void init_solvers(nb::module_& module) {
           nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
           "Keep the coupling as a run folder, which load_coupling and `bridgemark evaluate --run`\n"
           "read. A folder that already holds a run is refused.")
+      .def_prop_ro(
+          "is_reversed", [](const FittedCoupling& self) { return self.forward != nullptr; },
+          "Whether this is what `reversed` made of a fitted coupling.")
+      .def(
+          "__eq__",
+          [](nb::handle self, nb::handle other) {
+            return nb::module_::import_("bridgemark._values").attr("equal_couplings")(self, other);
+          },
+          "other"_a.none(), nb::sig("def __eq__(self, other: object, /) -> bool"),
+          "The same fit of the same solver, with the same parameters.")
+      .def("__hash__",
+           [](const FittedCoupling& self) {
+             return nb::hash(nb::make_tuple(self.config.solver, self.config.seed,
+                                            std::string(self.problem.name())));
+           })
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            return nb::module_::import_("bridgemark._values").attr("reduce_coupling")(self);
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def("__copy__", [](const nb::object& self) { return self; })  // nothing of it can change
+      .def("__deepcopy__", [](const nb::object& self, nb::handle) { return self; })
       .def("__repr__", [](const FittedCoupling& self) {
         return fmt::format("<bridgemark.Coupling of '{}' on {}{}>", self.config.solver,
                            described(self.problem), self.forward ? ", reversed" : "");

@@ -197,6 +197,13 @@ class Solver:
             )
         return loaded
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Solver) or type(self) is not type(other):
+            return NotImplemented
+        return self.options == other.options and self._coupling == other._coupling
+
+    __hash__ = None  # a fit changes it
+
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
         fitted = ""

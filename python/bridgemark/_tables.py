@@ -43,6 +43,11 @@ class Table(Sequence[Mapping[str, Any]]):
             return Table(self._rows[index], self.columns)
         return dict(self._rows[index])
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return self.columns == other.columns and self._rows == other._rows
+
     def where(self, **values: Any) -> Table:
         """The rows whose columns have these values. Raises ValueError for an unknown column."""
         for column in values:

@@ -10,6 +10,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/process/same_process.h"
 
 namespace bridgemark {
 
@@ -60,19 +61,6 @@ ReferenceProcess read_reference(const SafetensorsFile& file, const std::string& 
   throw_file(path, "metadata 'reference' must be gaussian, uniform or matrix, got '{}'", kind);
 }
 
-bool same_reference(const ReferenceProcess& a, const ReferenceProcess& b) {
-  if (a.kind() != b.kind() || a.num_categories() != b.num_categories() ||
-      a.total_steps() != b.total_steps()) {
-    return false;
-  }
-  if (a.kind() != ReferenceKind::kMatrix) return a.gamma() == b.gamma();
-  const Matrix<double> p = step_matrix(a), q = step_matrix(b);
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    if (!(std::abs(p.data()[i] - q.data()[i]) <= 1e-12)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 void save_data(const FitProblem& problem, const std::filesystem::path& path) {
@@ -114,7 +102,7 @@ FitProblem load_data(const std::filesystem::path& path) {
 bool same_data(const FitProblem& a, const FitProblem& b) {
   const DataEnds &left = *a.data(), &right = *b.data();
   return left.x0.states() == right.x0.states() && left.x1.states() == right.x1.states() &&
-         same_reference(left.reference, right.reference);
+         same_process(left.reference, right.reference);
 }
 
 }  // namespace bridgemark

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "bridgemark/process/reference_process.h"
+
+namespace bridgemark {
+
+// Whether both are the same chain: kind, categories, steps and gamma, or the matrix to 1e-12, which
+// files and normalisation may change in its last bits.
+bool same_process(const ReferenceProcess& a, const ReferenceProcess& b);
+
+}  // namespace bridgemark
