@@ -7,12 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/core/error.h"
-#include "bridgemark/experiment/results.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/report/report.h"
 #include "bridgemark/report/table_writers.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/write_report.h"
 #include "cli/command.h"
 
 namespace bridgemark::cli {
@@ -38,32 +34,19 @@ void print_tables(const std::vector<Table>& tables) {
 }
 
 int run(const Options& options) {
-  const Context context = options.common.context();
-  const std::filesystem::path folder = options.folder, output = options.output;
-  const std::vector<RunResult> results = load_results(folder / kResultsJsonl);
-  if (results.empty()) throw_file((folder / kResultsJsonl).string(), "has no results");
-  const std::vector<Table> tables = make_tables(results, options.whole);
+  const WrittenReport report = write_report(
+      options.common.context(),
+      {options.folder, options.output, options.whole, options.tables_only, {options.vega}});
   std::vector<std::string> written;
-  const auto write = [&](const std::filesystem::path& path, const std::string& text) {
-    write_file_atomically(path, text);
-    written.push_back(path.string());
-  };
-  const std::filesystem::path beside = output.parent_path();
-  std::string html;
-  if (!options.tables_only) html = report_html(context, folder, results, tables, {options.vega});
-  if (!beside.empty()) create_folder(beside);
-  write(beside / "tables.md", markdown_tables(tables, results[0].experiment));
-  write(beside / "tables.tex", latex_tables(tables));
-  write(beside / "tables.csv", csv_tables(tables));
-  if (!options.tables_only) write(output, html);
+  for (const std::filesystem::path& path : report.files) written.push_back(path.string());
   if (options.common.json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::json{{"runs", results.size()}, {"tables", tables.size()}, {"files", written}}
-            .dump(2));
+    fmt::print("{}\n", nlohmann::json{{"runs", report.results.size()},
+                                      {"tables", report.tables.size()},
+                                      {"files", written}}
+                           .dump(2));
     return 0;
   }
-  print_tables(tables);
+  print_tables(report.tables);
   fmt::print("\n{}\n", fmt::join(written, "\n"));
   return 0;
 }

@@ -196,13 +196,10 @@ class GridRunner {
   }
 
   std::unique_ptr<ChildProcess> start(const ExperimentRun& run, int threads) const {
-    const std::vector<std::string> arguments = {kCellCommand,
-                                                cell_text(run),
-                                                run_folder(run).string(),
-                                                "--threads",
-                                                std::to_string(threads),
-                                                "--device",
-                                                std::string(device_name(context_.device))};
+    std::vector<std::string> arguments = options_.program_arguments;
+    arguments.insert(arguments.end(), {kCellCommand, cell_text(run), run_folder(run).string(),
+                                       "--threads", std::to_string(threads), "--device",
+                                       std::string(device_name(context_.device))});
     return std::make_unique<ChildProcess>(options_.program, arguments, "/dev/null", log_file(run));
   }
 

@@ -41,6 +41,7 @@ struct GridOptions {
   std::vector<std::string> only;  // see select_runs
   int jobs = 0;                   // runs side by side; 0: one for each thread, one on a GPU
   bool resume = false;
+  std::vector<std::string> program_arguments = {};     // that come before those of a cell
   std::function<void(const Overview&)> overview = {};  // called a few times a second; may be empty
 };
 
