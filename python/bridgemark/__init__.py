@@ -17,6 +17,7 @@ runs on OMP_NUM_THREADS threads and gives the same result for any number of them
 from . import _solvers
 from ._core import Coupling, Pair, build_pair, fit, load, load_coupling, presets, solvers
 from ._core import version as __version__
+from ._experiments import load_results, report, run
 from ._outside import OutsideCoupling
 from ._paper import paper_results
 from ._results import Result, compare, evaluate
@@ -38,10 +39,13 @@ __all__ = [
     "fit",
     "load",
     "load_coupling",
+    "load_results",
     "load_solver",
     "make_solver",
     "paper_results",
     "presets",
+    "report",
+    "run",
     "solvers",
 ]
 __all__ += _solvers.__all__

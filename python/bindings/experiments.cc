@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bridgemark/experiment/cell.h"
+#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/write_report.h"
+#include "python/bindings/arguments.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/calls.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace bridgemark::python {
+
+namespace {
+
+std::string active_runs(const Overview& overview) {
+  std::string text;
+  for (const Overview::Active& run : overview.active) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", run.id, run.stage);
+  }
+  return text;
+}
+
+nb::list run_experiment(const std::filesystem::path& file, const std::filesystem::path& folder,
+                        const std::vector<std::string>& command,
+                        const std::vector<std::string>& only, const WholeNumber& jobs, bool resume,
+                        nb::handle progress, const std::string& device) {
+  GridOptions options;
+  options.program = command.at(0);
+  options.program_arguments.assign(command.begin() + 1, command.end());
+  options.only = only;
+  options.jobs = static_cast<int>(jobs.in_range("jobs", 0, 4096));
+  options.resume = resume;
+  const GridSummary summary = interruptible(
+      [&](const Context& context) {
+        options.overview = [&](const Overview& overview) {
+          context.report("runs", overview.done, overview.total, active_runs(overview));
+        };
+        return run_grid(context, load_experiment(file), folder, options);
+      },
+      progress, parse_device(device));
+  nb::list failed;
+  for (const FailedRun& run : summary.failed) failed.append(nb::make_tuple(run.id, run.reason));
+  return failed;
+}
+
+void run_one_cell(const std::string& text, const std::filesystem::path& folder,
+                  const WholeNumber& threads, nb::handle progress, const std::string& device) {
+  const ExperimentRun run = parse_cell(text);
+  const int count = static_cast<int>(threads.in_range("threads", 0, 4096));
+  interruptible(
+      [&](const Context& watched) {
+        Context context = watched;
+        context.num_threads = count;
+        run_cell(context, run, load_pair(run.config.pair), folder);
+        return 0;
+      },
+      progress, parse_device(device));
+}
+
+// (run, method, pair, seed, score, value, standard_error) of each run and score.
+nb::list result_rows(const std::filesystem::path& folder) {
+  const std::vector<RunResult> results =
+      interruptible([&](const Context&) { return load_results(folder / kResultsJsonl); });
+  const auto number = [](double value) {
+    return std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
+  };
+  nb::list rows;
+  for (const RunResult& result : results) {
+    for (const Score& score : result.scores) {
+      rows.append(nb::make_tuple(result.run, result.method, result.pair, result.seed, score.name,
+                                 number(score.mean), number(score.standard_error)));
+    }
+  }
+  return rows;
+}
+
+std::vector<std::filesystem::path> report(const std::filesystem::path& folder,
+                                          const std::filesystem::path& output, bool whole,
+                                          bool tables_only,
+                                          const std::optional<std::filesystem::path>& vega,
+                                          nb::handle progress) {
+  ReportRequest request{folder, output, whole, tables_only, {}};
+  if (vega) request.options.vega = *vega;
+  return interruptible([&](const Context& context) { return write_report(context, request).files; },
+                       progress);
+}
+
+}  // namespace
+
+void init_experiments(nb::module_& module) {
+  module.attr("CELL_COMMAND") = kCellCommand;
+  module.def("run_experiment", run_experiment, "file"_a, "folder"_a, nb::kw_only(), "command"_a,
+             "only"_a, "jobs"_a, "resume"_a, "progress"_a.none(), "device"_a,
+             nb::sig("def run_experiment(file: str | os.PathLike[str], folder: str | "
+                     "os.PathLike[str], *, command: list[str], only: list[str], jobs: int, resume: "
+                     "bool, progress: collections.abc.Callable[[str, int, int, str], object] | "
+                     "None, device: str) -> list[tuple[str, str]]"),
+             "Runs a grid whose cells `command` runs; the runs that failed and why.");
+  module.def("run_cell", run_one_cell, "text"_a, "folder"_a, nb::kw_only(), "threads"_a,
+             "progress"_a.none(), "device"_a,
+             nb::sig("def run_cell(text: str, folder: str | os.PathLike[str], *, threads: int, "
+                     "progress: collections.abc.Callable[[str, int, int, str], object] | None, "
+                     "device: str) -> None"),
+             "One cell of a grid, as run_experiment hands it to a process of its own.");
+  module.def("result_rows", result_rows, "folder"_a,
+             nb::sig("def result_rows(folder: str | os.PathLike[str]) -> list[tuple[str, str, str, "
+                     "int, str, float | None, float | None]]"),
+             "(run, method, pair, seed, score, value, standard_error) of results.jsonl.");
+  module.def("write_report", report, "folder"_a, "output"_a, nb::kw_only(), "whole"_a,
+             "tables_only"_a, "vega"_a.none(), "progress"_a.none(),
+             nb::sig("def write_report(folder: str | os.PathLike[str], output: str | "
+                     "os.PathLike[str], *, whole: bool, tables_only: bool, vega: str | "
+                     "os.PathLike[str] | None, progress: collections.abc.Callable[[str, int, int, "
+                     "str], object] | None) -> list[pathlib.Path]"),
+             "Tables and report of a folder's results: the files written.");
+}
+
+}  // namespace bridgemark::python

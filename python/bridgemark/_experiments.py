@@ -1,0 +1,83 @@
+"""Experiments: grids of runs, their results, tables and report, as `bridgemark run` makes them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import _core
+from ._progress import reporter
+from ._tables import Table
+
+_PathLike = str | os.PathLike[str]
+_COLUMNS = ("run", "method", "pair", "seed", "score", "value", "standard_error")
+
+
+def load_results(folder: _PathLike) -> Table:
+    """The results of an experiment's folder: one row for each run and score.
+
+    Columns are run, method, pair, seed, score, value and standard_error; a value that cannot be
+    given is None. `where(score="joint_kl")` keeps one score.
+    """
+    return Table((dict(zip(_COLUMNS, row)) for row in _core.result_rows(folder)), _COLUMNS)
+
+
+def run(
+    experiment: _PathLike,
+    folder: _PathLike,
+    *,
+    resume: bool = False,
+    only: str | Sequence[str] = (),
+    jobs: int = 0,
+    progress: bool | Callable[[str, int, int, str], object] = False,
+    device: str = "cpu",
+) -> Table:
+    """Run a grid of pairs, solvers, options and seeds, and return its results.
+
+    `experiment` is a .toml file, `folder` takes the runs and results: what `bridgemark run` makes,
+    and goes on with. Each run is a Python process of its own, `jobs` of them side by side (0: one
+    for each thread, one on a GPU). `only` keeps the runs with a part of their id, or a pattern with
+    * and ? for all of it. With `resume` finished runs are skipped and interrupted ones go on;
+    Ctrl-C stops all of them and keeps what is done. Where a run fails the others are done all the
+    same; then RuntimeError says which and why.
+    """
+    failed = _core.run_experiment(
+        experiment,
+        folder,
+        command=[sys.executable, "-m", "bridgemark"],
+        only=[only] if isinstance(only, str) else list(only),
+        jobs=jobs,
+        resume=resume,
+        progress=reporter(progress),
+        device=device,
+    )
+    if failed:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed)
+        raise RuntimeError(
+            f"[run] {len(failed)} runs failed, the others are in {os.fspath(folder)}: {reasons}"
+        )
+    return load_results(folder)
+
+
+def report(
+    folder: _PathLike,
+    output: _PathLike | None = None,
+    *,
+    whole: bool = False,
+    tables_only: bool = False,
+    vega: _PathLike | None = None,
+    progress: bool | Callable[[str, int, int, str], object] = False,
+) -> list[Path]:
+    """Write the report of an experiment's results and return the files: what `bridgemark report` does.
+
+    `output` is the HTML file, folder/report.html without it; tables.md, tables.tex and tables.csv
+    go beside it, and are all with `tables_only`. `whole` gives all rows and columns of the paper's
+    tables, blank where nothing was measured. `vega` is the folder of Vega's scripts, which the HTML
+    file takes in: that of Debian's libjs-vega without it.
+    """
+    target = Path(folder) / "report.html" if output is None else output
+    return _core.write_report(
+        folder, target, whole=whole, tables_only=tables_only, vega=vega, progress=reporter(progress)
+    )
