@@ -46,6 +46,24 @@ int WholeNumber::to_int(std::string_view name) const {
   return static_cast<int>(value);
 }
 
+std::uint64_t Seed::draw() const {
+  nb::object number = given;
+  if (given.is_none()) {
+    number = nb::module_::import_("secrets").attr("randbits")(63);
+  } else if (nb::hasattr(given, "integers")) {
+    number = given.attr("integers")(std::numeric_limits<std::int64_t>::max());
+  }
+  const nb::object index = nb::steal(PyNumber_Index(number.ptr()));
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error(
+        fmt::format("[python] seed must be an int, a numpy.random.Generator or None, got {}",
+                    nb::repr(given.type()).c_str())
+            .c_str());
+  }
+  return WholeNumber{index}.in_range("seed", 0, UINT64_MAX);
+}
+
 BenchmarkPair PairArgument::pair() const {
   if (nb::isinstance<BenchmarkPair>(given)) return nb::cast<const BenchmarkPair&>(given);
   if (nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__")) {

@@ -25,8 +25,16 @@ struct WholeNumber {
   int positive_int(std::string_view name) const;
   // Any int of C++: its range is the library's to check.
   int to_int(std::string_view name) const;
-  std::uint64_t seed() const { return in_range("seed", 0, UINT64_MAX); }
   std::size_t rows(std::string_view name) const { return in_range(name, 0, kMaxRows); }
+};
+
+// The seed of a call: an int, a numpy.random.Generator that one is drawn from, or None for a fresh
+// one. It is read once: another reading draws another.
+struct Seed {
+  nanobind::object given;
+
+  // Throws InvalidArgument for an int out of range, TypeError for anything else.
+  std::uint64_t draw() const;
 };
 
 using Doubles = nanobind::ndarray<const double, nanobind::c_contig, nanobind::device::cpu>;
@@ -99,6 +107,16 @@ struct type_caster<bridgemark::python::WholeNumber> {
     if (value.number.is_valid()) return true;
     PyErr_Clear();
     return false;
+  }
+};
+
+template <>
+struct type_caster<bridgemark::python::Seed> {
+  NB_TYPE_CASTER(bridgemark::python::Seed, const_name("int | numpy.random.Generator | None"))
+
+  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+    value.given = borrow(source);
+    return true;
   }
 };
 

@@ -29,9 +29,9 @@ void require_transitions(const Coupling& coupling, int num_steps) {
 
 }  // namespace
 
-nb::object draw(const Coupling& coupling, const ArrayLike& x0, const WholeNumber& seed) {
+nb::object draw(const Coupling& coupling, const ArrayLike& x0, const Seed& seed) {
   const StatesArgument given = states_of(coupling, "x0", x0);
-  const DrawKey key{seed.seed(), DrawPurpose::kConditional};
+  const DrawKey key{seed.draw(), DrawPurpose::kConditional};
   return x0.answer(to_numpy(interruptible([&](const Context& context) {
     const std::size_t rows = given.rows();
     States x1(rows, coupling.dim());
@@ -46,9 +46,9 @@ nb::object draw(const Coupling& coupling, const ArrayLike& x0, const WholeNumber
 }
 
 nb::object draw_trajectory(const Coupling& coupling, const ArrayLike& x0, int num_steps,
-                           const WholeNumber& seed) {
+                           const Seed& seed) {
   const StatesArgument given = states_of(coupling, "x0", x0);
-  const std::uint64_t key = seed.seed();
+  const std::uint64_t key = seed.draw();
   require_transitions(coupling, num_steps);  // before memory is taken
   return x0.answer(to_numpy(interruptible([&](const Context& context) {
     return sample_markov_trajectory(context, coupling, num_steps, given.view(), key, 0);

@@ -10,12 +10,12 @@
 namespace bridgemark::python {
 
 // int32 [B,D] given x0 [B,D].
-nanobind::object draw(const Coupling& coupling, const ArrayLike& x0, const WholeNumber& seed);
+nanobind::object draw(const Coupling& coupling, const ArrayLike& x0, const Seed& seed);
 
 // int32 [B,num_steps+1,D] from x0 [B,D]. Throws InvalidArgument where the coupling has no
 // transitions on that grid.
 nanobind::object draw_trajectory(const Coupling& coupling, const ArrayLike& x0, int num_steps,
-                                 const WholeNumber& seed);
+                                 const Seed& seed);
 
 // float64 [B] for the rows of x0 [B,D] and x1 [B,D].
 nanobind::object joint_probability(const Coupling& coupling, const ArrayLike& x0,

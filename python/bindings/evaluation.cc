@@ -78,7 +78,7 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
           .c_str());
 }
 
-nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const WholeNumber& seed,
+nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const Seed& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
                        bool c2st, nb::handle like,
@@ -87,7 +87,7 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const Who
   const BenchmarkPair pair = given.pair();
   const Device device = parse_device(device_text);
   EvaluationOptions options;
-  options.seed = seed.seed();
+  options.seed = seed.draw();
   options.num_seeds = num_seeds.to_int("num_seeds");
   if (num_steps) options.num_steps = num_steps->positive_int("num_steps");
   options.num_trajectories = num_trajectories.rows("num_trajectories");
@@ -120,11 +120,12 @@ void init_evaluation(nb::module_& module) {
   module.attr("DEFAULT_TRAJECTORIES") = defaults.num_trajectories;
   module.attr("DEFAULT_CONDITIONAL_SAMPLES") = defaults.conditional_samples;
   module.def(
-      "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a,
+      "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a.none(),
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
       "like"_a.none(), "add_to"_a.none(), "label"_a, "progress"_a.none(), "device"_a,
       nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
-              "int, num_seeds: int, "
+              "int | numpy.random.Generator | None, "
+              "num_seeds: int, "
               "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
               "like: typing.Any, add_to: str | os.PathLike[str] | None, label: str, progress: "
               "collections.abc.Callable[[str, int, int, str], object] "

@@ -102,7 +102,7 @@ BenchmarkPair build(
   if (dim) parts.dim = dim->to_int("dim");
   if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
   parts.spec.name = name;
-  parts.spec.seed = seed.seed();
+  parts.spec.seed = seed.in_range("seed", 0, UINT64_MAX);
   parts.spec.gamma = gamma;
   parts.spec.total_steps = total_steps.to_int("total_steps");
   parts.spec.num_components = num_components.to_int("num_components");

@@ -51,37 +51,36 @@ std::vector<std::string> presets() {
   return names;
 }
 
-nb::object sample_x0(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
+nb::object sample_x0(const BenchmarkPair& pair, const WholeNumber& n, const Seed& seed) {
   const std::size_t rows = n.rows("n");
-  const std::uint64_t key = seed.seed();
+  const std::uint64_t key = seed.draw();
   return to_numpy(
       interruptible([&](const Context& context) { return pair.sample_x0(context, rows, key); }));
 }
 
-nb::object sample_x1(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
+nb::object sample_x1(const BenchmarkPair& pair, const WholeNumber& n, const Seed& seed) {
   const std::size_t rows = n.rows("n");
-  const std::uint64_t key = seed.seed();
+  const std::uint64_t key = seed.draw();
   return to_numpy(
       interruptible([&](const Context& context) { return pair.sample_x1(context, rows, key); }));
 }
 
-nb::tuple sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const WholeNumber& seed) {
+nb::tuple sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const Seed& seed) {
   const std::size_t rows = n.rows("n");
-  const std::uint64_t key = seed.seed();
+  const std::uint64_t key = seed.draw();
   return both_to_numpy(
       interruptible([&](const Context& context) { return pair.sample_joint(context, rows, key); }));
 }
 
-nb::object sample_conditional(const BenchmarkPair& pair, const ArrayLike& x0,
-                              const WholeNumber& seed) {
+nb::object sample_conditional(const BenchmarkPair& pair, const ArrayLike& x0, const Seed& seed) {
   return draw(*truth_of(pair), x0, seed);
 }
 
 nb::object sample_trajectory(const BenchmarkPair& pair, const ArrayLike& x0,
-                             const WholeNumber& num_steps, const WholeNumber& seed) {
+                             const WholeNumber& num_steps, const Seed& seed) {
   const StatesArgument given("x0", x0, pair.dim(), pair.num_categories());
   const int steps = require_chain(pair, num_steps);
-  const std::uint64_t key = seed.seed();
+  const std::uint64_t key = seed.draw();
   return x0.answer(to_numpy(interruptible([&](const Context& context) {
     return pair.sample_trajectory(context, steps, given.view(), key);
   })));
@@ -102,10 +101,10 @@ nb::object log_transition_marginals(const BenchmarkPair& pair, const ArrayLike& 
 
 // log p0 or log p1, whichever `end` is: (value, standard_error), or the value alone.
 template <LogEstimates (BenchmarkPair::*end)(const Context&, StatesView, std::uint64_t) const>
-nb::object log_end(const BenchmarkPair& pair, const ArrayLike& x, const WholeNumber& seed,
+nb::object log_end(const BenchmarkPair& pair, const ArrayLike& x, const Seed& seed,
                    bool with_error) {
   const StatesArgument given("x", x, pair.dim(), pair.num_categories());
-  const std::uint64_t key = seed.seed();
+  const std::uint64_t key = seed.draw();
   LogEstimates estimates = interruptible(
       [&](const Context& context) { return (pair.*end)(context, given.view(), key); });
   nb::object value = x.answer(to_numpy(std::move(estimates.value)));
@@ -114,10 +113,10 @@ nb::object log_end(const BenchmarkPair& pair, const ArrayLike& x, const WholeNum
 }
 
 nb::tuple estimate_marginals(const BenchmarkPair& pair, const ArrayLike& x0,
-                             const WholeNumber& num_draws, const WholeNumber& seed) {
+                             const WholeNumber& num_draws, const Seed& seed) {
   const StatesArgument given("x0", x0, pair.dim(), pair.num_categories());
   const std::size_t draws = num_draws.rows("num_draws");
-  const std::uint64_t key = seed.seed();
+  const std::uint64_t key = seed.draw();
   MarginalEstimates estimates = interruptible([&](const Context& context) {
     return pair.estimate_marginals(context, given.view(), draws, key);
   });
@@ -266,40 +265,49 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
            nb::sig("def log_reference(self, n: int) -> numpy.typing.NDArray[numpy.float64]"),
            "log q_ref(y | x) of n elementary steps of the reference, n in 0..total_steps:\n"
            "float64 [S,S] with row x.")
-      .def("sample_x0", sample_x0, "n"_a, "seed"_a = 0,
-           nb::sig("def sample_x0(self, n: int, seed: int = 0) -> "
+      .def("sample_x0", sample_x0, "n"_a, "seed"_a.none() = 0,
+           nb::sig("def sample_x0(self, n: int, seed: int | numpy.random.Generator | None = 0) -> "
                    "numpy.typing.NDArray[numpy.int32]"),
            "Draw x0 ~ p0: int32 [n,D]. Independent of sample_x1 for every seed.")
-      .def("sample_x1", sample_x1, "n"_a, "seed"_a = 0,
-           nb::sig("def sample_x1(self, n: int, seed: int = 0) -> "
+      .def("sample_x1", sample_x1, "n"_a, "seed"_a.none() = 0,
+           nb::sig("def sample_x1(self, n: int, seed: int | numpy.random.Generator | None = 0) -> "
                    "numpy.typing.NDArray[numpy.int32]"),
            "Draw x1 ~ p1: int32 [n,D]. Independent of sample_x0 for every seed.")
-      .def("sample_joint", sample_joint, "n"_a, "seed"_a = 0,
-           nb::sig("def sample_joint(self, n: int, seed: int = 0) -> "
-                   "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
+      .def("sample_joint", sample_joint, "n"_a, "seed"_a.none() = 0,
+           nb::sig(
+               "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = 0) -> "
+               "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
            "Draw (x0, x1) from the truth: two int32 arrays [n,D].")
-      .def("sample_conditional", sample_conditional, "x0"_a, "seed"_a = 0,
-           nb::sig("def sample_conditional(self, x0: ArrayT, seed: int = 0) -> ArrayT"),
+      .def("sample_conditional", sample_conditional, "x0"_a, "seed"_a.none() = 0,
+           nb::sig("def sample_conditional(self, x0: ArrayT, seed: int | numpy.random.Generator | "
+                   "None = 0) -> ArrayT"),
            "Draw x1 ~ q*(.|x0) for each row of x0 [B,D]: int32 [B,D].")
       .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a = kTrajectorySteps,
-           "seed"_a = 0,
-           nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int = 0) "
+           "seed"_a.none() = 0,
+           nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int | "
+                   "numpy.random.Generator | None = 0) "
                    "-> ArrayT"),
            "Draw trajectories of the truth from x0 [B,D]: int32 [B,num_steps+1,D].")
-      .def("log_p0", log_end<&BenchmarkPair::log_p0>, "x"_a, "seed"_a = 0, "with_error"_a = false,
-           nb::sig("def log_p0(self, x: ArrayT, seed: int = 0, with_error: bool = False) -> Any"),
+      .def("log_p0", log_end<&BenchmarkPair::log_p0>, "x"_a, "seed"_a.none() = 0,
+           "with_error"_a = false,
+           nb::sig("def log_p0(self, x: ArrayT, seed: int | numpy.random.Generator | None = 0, "
+                   "with_error: bool = False) -> Any"),
            "log p0(x) for x [B,D]: float64 [B]. Exact, but for a reversed pair as log_p1 of the\n"
            "pair that it reverses. with_error adds the standard error: (value, error).")
       .def(
-          "log_p1", log_end<&BenchmarkPair::log_p1>, "x"_a, "seed"_a = 0, "with_error"_a = false,
-          nb::sig("def log_p1(self, x: ArrayT, seed: int = 0, with_error: bool = False) -> Any"),
+          "log_p1", log_end<&BenchmarkPair::log_p1>, "x"_a, "seed"_a.none() = 0,
+          "with_error"_a = false,
+          nb::sig("def log_p1(self, x: ArrayT, seed: int | numpy.random.Generator | None = 0, "
+                  "with_error: bool = False) -> Any"),
           "log p1(x) for x [B,D]: float64 [B]. Exact for two-sided pairs, for at most 4096 states\n"
           "and for a p0 of observed states; else the logarithm of an estimate of p1 without bias,\n"
           "whose draws are those of the seed. with_error adds the standard error, 0 where it is\n"
           "exact: (value, error).")
       .def(
-          "estimate_marginals", estimate_marginals, "x0"_a, "num_draws"_a = 1000, "seed"_a = 0,
-          nb::sig("def estimate_marginals(self, x0: ArrayT, num_draws: int = 1000, seed: int = "
+          "estimate_marginals", estimate_marginals, "x0"_a, "num_draws"_a = 1000,
+          "seed"_a.none() = 0,
+          nb::sig("def estimate_marginals(self, x0: ArrayT, num_draws: int = 1000, seed: int | "
+                  "numpy.random.Generator | None = "
                   "0) -> tuple[ArrayT, ArrayT]"),
           "q*(x1^d = s | x0) for x0 [B,D] and its standard error: two float64 arrays [B,D,S]. The\n"
           "closed form where the truth has one, its error 0; else the mean of the coordinates'\n"

@@ -77,7 +77,7 @@ std::map<std::string, std::string, std::less<>> resolve_options(const std::strin
 // How a fit is kept and watched, whatever it is fitted to.
 struct FitCall {
   const std::string& solver;
-  const WholeNumber& seed;
+  const Seed& seed;
   const std::optional<std::filesystem::path>& folder;
   bool resume;
   nb::handle progress;
@@ -88,7 +88,7 @@ struct FitCall {
 FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
   const Solver& solver = find_solver(call.solver);
   const std::string pair = problem.pair() ? std::string(problem.name()) : std::string();
-  const RunConfig config{call.solver, pair, call.seed.seed(), resolve(solver, call.keywords)};
+  const RunConfig config{call.solver, pair, call.seed.draw(), resolve(solver, call.keywords)};
   warn_if_still(problem.reference(), CalledFrom::kPackage);
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted = interruptible(
@@ -104,7 +104,7 @@ FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
   return {config, problem, std::move(fitted), seconds};
 }
 
-FittedCoupling fit(const std::string& name, const PairArgument& pair, const WholeNumber& seed,
+FittedCoupling fit(const std::string& name, const PairArgument& pair, const Seed& seed,
                    const std::optional<std::filesystem::path>& folder, bool resume,
                    nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
   return fit_problem({name, seed, folder, resume, progress, device, keywords}, pair.pair());
@@ -121,7 +121,7 @@ States states_of(const char* name, const ArrayLike& given) {
 FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const ArrayLike& x1,
                         const ArrayLike& reference, const std::optional<double>& gamma,
                         const std::optional<WholeNumber>& num_categories,
-                        const WholeNumber& total_steps, const WholeNumber& seed,
+                        const WholeNumber& total_steps, const Seed& seed,
                         const std::optional<std::filesystem::path>& folder, bool resume,
                         nb::handle progress, const std::string& device,
                         const nb::kwargs& keywords) {
@@ -213,12 +213,12 @@ std::vector<std::string> solvers() {
   return names;
 }
 
-nb::object sample(const FittedCoupling& self, const ArrayLike& x0, const WholeNumber& seed) {
+nb::object sample(const FittedCoupling& self, const ArrayLike& x0, const Seed& seed) {
   return draw(*self.fitted.coupling, x0, seed);
 }
 
 nb::object sample_trajectory(const FittedCoupling& self, const ArrayLike& x0,
-                             const std::optional<WholeNumber>& num_steps, const WholeNumber& seed) {
+                             const std::optional<WholeNumber>& num_steps, const Seed& seed) {
   const int steps = num_steps ? num_steps->positive_int("num_steps") : self.own_num_steps();
   return draw_trajectory(*self.fitted.coupling, x0, steps, seed);
 }
@@ -294,13 +294,14 @@ void init_solvers(nb::module_& module) {
           nb::sig("def diagnostics(self) -> dict[str, typing.Any]"),
           "What the solver says of the fit; empty for those that have nothing to say.")
       .def_ro("seconds", &FittedCoupling::seconds, "Wall time of the fit.")
-      .def("sample", sample, "x0"_a, "seed"_a = 0,
-           nb::sig("def sample(self, x0: ArrayT, seed: int = 0) -> ArrayT"),
+      .def("sample", sample, "x0"_a, "seed"_a.none() = 0,
+           nb::sig("def sample(self, x0: ArrayT, seed: int | numpy.random.Generator | None = 0) -> "
+                   "ArrayT"),
            "Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D].")
       .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a.none() = nb::none(),
-           "seed"_a = 0,
+           "seed"_a.none() = 0,
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, "
-                   "seed: int = 0) -> ArrayT"),
+                   "seed: int | numpy.random.Generator | None = 0) -> ArrayT"),
            "Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D]. Without num_steps: those\n"
            "that the solver trained with, else 16.")
       .def("log_conditional", log_conditional, "x0"_a, "x1"_a,
@@ -353,13 +354,13 @@ void init_solvers(nb::module_& module) {
       });
 
   module.def(
-      "fit", fit, "solver"_a, "pair"_a, "seed"_a = 0, "folder"_a.none() = nb::none(),
+      "fit", fit, "solver"_a, "pair"_a, "seed"_a.none() = 0, "folder"_a.none() = nb::none(),
       "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu", "options"_a,
-      nb::sig(
-          "def fit(solver: str, pair: Pair | str | os.PathLike[str], seed: int = 0, folder: str | "
-          "os.PathLike[str] | None = None, resume: bool = False, progress: "
-          "collections.abc.Callable[[str, int, int, str], object] | None = None, "
-          "device: str = 'cpu', **options: typing.Any) -> Coupling"),
+      nb::sig("def fit(solver: str, pair: Pair | str | os.PathLike[str], seed: int | "
+              "numpy.random.Generator | None = 0, folder: str | "
+              "os.PathLike[str] | None = None, resume: bool = False, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] | None = None, "
+              "device: str = 'cpu', **options: typing.Any) -> Coupling"),
       "Fit a solver to unpaired samples of a pair.\n\n"
       "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
       "the nearest known. `folder` keeps the run there, with checkpoints: after Ctrl-C, or\n"
@@ -369,10 +370,11 @@ void init_solvers(nb::module_& module) {
   module.attr("DEFAULT_TOTAL_STEPS") = kDefaultTotalSteps;
   module.def(
       "fit_data", fit_data, "solver"_a, "x0"_a, "x1"_a, nb::kw_only(), "reference"_a,
-      "gamma"_a.none(), "num_categories"_a.none(), "total_steps"_a, "seed"_a, "folder"_a.none(),
-      "resume"_a, "progress"_a.none(), "device"_a, "options"_a,
+      "gamma"_a.none(), "num_categories"_a.none(), "total_steps"_a, "seed"_a.none(),
+      "folder"_a.none(), "resume"_a, "progress"_a.none(), "device"_a, "options"_a,
       nb::sig("def fit_data(solver: str, x0: typing.Any, x1: typing.Any, *, reference: typing.Any, "
-              "gamma: float | None, num_categories: int | None, total_steps: int, seed: int, "
+              "gamma: float | None, num_categories: int | None, total_steps: int, seed: int | "
+              "numpy.random.Generator | None, "
               "folder: str | os.PathLike[str] | None, resume: bool, progress: "
               "collections.abc.Callable[[str, int, int, str], object] | None, device: str, "
               "**options: typing.Any) -> Coupling"),

@@ -9,9 +9,10 @@
     print(bm.evaluate(pair, solver))                                   # or any callable x0 -> x1
 
 States are integer arrays [B,D] with categories 0..S-1; log-probabilities are float64. NumPy in,
-NumPy out; arrays of torch, JAX or CuPy are answered in their library and on their device. Bad
-arguments raise ValueError, unreadable files OSError, and Ctrl-C stops every long call. Native code
-runs on OMP_NUM_THREADS threads and gives the same result for any number of them.
+NumPy out; arrays of torch, JAX or CuPy are answered in their library and on their device. Seeds
+are ints, numpy.random.Generators or None for a fresh one; the default, 0, gives the same draw each
+time. Bad arguments raise ValueError, unreadable files OSError, and Ctrl-C stops every long call.
+Native code runs on OMP_NUM_THREADS threads and gives the same result for any number of them.
 """
 
 from . import _solvers

@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import _core
 from ._outside import OutsideCoupling
 from ._progress import reporter
@@ -94,7 +96,7 @@ def evaluate(
     pair: _core.Pair | str | os.PathLike[str],
     coupling: Solver | _core.Coupling | OutsideCoupling | Callable[[Any], Any] | tuple[Any, Any],
     *,
-    seed: int = 0,
+    seed: int | np.random.Generator | None = 0,
     num_seeds: int = _core.DEFAULT_SEEDS,
     num_steps: int | None = None,
     num_trajectories: int = _core.DEFAULT_TRAJECTORIES,
@@ -120,8 +122,9 @@ def evaluate(
         for each row of pair.test_set()[0], and conditional_samples for each row of
         pair.conditional_inputs().
 
-    `seed` decides the draws of the protocol and of a Coupling (a callable has its own), for
-    `num_seeds` repetitions with seeds seed, seed + 1, ... Answers given as arrays are the same in
+    `seed`, an int, a numpy.random.Generator that one is drawn from or None for a fresh one (the
+    result says which), decides the draws of the protocol and of a Coupling (a callable has its
+    own), for `num_seeds` repetitions with seeds seed, seed + 1, ... Answers given as arrays are the same in
     each repetition: their scores against the test set have no standard error, and that of their
     conditional scores is the truth's share of the noise. `num_steps` is the grid of the trajectory
     KL, where the solver has transitions for it; without it, the one that the solver was trained

@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from . import _core
 from ._progress import reporter
 
@@ -82,7 +84,7 @@ class Solver:
         gamma: float | None = None,
         num_categories: int | None = None,
         total_steps: int | None = None,
-        seed: int = 0,
+        seed: int | np.random.Generator | None = 0,
         folder: str | os.PathLike[str] | None = None,
         resume: bool = False,
         progress: bool | Callable[[str, int, int, str], object] = False,
@@ -99,7 +101,8 @@ class Solver:
         category says. Data has no truth: `sample`, `sample_trajectory` and `reversed` answer,
         `evaluate` refuses.
 
-        `options` go over those of the constructor, for this fit. `folder` keeps the run there, with
+        `seed` is an int, a numpy.random.Generator that one is drawn from, or None for a fresh one;
+        `coupling.seed` says which. `options` go over those of the constructor, for this fit. `folder` keeps the run there, with
         checkpoints: Ctrl-C raises KeyboardInterrupt, and the same call with resume=True goes on
         and ends in the parameters that an undisturbed fit has. `progress` is True for a line on
         standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
@@ -151,11 +154,16 @@ class Solver:
             raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)")
         return self._coupling
 
-    def sample(self, x0: ArrayT, seed: int = 0) -> ArrayT:
+    def sample(self, x0: ArrayT, seed: int | np.random.Generator | None = 0) -> ArrayT:
         """Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D]."""
         return self.coupling.sample(x0, seed)
 
-    def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, seed: int = 0) -> ArrayT:
+    def sample_trajectory(
+        self,
+        x0: ArrayT,
+        num_steps: int | None = None,
+        seed: int | np.random.Generator | None = 0,
+    ) -> ArrayT:
         """Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D].
 
         Without num_steps: those that the solver trained with, else 16.

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, TypedDict, TypeVar, overload
 
+import numpy.random
 import numpy.typing
 from typing_extensions import Self, Unpack
 
@@ -26,10 +27,11 @@ __all__ = [
 
 ArrayT = TypeVar("ArrayT")
 _Path = str | os.PathLike[str]
+_Seed = int | numpy.random.Generator | None
 _PairLike = _core.Pair | _Path
 
 class _Fit(TypedDict, total=False):
-    seed: int
+    seed: _Seed
     folder: _Path | None
     resume: bool
     progress: bool | Callable[[str, int, int, str], object]
@@ -114,9 +116,9 @@ class Solver:
     def fit(self, *ends: Any, **options: Any) -> Self: ...
     @property
     def coupling(self) -> _core.Coupling: ...
-    def sample(self, x0: ArrayT, seed: int = 0) -> ArrayT: ...
+    def sample(self, x0: ArrayT, seed: _Seed = 0) -> ArrayT: ...
     def sample_trajectory(
-        self, x0: ArrayT, num_steps: int | None = None, seed: int = 0
+        self, x0: ArrayT, num_steps: int | None = None, seed: _Seed = 0
     ) -> ArrayT: ...
     def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT: ...
     def log_marginals(self, x0: ArrayT) -> ArrayT: ...
