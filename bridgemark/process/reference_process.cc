@@ -146,8 +146,14 @@ ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabiliti
     }
     log_normalize(log.row(x), S);
   }
-  return {ReferenceKind::kMatrix, static_cast<int>(S), std::numeric_limits<double>::quiet_NaN(),
-          total_steps, std::move(log)};
+  ReferenceProcess process(ReferenceKind::kMatrix, static_cast<int>(S),
+                           std::numeric_limits<double>::quiet_NaN(), total_steps, std::move(log));
+  process.powers_->given = probabilities;
+  return process;
+}
+
+const Matrix<double>* ReferenceProcess::given_matrix() const {
+  return powers_->given.size() > 0 ? &powers_->given : nullptr;
 }
 
 std::vector<double> ReferenceProcess::log_stationary() const {
