@@ -19,6 +19,10 @@
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_identity.h"
 
 namespace bridgemark {
 
@@ -139,16 +143,23 @@ class GridRunner {
     save_results();
   }
 
-  // A folder of the same name with another configuration would be found out only hours later.
-  void refuse_conflict(const ExperimentRun& run) const {
+  // A folder of the same name with another configuration, pair or data would be found out only
+  // hours later.
+  void refuse_conflict(const ExperimentRun& run) {
     const std::filesystem::path folder = run_folder(run);
-    if (!std::filesystem::exists(folder / "config.toml")) return;
+    if (!std::filesystem::exists(folder / kRunConfig)) return;
     const RunConfig before = load_run_config(folder);
     if (before.solver != run.config.solver || before.pair != run.config.pair ||
         before.seed != run.config.seed || before.options != run.config.options) {
       throw_file(folder.string(),
                  "holds a run with another configuration; give the experiment another folder");
     }
+    auto record = pair_records_.find(run.config.pair);
+    if (record == pair_records_.end()) {
+      record =
+          pair_records_.emplace(run.config.pair, pair_record(load_pair(run.config.pair))).first;
+    }
+    refuse_other_identity(run_identity(record->second, run.config), folder);
   }
 
   // Scores of another protocol do not count: the run is scored again, not trained again.
@@ -329,6 +340,7 @@ class GridRunner {
   std::map<std::string, RunResult> done_;
   std::vector<FailedRun> failed_;
   std::map<std::pair<std::string, int>, Seen> seen_;
+  std::map<std::string, nlohmann::json> pair_records_;  // by the name of the pair
   std::size_t skipped_ = 0;
   bool unsaved_ = false;
   Clock::time_point saved_ = Clock::now();

@@ -8,6 +8,8 @@
 #include "bridgemark/experiment/csv_field.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run_result.h"
 
 namespace bridgemark {
@@ -76,7 +78,8 @@ json line_json(const RunResult& result, const Score& score) {
                {"trajectories", result.trajectories},
                {"conditional_samples", result.conditional_samples},
                {"set", result.assignments},
-               {"pair_identity", result.pair_identity}});
+               {"pair_identity", result.pair_identity},
+               {"data", result.data}});
   if (std::isnan(score.mean)) line["missing"] = score.missing;
   return line;
 }
@@ -109,8 +112,34 @@ RunResult run_of(const json& line) {
     result.options[key] = value.get<std::string>();
   }
   result.pair_identity = line.at("pair_identity");
+  result.data = line.value("data", json::object());
   result.diagnostics = line.at("diagnostics");
   return result;
+}
+
+// A column of a table is of one pair, and a file of states is one set of data, whatever the runs.
+void refuse_mixture(const std::vector<RunResult>& results, const std::string& file) {
+  std::map<std::string, const RunResult*> of_pair;
+  std::map<std::string, std::pair<const RunResult*, json>> of_data;
+  for (const RunResult& result : results) {
+    const RunResult& first = *of_pair.emplace(result.pair, &result).first->second;
+    if (!same_pair(first.pair_identity, result.pair_identity)) {
+      throw_file(file, "runs '{}' and '{}' are of two pairs under one name: {} and {}",
+                 printable(first.run), printable(result.run), pair_text(first.pair_identity),
+                 pair_text(result.pair_identity));
+    }
+    for (const auto& [option, fingerprint] : result.data.items()) {
+      const std::string name = value_or_empty(result.options, option);
+      const auto& [other, before] =
+          of_data.emplace(name, std::pair(&result, fingerprint)).first->second;
+      if (before != fingerprint) {
+        throw_file(file, "runs '{}' and '{}' had different data in {}: fingerprints {} and {}",
+                   printable(other->run), printable(result.run), printable(name),
+                   printable(before.dump(-1, ' ', true)),
+                   printable(fingerprint.dump(-1, ' ', true)));
+      }
+    }
+  }
 }
 
 std::string csv_line(const RunResult& result, const Score& score) {
@@ -210,7 +239,13 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
     result.peak_memory_bytes = std::max(trained.at("peak_memory_bytes").get<std::uint64_t>(),
                                         scores.at("peak_memory_bytes").get<std::uint64_t>());
     result.pair_identity = trained.at("pair");
+    result.data = trained.value("data", json::object());
     result.diagnostics = trained.at("diagnostics");
+    if (const json scored = scores.value("pair_identity", json());
+        scored.is_object() && !same_pair(scored, result.pair_identity)) {
+      throw_file(scores_path.string(), "has scores of pair {}, but the run is of {}",
+                 pair_text(scored), pair_text(result.pair_identity));
+    }
   } catch (const json::exception& error) {
     throw_file(scores_path.string(), "is not what evaluate --json prints: {}",
                json_error_text(error));
@@ -263,6 +298,7 @@ std::vector<RunResult> load_results(const std::filesystem::path& path) {
                  json_error_text(error));
     }
   }
+  refuse_mixture(results, path.string());
   return results;
 }
 

@@ -111,10 +111,12 @@ T convert_or_throw(const json& value, std::string_view key, std::string_view fil
 }  // namespace
 
 json load_json(const std::filesystem::path& path) {
-  const std::string file = path.string();
-  const std::string text = read_file(path, kMaxJsonBytes);
+  return parse_json(read_file(path, kMaxJsonBytes), path.string());
+}
+
+json parse_json(std::string_view text, std::string_view file) {
   // The parser takes a NUL for the end of the text and would ignore what follows.
-  if (const std::size_t at = text.find('\0'); at != std::string::npos) {
+  if (const std::size_t at = text.find('\0'); at != std::string_view::npos) {
     throw_file(file, "not JSON: NUL byte at offset {}", at);
   }
   try {

@@ -12,6 +12,9 @@ namespace bridgemark {
 // duplicate keys, nesting deeper than 64, numbers beyond double and text that is not UTF-8.
 nlohmann::json load_json(const std::filesystem::path& path);
 
+// The same for text that comes from `file`, which messages name.
+nlohmann::json parse_json(std::string_view text, std::string_view file);
+
 // Indented by 2, with a final newline, written atomically. NaN and infinities become null.
 void save_json(const std::filesystem::path& path, const nlohmann::json& value);
 

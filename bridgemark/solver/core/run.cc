@@ -1,10 +1,8 @@
 #include "bridgemark/solver/core/run.h"
 
-#include <bit>
 #include <charconv>
 #include <chrono>
 #include <limits>
-#include <span>
 #include <sstream>
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1
@@ -16,7 +14,10 @@
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
@@ -25,12 +26,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr char kConfig[] = "config.toml";
-constexpr char kModel[] = "model.safetensors";
-constexpr char kCheckpoint[] = "checkpoint.safetensors";
-constexpr char kLog[] = "log.jsonl";
-constexpr char kResult[] = "result.json";
-
 SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   SolverOptions options(solver.options());
   for (const auto& [key, value] : config.options) options.set(key, value);
@@ -38,66 +33,30 @@ SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   return options;
 }
 
-// FNV-1a over the bits of what defines the truth: custom pairs may share name and seed. A matrix
-// reference stays out, since its last bits change on the way through a folder.
-std::string fingerprint(const BenchmarkPair& pair) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto add = [&](std::span<const double> values) {
-    for (const double value : values) {
-      const auto bits = std::bit_cast<std::uint64_t>(value);
-      for (int shift = 0; shift < 64; shift += 8) {
-        hash = (hash ^ ((bits >> shift) & 0xff)) * 0x100000001b3u;
-      }
-    }
-  };
-  const auto add_array = [&](const Array3<double>& array) { add({array.data(), array.size()}); };
-  const Bridge& bridge = pair.bridge();
-  const ReferenceProcess& process = bridge.process();
-  add(bridge.log_weights());
-  add_array(bridge.log_cores());
-  add_array(bridge.log_moves());
-  if (const auto& source = pair.source_potential()) {
-    add(source->log_beta());
-    add_array(source->log_cores());
-  }
-  const double reference[] = {static_cast<double>(process.kind()),
-                              static_cast<double>(process.total_steps()),
-                              process.kind() == ReferenceKind::kMatrix ? 0.0 : process.gamma()};
-  add(reference);
-  return fmt::format("{:016x}", hash);
-}
-
-nlohmann::json identity_json(const BenchmarkPair& pair) {
-  return {{"name", pair.identity().name},
-          {"version", pair.identity().version},
-          {"seed", pair.identity().seed},
-          {"reverse", pair.reverse()},
-          {"fingerprint", fingerprint(pair)}};
-}
-
 [[noreturn]] void refuse_second_run(const std::filesystem::path& folder) {
   throw_file(folder.string(), "already holds a run; give another folder or --resume");
 }
 
 // The files that follow a fit. result.json comes last: its presence says that the run is complete.
-void complete_run(const Context& context, const RunConfig& config, const BenchmarkPair& pair,
+void complete_run(const Context& context, const RunConfig& config, const RunIdentity& identity,
                   const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
-  find_solver(config.solver).save(*fitted.coupling, folder / kModel);
-  if (!std::filesystem::exists(folder / kLog)) {
+  find_solver(config.solver).save(*fitted.coupling, folder / kRunModel);
+  if (!std::filesystem::exists(folder / kRunLog)) {
     const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
-    write_file_atomically(folder / kLog, event.dump() + "\n");
+    write_file_atomically(folder / kRunLog, event.dump() + "\n");
   }
-  save_json(folder / kResult, {{"solver", config.solver},
-                               {"pair", identity_json(pair)},
-                               {"seed", config.seed},
-                               {"options", config.options},
-                               {"version", kVersion},
-                               {"device", device_name(context.device)},
-                               {"machine", backend::machine_of(context)},
-                               {"threads", context.threads()},
-                               {"wall_seconds", seconds},
-                               {"peak_memory_bytes", peak_memory_bytes()},
-                               {"diagnostics", diagnostics_json(fitted.diagnostics)}});
+  save_json(folder / kRunResult, {{"solver", config.solver},
+                                  {"pair", identity.pair},
+                                  {"data", identity.data},
+                                  {"seed", config.seed},
+                                  {"options", config.options},
+                                  {"version", kVersion},
+                                  {"device", device_name(context.device)},
+                                  {"machine", backend::machine_of(context)},
+                                  {"threads", context.threads()},
+                                  {"wall_seconds", seconds},
+                                  {"peak_memory_bytes", peak_memory_bytes()},
+                                  {"diagnostics", diagnostics_json(fitted.diagnostics)}});
 }
 
 }  // namespace
@@ -112,11 +71,11 @@ void save_run_config(const RunConfig& config, const std::filesystem::path& folde
                           {"options", options}};
   std::ostringstream text;
   text << table << '\n';
-  write_file_atomically(folder / kConfig, text.str());
+  write_file_atomically(folder / kRunConfig, text.str());
 }
 
 RunConfig load_run_config(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kConfig;
+  const std::filesystem::path path = folder / kRunConfig;
   const std::string file = path.string();
   const std::string text = read_file(path, std::size_t{1} << 20);
   toml::table table;
@@ -149,7 +108,7 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
 }
 
 bool is_complete_run(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / kResult);
+  return std::filesystem::exists(folder / kRunResult);
 }
 
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
@@ -164,20 +123,22 @@ Fitted train_run(const Context& context, const RunConfig& request, const Benchma
   const SolverOptions options = resolve_options(solver, request);
   RunConfig config = request;
   config.options = options.values();
+  const RunIdentity identity = run_identity(pair_record(pair), config);
 
-  if (std::filesystem::exists(folder / kConfig)) {
+  if (std::filesystem::exists(folder / kRunConfig)) {
     if (!resume) refuse_second_run(folder);
     const RunConfig before = load_run_config(folder);
     if (before.solver != config.solver || before.pair != config.pair ||
         before.seed != config.seed || before.options != config.options) {
-      throw_file(folder.string(), "holds a run with another configuration (see {})", kConfig);
+      throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
     }
+    refuse_other_identity(identity, folder);
     if (is_complete_run(folder)) {
       return {load_run(context, pair, folder),
               read_diagnostics(load_run_result(folder).at("diagnostics"))};
     }
   }
-  const bool new_run = !std::filesystem::exists(folder / kConfig);
+  const bool new_run = !std::filesystem::exists(folder / kRunConfig);
   const bool new_folder = !std::filesystem::exists(folder);
   create_folder(folder);
   save_run_config(config, folder);
@@ -185,16 +146,17 @@ Fitted train_run(const Context& context, const RunConfig& request, const Benchma
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted;
   try {
-    fitted = solver.fit(context, pair, options, config.seed, {folder / kCheckpoint, folder / kLog});
+    fitted = solver.fit(context, pair, options, config.seed,
+                        {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity)});
   } catch (const InvalidArgument&) {  // what was asked for cannot be: leave no run behind
     std::error_code ignored;
-    if (new_run) std::filesystem::remove(folder / kConfig, ignored);
+    if (new_run) std::filesystem::remove(folder / kRunConfig, ignored);
     if (new_folder) std::filesystem::remove(folder, ignored);
     throw;
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  complete_run(context, config, pair, fitted, seconds, folder);
+  complete_run(context, config, identity, fitted, seconds, folder);
   return fitted;
 }
 
@@ -202,14 +164,15 @@ void save_run(const Context& context, const RunConfig& request, const BenchmarkP
               const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
   RunConfig config = request;
   config.options = resolve_options(find_solver(request.solver), request).values();
-  if (std::filesystem::exists(folder / kConfig)) refuse_second_run(folder);
+  const RunIdentity identity = run_identity(pair_record(pair), config);
+  if (std::filesystem::exists(folder / kRunConfig)) refuse_second_run(folder);
   create_folder(folder);
   save_run_config(config, folder);
-  complete_run(context, config, pair, fitted, seconds, folder);
+  complete_run(context, config, identity, fitted, seconds, folder);
 }
 
 nlohmann::json load_run_result(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kResult;
+  const std::filesystem::path path = folder / kRunResult;
   nlohmann::json result = load_json(path);
   const auto require = [&](const char* key, bool (nlohmann::json::*is)() const noexcept,
                            const char* kind) {
@@ -261,17 +224,18 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
     throw_file(folder.string(), "the run is not complete; finish it with train --resume");
   }
   const Solver& solver = find_solver(config.solver);
-  nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = identity_json(pair);
-  if (fitted_to == asked) return solver.load(context, pair, folder / kModel);
+  const nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = pair_record(pair);
+  if (same_pair(fitted_to, asked)) return solver.load(context, pair, folder / kRunModel);
 
   // The same truth in the other direction, whatever its name: some solvers answer both.
-  asked["reverse"] = !pair.reverse();
-  asked["name"] = fitted_to.value("name", "");
-  if (fitted_to != asked) {
-    throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), fitted_to.dump(),
-                  identity_json(pair).dump());
+  nlohmann::json backwards = asked;
+  backwards["reverse"] = !pair.reverse();
+  backwards.erase("name");
+  if (!same_pair(fitted_to, backwards)) {
+    throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), pair_text(fitted_to),
+                  pair_text(asked));
   }
-  const auto coupling = solver.load(context, pair.reversed(), folder / kModel)->reversed();
+  const auto coupling = solver.load(context, pair.reversed(), folder / kRunModel)->reversed();
   if (!coupling) {
     throw_invalid(
         "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'",

@@ -112,6 +112,7 @@ class Loop {
   void checkpoint() const {
     if (files_.checkpoint.empty()) return;
     SafetensorsWriter writer;
+    for (const auto& [key, value] : files_.metadata) writer.set_metadata(key, value);
     const std::vector<double> progress = {static_cast<double>(summary_.updates), summary_.last_loss,
                                           summary_.seconds};
     writer.add("training_progress", {3}, std::span<const double>(progress));
