@@ -8,6 +8,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 
 namespace {
 
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    clean_up_on_signals();
     if (!action) return fail("a command is required; see bridgemark --help");
     return action();
   } catch (const CLI::ParseError& error) {

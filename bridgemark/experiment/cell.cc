@@ -7,6 +7,7 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_files.h"
 
 namespace bridgemark {
 
@@ -17,7 +18,7 @@ void run_cell(const Context& context, const ExperimentRun& run, const BenchmarkP
   train_run(context, run.config, pair, run_folder, true);
   const EvaluationRecord record =
       evaluate_and_record(context, pair, *load_run(context, pair, run_folder), run.evaluation);
-  save_json(run_folder / kScoresFile, record.json);
+  save_json(run_folder / kRunScores, record.json);
 }
 
 std::string cell_text(const ExperimentRun& run) {

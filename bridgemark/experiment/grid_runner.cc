@@ -1,9 +1,5 @@
 #include "bridgemark/experiment/grid_runner.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -18,7 +14,9 @@
 #include "bridgemark/experiment/free_memory.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/temporaries.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"
@@ -31,6 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr char kExperimentFile[] = "experiment.toml";
+constexpr const char* kGridFiles[] = {kExperimentFile, kResultsCsv, kResultsJsonl};
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kResultsSeconds = 10.0;
@@ -39,26 +38,6 @@ constexpr std::uint64_t kFirstGuessBytes = std::uint64_t{1} << 30;  // of a run 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// Held while an experiment runs; the kernel lets go of it however the process ends.
-class FolderLock {
- public:
-  explicit FolderLock(const std::filesystem::path& folder) {
-    const std::string path = (folder / "lock").string();
-    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd_ < 0) throw_file(path, "cannot be opened");
-    if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-      ::close(fd_);
-      throw_file(folder.string(), "another bridgemark run is at work in this folder");
-    }
-  }
-  ~FolderLock() { ::close(fd_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int fd_ = -1;
-};
 
 // The last line with something in it, of the last 4 KiB of a file.
 std::string last_line(const std::filesystem::path& path) {
@@ -129,6 +108,7 @@ class GridRunner {
     create_folder(folder_);
     lock_ = std::make_unique<FolderLock>(folder_);
     for (const ExperimentRun& run : experiment_.runs) refuse_conflict(run);
+    sweep_temporaries(folder_, kGridFiles);
     create_folder(folder_ / "runs");
     create_folder(folder_ / "logs");
     write_file_atomically(record, experiment_.text);
@@ -148,6 +128,9 @@ class GridRunner {
   void refuse_conflict(const ExperimentRun& run) {
     const std::filesystem::path folder = run_folder(run);
     if (!std::filesystem::exists(folder / kRunConfig)) return;
+    if (!options_.resume) {
+      throw_file(folder.string(), "already holds a run; give another folder or --resume");
+    }
     const RunConfig before = load_run_config(folder);
     if (before.solver != run.config.solver || before.pair != run.config.pair ||
         before.seed != run.config.seed || before.options != run.config.options) {
@@ -165,8 +148,8 @@ class GridRunner {
   // Scores of another protocol do not count: the run is scored again, not trained again.
   bool is_scored(const ExperimentRun& run) const {
     const std::filesystem::path folder = run_folder(run);
-    if (!is_complete_run(folder) || !std::filesystem::exists(folder / kScoresFile)) return false;
-    if (!load_json(folder / kScoresFile).contains("missing")) return false;  // an older protocol
+    if (!is_complete_run(folder) || !std::filesystem::exists(folder / kRunScores)) return false;
+    if (!load_json(folder / kRunScores).contains("missing")) return false;  // an older protocol
     const RunResult result = read_run_result(experiment_.name, run, folder);
     const EvaluationOptions& wanted = run.evaluation;
     return result.evaluation_seed == wanted.seed && result.evaluation_seeds == wanted.num_seeds &&

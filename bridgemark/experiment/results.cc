@@ -10,6 +10,7 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_record.h"
+#include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_result.h"
 
 namespace bridgemark {
@@ -208,7 +209,7 @@ const Score* RunResult::find(std::string_view name) const {
 RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
                           const std::filesystem::path& run_folder) {
   const json trained = load_run_result(run_folder);
-  const std::filesystem::path scores_path = run_folder / kScoresFile;
+  const std::filesystem::path scores_path = run_folder / kRunScores;
   const json scores = load_json(scores_path);
   RunResult result;
   result.experiment = experiment;

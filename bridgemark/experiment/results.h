@@ -52,7 +52,6 @@ nlohmann::json run_fields(const RunResult& result);
 // evaluate_arguments repeat the result, also where defaults have changed since.
 ExperimentRun recorded_run(const RunResult& result);
 
-inline constexpr char kScoresFile[] = "scores.json";
 inline constexpr char kResultsCsv[] = "results.csv";
 inline constexpr char kResultsJsonl[] = "results.jsonl";
 

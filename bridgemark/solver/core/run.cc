@@ -3,6 +3,7 @@
 #include <charconv>
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <sstream>
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1
@@ -13,7 +14,9 @@
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/temporaries.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"
@@ -35,6 +38,30 @@ SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
 
 [[noreturn]] void refuse_second_run(const std::filesystem::path& folder) {
   throw_file(folder.string(), "already holds a run; give another folder or --resume");
+}
+
+// What a diverged run leaves is not gone on from. A result without a configuration is not ours to
+// replace.
+void clear_remains(const std::filesystem::path& folder) {
+  if (is_complete_run(folder)) {
+    throw_file(folder.string(), "holds {} but no {}; give another folder", kRunResult, kRunConfig);
+  }
+  std::error_code error;
+  std::filesystem::remove(folder / kRunCheckpoint, error);
+  if (error) {
+    throw_file((folder / kRunCheckpoint).string(), "cannot be removed: {}", error.message());
+  }
+}
+
+void refuse_other_run(const RunConfig& config, const RunIdentity& identity,
+                      const std::filesystem::path& folder, bool resume) {
+  if (!resume) refuse_second_run(folder);
+  const RunConfig before = load_run_config(folder);
+  if (before.solver != config.solver || before.pair != config.pair || before.seed != config.seed ||
+      before.options != config.options) {
+    throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
+  }
+  refuse_other_identity(identity, folder);
 }
 
 // The files that follow a fit. result.json comes last: its presence says that the run is complete.
@@ -125,33 +152,36 @@ Fitted train_run(const Context& context, const RunConfig& request, const Benchma
   config.options = options.values();
   const RunIdentity identity = run_identity(pair_record(pair), config);
 
-  if (std::filesystem::exists(folder / kRunConfig)) {
-    if (!resume) refuse_second_run(folder);
-    const RunConfig before = load_run_config(folder);
-    if (before.solver != config.solver || before.pair != config.pair ||
-        before.seed != config.seed || before.options != config.options) {
-      throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
-    }
-    refuse_other_identity(identity, folder);
+  const bool new_folder = !std::filesystem::exists(folder);
+  create_folder(folder);
+  std::optional<FolderLock> lock(folder);
+  const bool new_run = !std::filesystem::exists(folder / kRunConfig);
+  if (new_run) {
+    clear_remains(folder);
+  } else {
+    refuse_other_run(config, identity, folder, resume);
     if (is_complete_run(folder)) {
       return {load_run(context, pair, folder),
               read_diagnostics(load_run_result(folder).at("diagnostics"))};
     }
   }
-  const bool new_run = !std::filesystem::exists(folder / kRunConfig);
-  const bool new_folder = !std::filesystem::exists(folder);
-  create_folder(folder);
-  save_run_config(config, folder);
+  sweep_temporaries(folder, kRunFiles);
 
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted;
   try {
+    if (new_run) save_run_config(config, folder);
     fitted = solver.fit(context, pair, options, config.seed,
                         {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity)});
   } catch (const InvalidArgument&) {  // what was asked for cannot be: leave no run behind
     std::error_code ignored;
     if (new_run) std::filesystem::remove(folder / kRunConfig, ignored);
+    lock.reset();
     if (new_folder) std::filesystem::remove(folder, ignored);
+    throw;
+  } catch (const Diverged&) {  // it always will: the next run here may be another
+    std::error_code ignored;
+    std::filesystem::remove(folder / kRunConfig, ignored);
     throw;
   }
   const double seconds =
@@ -165,8 +195,11 @@ void save_run(const Context& context, const RunConfig& request, const BenchmarkP
   RunConfig config = request;
   config.options = resolve_options(find_solver(request.solver), request).values();
   const RunIdentity identity = run_identity(pair_record(pair), config);
-  if (std::filesystem::exists(folder / kRunConfig)) refuse_second_run(folder);
   create_folder(folder);
+  const FolderLock lock(folder);
+  if (std::filesystem::exists(folder / kRunConfig)) refuse_second_run(folder);
+  clear_remains(folder);
+  sweep_temporaries(folder, kRunFiles);
   save_run_config(config, folder);
   complete_run(context, config, identity, fitted, seconds, folder);
 }
