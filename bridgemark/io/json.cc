@@ -53,17 +53,21 @@ std::string describe(const json& value) {
   return printable(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-std::optional<std::int64_t> as_integer(const json& value) {
+// T is int64_t or uint64_t.
+template <typename T>
+std::optional<T> as_integer(const json& value) {
   if (value.is_number_unsigned()) {
     const std::uint64_t number = value.get<std::uint64_t>();
-    if (std::in_range<std::int64_t>(number)) return static_cast<std::int64_t>(number);
+    if (std::in_range<T>(number)) return static_cast<T>(number);
   } else if (value.is_number_integer()) {
-    return value.get<std::int64_t>();
+    const std::int64_t number = value.get<std::int64_t>();
+    if (std::in_range<T>(number)) return static_cast<T>(number);
   } else if (value.is_number_float()) {
     constexpr double kExact = 9007199254740992.0;  // 2^53: beyond, a double skips integers
     const double number = value.get<double>();
-    if (std::abs(number) <= kExact && std::trunc(number) == number) {
-      return static_cast<std::int64_t>(number);
+    const bool allowed = std::is_signed_v<T> || number >= 0.0;
+    if (allowed && std::abs(number) <= kExact && std::trunc(number) == number) {
+      return static_cast<T>(number);
     }
   }
   return std::nullopt;
@@ -74,7 +78,8 @@ std::optional<T> convert(const json& value) {
   if constexpr (std::is_same_v<T, bool>) {
     if (value.is_boolean()) return value.get<bool>();
   } else if constexpr (std::is_integral_v<T>) {
-    const std::optional<std::int64_t> number = as_integer(value);
+    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    const std::optional<Wide> number = as_integer<Wide>(value);
     if (number && std::in_range<T>(*number)) return static_cast<T>(*number);
   } else if constexpr (std::is_same_v<T, double>) {
     if (value.is_number()) return value.get<double>();
@@ -137,6 +142,17 @@ void save_json(const std::filesystem::path& path, const json& value) {
   write_file_atomically(path, text);
 }
 
+const json& json_part(const json& object, std::string_view key, json::value_t type,
+                      std::string_view file) {
+  const json* const value = find(object, key, file);
+  if (value == nullptr) throw_file(file, "key '{}' is missing", printable(key));
+  if (value->type() != type) {
+    throw_file(file, "key '{}' must be an {}, got {}", printable(key), json(type).type_name(),
+               describe(*value));
+  }
+  return *value;
+}
+
 template <typename T>
 T json_get(const json& object, std::string_view key, std::string_view file) {
   const json* const value = find(object, key, file);
@@ -162,6 +178,7 @@ std::string json_error_text(const json::exception& error) {
 
 template int json_get(const json&, std::string_view, std::string_view);
 template std::int64_t json_get(const json&, std::string_view, std::string_view);
+template std::uint64_t json_get(const json&, std::string_view, std::string_view);
 template double json_get(const json&, std::string_view, std::string_view);
 template bool json_get(const json&, std::string_view, std::string_view);
 template std::string json_get(const json&, std::string_view, std::string_view);
@@ -169,6 +186,8 @@ template std::string json_get(const json&, std::string_view, std::string_view);
 template int json_get_or<int>(const json&, std::string_view, const int&, std::string_view);
 template std::int64_t json_get_or<std::int64_t>(const json&, std::string_view, const std::int64_t&,
                                                 std::string_view);
+template std::uint64_t json_get_or<std::uint64_t>(const json&, std::string_view,
+                                                  const std::uint64_t&, std::string_view);
 template double json_get_or<double>(const json&, std::string_view, const double&, std::string_view);
 template bool json_get_or<bool>(const json&, std::string_view, const bool&, std::string_view);
 template std::string json_get_or<std::string>(const json&, std::string_view, const std::string&,

@@ -8,7 +8,7 @@
 
 namespace bridgemark {
 
-// Parses a file of at most 16 MiB. Throws FileError with the position of a syntax error, and for
+// Parses a file of at most 16 MiB. Throws FileError with the place of a syntax error, and for
 // duplicate keys, nesting deeper than 64, numbers beyond double and text that is not UTF-8.
 nlohmann::json load_json(const std::filesystem::path& path);
 
@@ -18,9 +18,14 @@ nlohmann::json parse_json(std::string_view text, std::string_view file);
 // Indented by 2, with a final newline, written atomically. NaN and infinities become null.
 void save_json(const std::filesystem::path& path, const nlohmann::json& value);
 
-// The value under `key`. T is int, std::int64_t, double, bool or std::string. Throws FileError that
-// names `file` and `key` if it is missing or is no T; a whole number written 1e5 or 3.0 is an
-// integer.
+// The array or object under `key`. Throws FileError that names `file` and `key` where there is
+// none.
+const nlohmann::json& json_part(const nlohmann::json& object, std::string_view key,
+                                nlohmann::json::value_t type, std::string_view file);
+
+// The value under `key`. T is int, std::int64_t, std::uint64_t, double, bool or std::string. Throws
+// FileError that names `file` and `key` if it is missing or is no T; a whole number written 1e5
+// or 3.0 is an integer.
 template <typename T>
 T json_get(const nlohmann::json& object, std::string_view key, std::string_view file);
 

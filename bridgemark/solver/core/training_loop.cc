@@ -12,6 +12,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
 
@@ -25,12 +26,10 @@ double seconds_since(Clock::time_point start) {
 
 // The lines of a log up to an update; a killed run may have logged past its last checkpoint.
 std::string log_until(const std::filesystem::path& path, std::int64_t last_update) {
-  std::ifstream in(path);
-  std::string kept, line;
-  while (std::getline(in, line)) {
-    const nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
-    if (entry.is_discarded() || !entry.is_object()) break;
-    if (entry.value("update", std::int64_t{0}) <= last_update) kept += line + "\n";
+  std::string kept;
+  if (!std::filesystem::exists(path)) return kept;
+  for (const LogLine& line : read_training_log(path)) {
+    if (line.update <= last_update) kept += line.text + "\n";
   }
   return kept;
 }
