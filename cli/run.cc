@@ -10,6 +10,7 @@
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -34,8 +35,8 @@ int list_runs(const Experiment& experiment, const Options& options) {
   for (const ExperimentRun& run : select_runs(experiment.runs, options.only)) {
     const std::filesystem::path folder = runs / run.id;
     fmt::print("{}\n  bridgemark {}\n  bridgemark {}\n", run.id,
-               fmt::join(train_arguments(run, folder), " "),
-               fmt::join(evaluate_arguments(run, folder), " "));
+               shell_words(train_arguments(run, folder)),
+               shell_words(evaluate_arguments(run, folder)));
   }
   return 0;
 }

@@ -4,16 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/tables.h"
 #include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
 
@@ -81,8 +83,11 @@ class Projection {
   std::array<double, 2> explained_ = {1.0, 1.0};
 };
 
+// Empty for an id that is no name of a folder there: results may come from anybody.
 std::filesystem::path run_folder(const std::filesystem::path& folder, const RunResult& result) {
-  return folder / "runs" / result.run;
+  const bool name = !result.run.empty() && result.run != "." && result.run != ".." &&
+                    result.run.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  return name ? folder / "runs" / result.run : std::filesystem::path();
 }
 
 json trajectories(const Context& context, const Coupling& coupling, int num_steps,
@@ -149,7 +154,8 @@ json report_figures(const Context& context, const std::filesystem::path& folder,
   std::map<std::string, std::vector<const RunResult*>> by_pair;
   for (const RunResult& result : results) {
     const bool reversed = result.pair_identity.value("reverse", false);
-    if (reversed || !is_complete_run(run_folder(folder, result))) continue;
+    const std::filesystem::path run = run_folder(folder, result);
+    if (reversed || run.empty() || !is_complete_run(run)) continue;
     if (!by_pair.contains(result.pair)) order.push_back(result.pair);
     by_pair[result.pair].push_back(&result);
   }
@@ -164,13 +170,11 @@ json report_figures(const Context& context, const std::filesystem::path& folder,
 json training_curves(const std::filesystem::path& folder, const std::vector<RunResult>& results) {
   json curves = json::array();
   for (const RunResult& result : results) {
-    std::ifstream log(run_folder(folder, result) / "log.jsonl");
+    const std::filesystem::path run = run_folder(folder, result);
+    if (run.empty() || !std::filesystem::exists(run / kRunLog)) continue;
     std::vector<json> points;
-    std::string line;
-    while (std::getline(log, line)) {
-      const json entry = json::parse(line, nullptr, false);
-      if (!entry.is_object() || !entry.contains("update") || !entry.contains("loss")) continue;
-      points.push_back({entry["update"], entry["loss"], entry.value("seconds", 0.0)});
+    for (const LogLine& line : read_training_log(run / kRunLog)) {
+      points.push_back({line.update, line.loss, line.seconds});
     }
     if (points.empty()) continue;
     json kept = json::array();
