@@ -1,5 +1,6 @@
 #include "bridgemark/io/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -127,7 +128,7 @@ json parse_json(std::string_view text, std::string_view file) {
   try {
     return json::parse(text, StructureCheck(file));
   } catch (const json::exception& error) {
-    throw_file(file, "not JSON: {}", json_error_text(error));
+    throw_file(file, "{}", json_error_text(text, error));
   }
 }
 
@@ -135,8 +136,8 @@ void save_json(const std::filesystem::path& path, const json& value) {
   std::string text;
   try {
     text = value.dump(2);
-  } catch (const json::exception& error) {
-    throw_file(path.string(), "cannot be written as JSON: {}", json_error_text(error));
+  } catch (const json::exception&) {
+    throw_file(path.string(), "cannot be written as JSON: a text is not UTF-8");
   }
   text.push_back('\n');
   write_file_atomically(path, text);
@@ -168,12 +169,17 @@ T json_get_or(const json& object, std::string_view key, const std::type_identity
   return convert_or_throw<T>(*value, key, file);
 }
 
-std::string json_error_text(const json::exception& error) {
-  std::string_view text = error.what();
-  if (const std::size_t tag = text.find("] "); tag != std::string_view::npos) {
-    text.remove_prefix(tag + 2);
-  }
-  return printable(text, 240);
+std::string json_error_text(std::string_view text, const json::exception& error) {
+  const auto* syntax = dynamic_cast<const json::parse_error*>(&error);
+  if (syntax == nullptr) return "not JSON: a number is beyond double";
+  // The parser counts from 1, and the byte is the last one that it read.
+  const std::string_view before = text.substr(0, syntax->byte > 0 ? syntax->byte - 1 : 0);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t start = before.rfind('\n') + 1;  // 0 where there is none
+  const std::size_t column = before.size() - start + 1;
+  return line == 1 && text.find('\n') == text.npos
+             ? fmt::format("not JSON at column {}", column)
+             : fmt::format("not JSON at line {}, column {}", line, column);
 }
 
 template int json_get(const json&, std::string_view, std::string_view);

@@ -34,7 +34,7 @@ template <typename T>
 T json_get_or(const nlohmann::json& object, std::string_view key,
               const std::type_identity_t<T>& fallback, std::string_view file);
 
-// The parser's message as one printable line, without its internal tag.
-std::string json_error_text(const nlohmann::json::exception& error);
+// Where a text stops being JSON, in words of our own: "not JSON at line 2, column 7".
+std::string json_error_text(std::string_view text, const nlohmann::json::exception& error);
 
 }  // namespace bridgemark

@@ -5,9 +5,6 @@
 #include <limits>
 #include <optional>
 #include <sstream>
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
@@ -17,6 +14,7 @@
 #include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/temporaries.h"
+#include "bridgemark/io/toml_text.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"
@@ -105,12 +103,7 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunConfig;
   const std::string file = path.string();
   const std::string text = read_file(path, std::size_t{1} << 20);
-  toml::table table;
-  try {
-    table = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    throw_file(file, "line {}: {}", error.source().begin.line, error.description());
-  }
+  const toml::table table = parse_toml(text, file);
   const auto string_at = [&](const char* key) {
     const auto value = table[key].value_exact<std::string>();
     if (!value) throw_file(file, "'{}' must be a string", key);
