@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdio>
 #include <system_error>
 
 #include "bridgemark/backend/ops.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 namespace bridgemark::cli {
@@ -35,7 +35,7 @@ void add_common_options(CLI::App& command, CommonOptions& options, const std::st
 }
 
 void warn_if_still(const ReferenceProcess& process) {
-  if (const auto warning = movement_warning(process)) fmt::print(stderr, "warning: {}\n", *warning);
+  if (const auto warning = movement_warning(process)) note("warning: {}\n", *warning);
 }
 
 CLI::Validator whole_number() {

@@ -4,12 +4,14 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_list.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -39,10 +41,10 @@ int run(const Options& options) {
   evaluation.seed = options.common.seed;
   const EvaluationRecord record = evaluate_and_record(context, pair, *coupling, evaluation);
   if (options.common.json) {
-    fmt::print("{}\n", record.json.dump(2));
+    say("{}\n", record.json.dump(2));
   } else {
-    fmt::print("{}\n", score_list(what, pair.identity().name, evaluation.num_seeds,
-                                  record.evaluation.scores));
+    say("{}\n", score_list(terminal_text(what), terminal_text(pair.identity().name),
+                           evaluation.num_seeds, record.evaluation.scores));
   }
   return 0;
 }

@@ -10,10 +10,12 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/report/report.h"
 #include "bridgemark/report/table_writers.h"
 #include "bridgemark/report/tables.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -30,9 +32,8 @@ struct Options {
 
 void print_tables(const std::vector<Table>& tables) {
   const bool colour = isatty(STDOUT_FILENO) != 0;
-  for (const Table& table : tables) fmt::print("{}\n", text_table(table, colour));
-  fmt::print(
-      "* best, + second best of a column without the Oracle, which is the ceiling; [number] "
+  for (const Table& table : tables) say("{}\n", text_table(table, colour));
+  say("* best, + second best of a column without the Oracle, which is the ceiling; [number] "
       "is the paper's.\n{}\n",
       spread_note(tables));
 }
@@ -46,7 +47,7 @@ int run(const Options& options) {
   std::vector<std::string> written;
   const auto write = [&](const std::filesystem::path& path, const std::string& text) {
     write_file_atomically(path, text);
-    written.push_back(path.string());
+    written.push_back(terminal_text(path.string()));
   };
   const std::filesystem::path beside = output.parent_path();
   std::string html;
@@ -57,14 +58,13 @@ int run(const Options& options) {
   write(beside / "tables.csv", csv_tables(tables));
   if (!options.tables_only) write(output, html);
   if (options.common.json) {
-    fmt::print(
-        "{}\n",
+    say("{}\n",
         nlohmann::json{{"runs", results.size()}, {"tables", tables.size()}, {"files", written}}
             .dump(2));
     return 0;
   }
   print_tables(tables);
-  fmt::print("\n{}\n", fmt::join(written, "\n"));
+  say("\n{}\n", fmt::join(written, "\n"));
   return 0;
 }
 

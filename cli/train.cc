@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/registry.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -37,13 +39,14 @@ int run(const Options& options) {
             pair, options.output, options.resume);
   const nlohmann::json result = load_run_result(options.output);
   if (options.common.json) {
-    fmt::print("{}\n", result.dump(2));
+    say("{}\n", result.dump(2));
     return 0;
   }
-  fmt::print("{}: {} on {} in {:.2f} s\n", options.output, options.solver, options.pair,
-             result["wall_seconds"].get<double>());
+  say("{}: {} on {} in {:.2f} s\n", terminal_text(options.output), options.solver,
+      terminal_text(options.pair), result["wall_seconds"].get<double>());
   for (const auto& [key, value] : result["diagnostics"].items()) {
-    fmt::print("  {:<28} {}\n", key, value.dump());
+    say("  {:<28} {}\n", terminal_text(key),
+        terminal_text(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   }
   return 0;
 }
