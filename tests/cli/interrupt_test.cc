@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,6 +49,25 @@ TEST(Interrupt, LeavesNoTemporaryFile) {
               128 + signal);
     EXPECT_TRUE(files_below(dir.path()).empty());
   }
+}
+
+// A start of many seconds that does not ask whether to stop.
+TEST(Interrupt, ATrainingEndsWithinASecond) {
+  const TempDir dir, logs;
+  const std::string pair = (dir.path() / "pair").string();
+  testing::run_program({"build", "custom", "--steps", "1048576", "--categories", "10", "-o", pair});
+  ChildProcess program(BRIDGEMARK_PROGRAM,
+                       {"train", "dlightsb-m", "--pair", pair, "-o", (dir.path() / "run").string(),
+                        "--set", "num_steps=1048576", "--set", "updates=5"},
+                       logs.path() / "out", logs.path() / "err");
+  usleep(1500000);
+  ASSERT_FALSE(program.poll());
+  program.terminate();
+  const auto sent = std::chrono::steady_clock::now();
+  std::optional<int> status;
+  while (!(status = program.poll())) usleep(500);
+  EXPECT_LT(std::chrono::steady_clock::now() - sent, std::chrono::seconds(2));
+  EXPECT_EQ(*status, 128 + SIGTERM);
 }
 
 // Two trainings in one folder: one is refused, the other's files are its own.
