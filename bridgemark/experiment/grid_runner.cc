@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/child_process.h"
-#include "bridgemark/experiment/free_memory.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/folder_lock.h"
