@@ -89,9 +89,12 @@ demo: packages build/build.ninja
 	python3 -m venv .venv-browser
 	.venv-browser/bin/python -m pip install --quiet selenium
 
-# Opens the demo's report in headless Chromium; the pictures lie in build/demo/screenshots.
+# Opens the demo's report in headless Chromium, whose pictures lie in build/demo/screenshots, and one
+# whose labels and names try to run code.
 test-report: .venv-browser/bin/python demo
 	.venv-browser/bin/python scripts/check_report.py build/demo/report.html build/demo/screenshots --require
+	rm -rf build/hostile && scripts/make_hostile_experiment.py build/bridgemark build/hostile
+	.venv-browser/bin/python scripts/check_report.py build/hostile/report.html --require
 
 bench: build
 	build/sampling_bench

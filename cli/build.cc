@@ -9,11 +9,13 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/pair/custom_pair.h"
 #include "bridgemark/pair/family_numbers.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -64,9 +66,9 @@ int run(const Options& options) {
   const BenchmarkPair pair = make_pair(options);
   warn_if_still(pair.bridge().process());
   write_pair_folder(context, pair, options.output);
-  fmt::print("{}: {} (D = {}, S = {}, K = {}, seed {})\n", options.output, pair.identity().name,
-             pair.dim(), pair.num_categories(), pair.bridge().num_components(),
-             pair.identity().seed);
+  say("{}: {} (D = {}, S = {}, K = {}, seed {})\n", terminal_text(options.output),
+      terminal_text(pair.identity().name), pair.dim(), pair.num_categories(),
+      pair.bridge().num_components(), pair.identity().seed);
   return 0;
 }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdio>
 #include <system_error>
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 namespace bridgemark::cli {
@@ -37,7 +37,7 @@ void add_common_options(CLI::App& command, CommonOptions& options, const std::st
 }
 
 void warn_if_still(const ReferenceProcess& process) {
-  if (const auto warning = movement_warning(process)) fmt::print(stderr, "warning: {}\n", *warning);
+  if (const auto warning = movement_warning(process)) note("warning: {}\n", *warning);
 }
 
 bool is_npy(const std::string& value) { return value.ends_with(".npy"); }

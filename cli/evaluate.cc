@@ -5,12 +5,14 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_list.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -50,10 +52,10 @@ int run(const Options& options) {
                              : evaluate_and_add(context, pair, *coupling, evaluation,
                                                 {options.add_to, options.label, options.pair});
   if (options.common.json) {
-    fmt::print("{}\n", record.json.dump(2));
+    say("{}\n", record.json.dump(2));
   } else {
-    fmt::print("{}\n", score_list(what, pair.identity().name, evaluation.num_seeds,
-                                  record.evaluation.scores));
+    say("{}\n", score_list(terminal_text(what), terminal_text(pair.identity().name),
+                           evaluation.num_seeds, record.evaluation.scores));
   }
   return 0;
 }

@@ -1,11 +1,12 @@
-#include <fmt/format.h>
 
 #include <memory>
 #include <string>
 
+#include "bridgemark/io/printable.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -21,10 +22,9 @@ int run(const Options& options) {
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
   const KitRows rows = write_kit(context, pair, options.output);
-  fmt::print(
-      "{0}: test_x0.npy and test_x1.npy [{1}, {2}], conditional_x0.npy [{3}, {2}]\n"
+  say("{0}: test_x0.npy and test_x1.npy [{1}, {2}], conditional_x0.npy [{3}, {2}]\n"
       "Answer with pred_x1.npy [{1}, {2}] and pred_conditional_x1.npy [{3}, {4}, {2}], int32.\n",
-      options.output, rows.test, pair.dim(), rows.conditional, kConditionalSamples);
+      terminal_text(options.output), rows.test, pair.dim(), rows.conditional, kConditionalSamples);
   return 0;
 }
 

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -6,6 +5,7 @@
 #include "bridgemark/pair/family_numbers.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -30,22 +30,20 @@ int run(const CommonOptions& options) {
         if (number.belongs_to(spec.family)) pairs.back()[number.name] = spec.*number.value;
       }
     }
-    fmt::print("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
+    say("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
     return 0;
   }
   static constexpr char kLine[] = "{:<26} {:<8} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n";
-  fmt::print(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "version",
-             "seed");
+  say(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "version", "seed");
   for (const PairSpec& spec : preset_specs()) {
-    fmt::print(kLine, spec.name, pair_family_name(spec.family), spec.dim, spec.num_categories,
-               spec.num_components, reference_kind_name(spec.reference), spec.gamma, spec.sigma,
-               spec.version, spec.seed);
+    say(kLine, spec.name, pair_family_name(spec.family), spec.dim, spec.num_categories,
+        spec.num_components, reference_kind_name(spec.reference), spec.gamma, spec.sigma,
+        spec.version, spec.seed);
   }
-  fmt::print(
-      "\nsphere: as the paper's text describes them; spread: as its tables suggest;\n"
+  say("\nsphere: as the paper's text describes them; spread: as its tables suggest;\n"
       "chain: components that change along the coordinates, which no CP potential fits;\n"
       "twosided: a potential at either end, closed forms in both directions.\n");
-  fmt::print("NAME-reverse asks for the same pair from p1 to p0.\n");
+  say("NAME-reverse asks for the same pair from p1 to p0.\n");
   return 0;
 }
 

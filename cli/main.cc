@@ -2,24 +2,31 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
+#include "bridgemark/io/printable.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
 
 namespace {
 
 constexpr int kBadInput = 2;
 constexpr int kInterrupted = 130;
+constexpr char kOutOfMemory[] =
+    "out of memory; lower -n, the number of categories or the dimension";
 
-// Messages are one line whatever they quote.
+// Messages are one line whatever they quote, and not a longer one than anybody reads.
 int fail(std::string message) {
   for (char& c : message) {
     if (c == '\n' || c == '\r') c = ' ';
   }
-  fmt::print(stderr, "bridgemark: {}\n", message);
+  bridgemark::cli::note("bridgemark: {}\n", bridgemark::terminal_text(message, 1000));
   return kBadInput;
 }
 
@@ -27,6 +34,7 @@ int fail(std::string message) {
 
 int main(int argc, char** argv) {
   using namespace bridgemark::cli;
+  reserve_standard_files();
   CLI::App app{
       "The benchmark for Schrödinger bridges and entropic optimal transport on discrete "
       "spaces.",
@@ -48,16 +56,23 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    clean_up_on_signals();
     if (!action) return fail("a command is required; see bridgemark --help");
-    return action();
+    return finish_output(action());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    if (error.get_exit_code() == 0) {  // --help and --version
+      return finish_output(app.exit(error));
+    }
     return fail(fmt::format("{}; see bridgemark --help", error.what()));
   } catch (const bridgemark::Interrupted& error) {
     fail(error.what());
     return kInterrupted;
   } catch (const std::bad_alloc&) {
-    return fail("out of memory; lower -n, the number of categories or the dimension");
+    return fail(kOutOfMemory);
+  } catch (const std::length_error&) {  // more than an array can ever hold
+    return fail(kOutOfMemory);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::exception& error) {
     return fail(error.what());
   }

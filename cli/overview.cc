@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <string>
+
+#include "bridgemark/io/printable.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -36,7 +38,7 @@ std::string headline(const Overview& overview) {
 // What a run says of itself, without the name of what it is doing.
 std::string detail(const Overview::Active& active) {
   std::string text = fmt::format("  {} {} {}", active.id, active.stage, duration(active.seconds));
-  if (!active.last_line.empty()) text += "  " + active.last_line;
+  if (!active.last_line.empty()) text += "  " + terminal_text(active.last_line);
   return text;
 }
 
@@ -56,7 +58,7 @@ void OverviewPrinter::show(const Overview& overview) {
     const double elapsed = now_seconds() - started_;
     if (elapsed < next_line_) return;
     next_line_ = elapsed + 10.0;
-    fmt::print(stderr, "{}\n", headline(overview));
+    note("{}\n", headline(overview));
     return;
   }
   clear();
@@ -66,12 +68,11 @@ void OverviewPrinter::show(const Overview& overview) {
     block += detail(active).substr(0, columns) + "\n";
   }
   lines_ = 1 + static_cast<int>(overview.active.size());
-  fmt::print(stderr, "{}", block);
-  std::fflush(stderr);
+  note("{}", block);
 }
 
 void OverviewPrinter::clear() {
-  if (lines_ > 0) fmt::print(stderr, "\x1b[{}A\x1b[J", lines_);
+  if (lines_ > 0) note("\x1b[{}A\x1b[J", lines_);
   lines_ = 0;
 }
 

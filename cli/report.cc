@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/io/printable.h"
 #include "bridgemark/report/table_writers.h"
 #include "bridgemark/report/write_report.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -26,9 +28,8 @@ struct Options {
 
 void print_tables(const std::vector<Table>& tables) {
   const bool colour = isatty(STDOUT_FILENO) != 0;
-  for (const Table& table : tables) fmt::print("{}\n", text_table(table, colour));
-  fmt::print(
-      "* best, + second best of a column without the Oracle, which is the ceiling; [number] "
+  for (const Table& table : tables) say("{}\n", text_table(table, colour));
+  say("* best, + second best of a column without the Oracle, which is the ceiling; [number] "
       "is the paper's.\n{}\n",
       spread_note(tables));
 }
@@ -38,16 +39,18 @@ int run(const Options& options) {
       options.common.context(),
       {options.folder, options.output, options.whole, options.tables_only, {options.vega}});
   std::vector<std::string> written;
-  for (const std::filesystem::path& path : report.files) written.push_back(path.string());
+  for (const std::filesystem::path& path : report.files) {
+    written.push_back(terminal_text(path.string()));
+  }
   if (options.common.json) {
-    fmt::print("{}\n", nlohmann::json{{"runs", report.results.size()},
-                                      {"tables", report.tables.size()},
-                                      {"files", written}}
-                           .dump(2));
+    say("{}\n",
+        nlohmann::json{
+            {"runs", report.results.size()}, {"tables", report.tables.size()}, {"files", written}}
+            .dump(2));
     return 0;
   }
   print_tables(report.tables);
-  fmt::print("\n{}\n", fmt::join(written, "\n"));
+  say("\n{}\n", fmt::join(written, "\n"));
   return 0;
 }
 

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
@@ -10,9 +9,12 @@
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/experiment/shell_words.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/overview.h"
 
 namespace bridgemark::cli {
@@ -33,9 +35,8 @@ int list_runs(const Experiment& experiment, const Options& options) {
   const std::filesystem::path runs = std::filesystem::path(options.output) / "runs";
   for (const ExperimentRun& run : select_runs(experiment.runs, options.only)) {
     const std::filesystem::path folder = runs / run.id;
-    fmt::print("{}\n  bridgemark {}\n  bridgemark {}\n", run.id,
-               fmt::join(train_arguments(run, folder), " "),
-               fmt::join(evaluate_arguments(run, folder), " "));
+    say("{}\n  bridgemark {}\n  bridgemark {}\n", run.id, shell_words(train_arguments(run, folder)),
+        shell_words(evaluate_arguments(run, folder)));
   }
   return 0;
 }
@@ -67,19 +68,20 @@ int run(const Options& options) {
     for (const FailedRun& run : summary.failed) {
       failed.push_back({{"run", run.id}, {"reason", run.reason}});
     }
-    fmt::print("{}\n", nlohmann::json{{"experiment", experiment.name},
-                                      {"runs", summary.total},
-                                      {"done", done},
-                                      {"skipped", summary.skipped},
-                                      {"failed", failed},
-                                      {"wall_seconds", summary.seconds},
-                                      {"results", results}}
-                           .dump(2));
+    say("{}\n", nlohmann::json{{"experiment", experiment.name},
+                               {"runs", summary.total},
+                               {"done", done},
+                               {"skipped", summary.skipped},
+                               {"failed", failed},
+                               {"wall_seconds", summary.seconds},
+                               {"results", results}}
+                    .dump(2));
   } else {
-    fmt::print("{}: {} of {} runs done", experiment.name, done, summary.total);
-    if (summary.skipped > 0) fmt::print(", {} of them before", summary.skipped);
-    fmt::print(", in {:.0f} s; {}\n", summary.seconds, results);
-    for (const FailedRun& run : summary.failed) fmt::print("failed: {}: {}\n", run.id, run.reason);
+    say("{}: {} of {} runs done", terminal_text(experiment.name), done, summary.total);
+    if (summary.skipped > 0) say(", {} of them before", summary.skipped);
+    say(", in {:.0f} s; {}\n", summary.seconds, terminal_text(results));
+    for (const FailedRun& run : summary.failed)
+      say("failed: {}: {}\n", run.id, terminal_text(run.reason));
   }
   return summary.failed.empty() ? 0 : 1;
 }

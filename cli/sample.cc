@@ -10,9 +10,11 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/sample_run.h"
 
 namespace bridgemark::cli {
@@ -156,8 +158,8 @@ class Sampler {
 
   void finish(NpyWriter& writer) {
     writer.commit();
-    fmt::print("{}: {} of {}, int32 [{}]\n", options_.output, options_.what, pair_.identity().name,
-               fmt::join(shape_, ", "));
+    say("{}: {} of {}, int32 [{}]\n", terminal_text(options_.output), options_.what,
+        terminal_text(pair_.identity().name), fmt::join(shape_, ", "));
   }
 
   const Options& options_;

@@ -7,6 +7,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
@@ -14,6 +15,7 @@
 #include "bridgemark/solver/registry.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -67,14 +69,15 @@ int run(const Options& options) {
             problem, options.output, options.resume);
   const nlohmann::json result = load_run_result(options.output);
   if (options.common.json) {
-    fmt::print("{}\n", result.dump(2));
+    say("{}\n", result.dump(2));
     return 0;
   }
-  fmt::print("{}: {} on {} in {:.2f} s\n", options.output, options.solver,
-             options.pair.empty() ? problem.name() : options.pair,
-             result["wall_seconds"].get<double>());
+  say("{}: {} on {} in {:.2f} s\n", terminal_text(options.output), options.solver,
+      terminal_text(options.pair.empty() ? std::string(problem.name()) : options.pair),
+      result["wall_seconds"].get<double>());
   for (const auto& [key, value] : result["diagnostics"].items()) {
-    fmt::print("  {:<28} {}\n", key, value.dump());
+    say("  {:<28} {}\n", terminal_text(key),
+        terminal_text(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   }
   return 0;
 }

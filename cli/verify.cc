@@ -1,12 +1,13 @@
-#include <fmt/format.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "bridgemark/io/printable.h"
 #include "bridgemark/verify/verification.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace bridgemark::cli {
 
@@ -27,15 +28,16 @@ int run(const Options& options) {
     context.report("files", ++done, options.files.size());
     passed = passed && verification.passed();
     nlohmann::json checks = nlohmann::json::array();
-    if (!options.common.json) fmt::print("{} ({})\n", file, verification.kind);
+    if (!options.common.json)
+      say("{} ({})\n", terminal_text(file), terminal_text(verification.kind));
     for (const TensorCheck& check : verification.checks) {
       checks.push_back({{"tensor", check.tensor},
                         {"max_error", check.max_error},
                         {"tolerance", check.tolerance},
                         {"passed", check.passed()}});
       if (!options.common.json) {
-        fmt::print("  {:<28} largest error {:>9.2e}  allowed {:.0e}  {}\n", check.tensor,
-                   check.max_error, check.tolerance, check.passed() ? "ok" : "FAILED");
+        say("  {:<28} largest error {:>9.2e}  allowed {:.0e}  {}\n", terminal_text(check.tensor),
+            check.max_error, check.tolerance, check.passed() ? "ok" : "FAILED");
       }
     }
     report.push_back({{"file", file},
@@ -44,7 +46,7 @@ int run(const Options& options) {
                       {"checks", checks}});
   }
   if (options.common.json) {
-    fmt::print("{}\n", nlohmann::json{{"passed", passed}, {"files", report}}.dump(2));
+    say("{}\n", nlohmann::json{{"passed", passed}, {"files", report}}.dump(2));
   }
   return passed ? 0 : 1;
 }

@@ -6,7 +6,8 @@
 Needs Debian's chromium and chromium-driver and PyPI's selenium; says so and succeeds without a check
 where they are missing, unless --require is given. Checks: no message on the console, nothing fetched,
 every section filled, plots drawn, columns that sort, tooltips of cells and of plots, all tables and
-pairs, nothing wider than a phone. Exits 1 where one fails.
+pairs, nothing wider than a phone, no part that failed, nothing that the data says was run, and a
+policy that lets no other script run. Exits 1 where one fails.
 """
 
 import argparse
@@ -76,6 +77,12 @@ class Checks:
         empty = self.script("return [...document.querySelectorAll('section > div[id$=body]')]"
                             ".filter(n => n.textContent.trim() === '').map(n => n.id)")
         self.expect("every section filled", not empty, ", ".join(empty))
+        self.whole()
+
+    def whole(self):
+        failed = self.script("return [...document.querySelectorAll('.failed')].map(n => n.textContent)")
+        self.expect("no part failed", not failed, "; ".join(failed)[:300])
+        self.expect("nothing of the data was run", self.script("return window.hacked") is None)
 
     def layout(self):
         wide = self.script("return document.documentElement.scrollWidth - innerWidth")
@@ -142,9 +149,12 @@ class Checks:
             return
         self.script("arguments[0].scrollIntoView({block: 'center'})", marks[0])
         time.sleep(0.6)
-        ActionChains(self.driver).move_to_element(marks[0]).perform()
-        text = self.script("const t = document.getElementById('tooltip'); "
-                           "return t.hidden ? '' : t.textContent")
+        text = ""
+        for mark in marks[:10]:  # one may lie under another
+            ActionChains(self.driver).move_to_element(mark).perform()
+            time.sleep(0.1)
+            text = text or self.script("const t = document.getElementById('tooltip'); "
+                                       "return t.hidden ? '' : t.textContent")
         self.expect("a point explains itself", "training" in text, text.replace("\n", " | "))
 
     def all_choices(self):
@@ -160,6 +170,18 @@ class Checks:
         time.sleep(0.5)
         messages = [entry["message"] for entry in self.driver.get_log("browser")]
         self.expect("every choice shows without a message", not messages, "; ".join(messages)[:300])
+        self.whole()
+
+    # A script of somebody else, and code made from text.
+    def policy(self):
+        self.script("const script = document.createElement('script');"
+                    "script.textContent = 'window.hacked = 2'; document.body.append(script);"
+                    "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 3\">')")
+        time.sleep(0.3)
+        self.expect("no other script runs", self.script("return window.hacked") is None)
+        blocked = self.script("return new Promise((done) => { const timer = setTimeout(() => done('yes'), 0);"
+                              "try { setTimeout('window.hacked = 4', 0); } catch (error) {} })")
+        self.expect("no code is made from text", self.script("return window.hacked") is None, blocked)
 
     def screenshots(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -197,6 +219,7 @@ def main():
                     checks.cell_tooltip()
                     checks.plot_tooltip()
                 checks.all_choices()
+                checks.policy()
                 failed += checks.failed
             finally:
                 driver.quit()

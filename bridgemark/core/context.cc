@@ -1,6 +1,9 @@
 #include "bridgemark/core/context.h"
 
 #include <omp.h>
+#include <pthread.h>
+
+#include <atomic>
 
 #include "bridgemark/core/error.h"
 
@@ -14,6 +17,24 @@ Device parse_device(std::string_view name) {
   throw_invalid("context", "device must be cpu or cuda, got '{}'", name);
 }
 
-int Context::threads() const { return num_threads > 0 ? num_threads : omp_get_max_threads(); }
+namespace {
+
+std::atomic<bool> used_threads = false;
+std::atomic<bool> forked = false;
+
+// OpenMP's threads do not follow into a forked process, which would wait for them for ever.
+void note_fork() {
+  if (used_threads) forked = true;
+}
+
+}  // namespace
+
+int Context::threads() const {
+  static const int watched = pthread_atfork(nullptr, nullptr, note_fork);
+  if (forked || watched != 0) return 1;
+  const int threads = num_threads > 0 ? num_threads : omp_get_max_threads();
+  if (threads > 1) used_threads = true;
+  return threads;
+}
 
 }  // namespace bridgemark

@@ -20,7 +20,8 @@ using ProgressFn = std::function<void(std::string_view what, std::uint64_t done,
 // Asked now and then by long work; true makes it stop at the next safe point.
 using StopFn = std::function<bool()>;
 
-// Where and how an operation runs. A result never depends on num_threads.
+// Where and how an operation runs. A result never depends on num_threads. A process that was forked
+// after threads were used has one, whatever num_threads says.
 struct Context {
   Device device = Device::kCpu;
   int num_threads = 0;       // 0: as many as the machine has

@@ -7,17 +7,47 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_files.h"
 
 namespace bridgemark {
 
 using nlohmann::json;
+
+namespace {
+
+ExperimentRun read_cell(const std::string& text) {
+  constexpr char kWhere[] = "cell";
+  const json cell = parse_json(text, kWhere);
+  ExperimentRun run;
+  run.id = json_get<std::string>(cell, "id", kWhere);
+  run.config.solver = json_get<std::string>(cell, "solver", kWhere);
+  run.config.pair = json_get<std::string>(cell, "pair", kWhere);
+  run.config.seed = json_get<std::uint64_t>(cell, "seed", kWhere);
+  const json& options = json_part(cell, "options", json::value_t::object, kWhere);
+  for (const auto& [key, value] : options.items()) {
+    run.config.options[key] = json_get<std::string>(options, key, kWhere);
+  }
+  const json& evaluation = json_part(cell, "evaluation", json::value_t::object, kWhere);
+  run.evaluation.seed = json_get<std::uint64_t>(evaluation, "seed", kWhere);
+  run.evaluation.num_seeds = json_get<int>(evaluation, "num_seeds", kWhere);
+  run.evaluation.num_trajectories = json_get<std::uint64_t>(evaluation, "num_trajectories", kWhere);
+  run.evaluation.conditional_samples =
+      json_get<std::uint64_t>(evaluation, "conditional_samples", kWhere);
+  run.evaluation.c2st = json_get<bool>(evaluation, "c2st", kWhere);
+  if (evaluation.contains("num_steps")) {
+    run.evaluation.num_steps = json_get<int>(evaluation, "num_steps", kWhere);
+  }
+  return run;
+}
+
+}  // namespace
 
 void run_cell(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
               const std::filesystem::path& run_folder) {
   train_run(context, run.config, pair, run_folder, true);
   const EvaluationRecord record =
       evaluate_and_record(context, pair, *load_run(context, pair, run_folder), run.evaluation);
-  save_json(run_folder / kScoresFile, record.json);
+  save_json(run_folder / kRunScores, record.json);
 }
 
 std::string cell_text(const ExperimentRun& run) {
@@ -39,28 +69,9 @@ std::string cell_text(const ExperimentRun& run) {
 
 ExperimentRun parse_cell(const std::string& text) {
   try {
-    const json cell = json::parse(text);
-    ExperimentRun run;
-    cell.at("id").get_to(run.id);
-    cell.at("solver").get_to(run.config.solver);
-    cell.at("pair").get_to(run.config.pair);
-    cell.at("seed").get_to(run.config.seed);
-    for (const auto& [key, value] : cell.at("options").items()) {
-      run.config.options[key] = value.get<std::string>();
-    }
-    const json& evaluation = cell.at("evaluation");
-    evaluation.at("seed").get_to(run.evaluation.seed);
-    evaluation.at("num_seeds").get_to(run.evaluation.num_seeds);
-    evaluation.at("num_trajectories").get_to(run.evaluation.num_trajectories);
-    evaluation.at("conditional_samples").get_to(run.evaluation.conditional_samples);
-    evaluation.at("c2st").get_to(run.evaluation.c2st);
-    if (evaluation.contains("num_steps")) {
-      run.evaluation.num_steps = evaluation.at("num_steps").get<int>();
-    }
-    return run;
-  } catch (const json::exception& error) {
-    throw_invalid("cell", "a cell must be the JSON that a grid hands on: {}",
-                  json_error_text(error));
+    return read_cell(text);
+  } catch (const FileError& error) {
+    throw_invalid("cell", "a cell must be the JSON that a grid hands on: {}", error.what());
   }
 }
 

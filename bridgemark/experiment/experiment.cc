@@ -8,14 +8,12 @@
 #include <set>
 #include <sstream>
 #include <utility>
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/io/toml_text.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/registry.h"
 
@@ -55,11 +53,7 @@ struct Grid {
 class Reader {
  public:
   Reader(std::string file, std::string text) : file_(std::move(file)) {
-    try {
-      root_ = toml::parse(text, file_);
-    } catch (const toml::parse_error& error) {
-      fail(error.source().begin.line, "{}", printable(error.description()));
-    }
+    root_ = parse_toml(text, file_);
     experiment_.text = std::move(text);
   }
 

@@ -1,9 +1,5 @@
 #include "bridgemark/experiment/grid_runner.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -13,13 +9,19 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/child_process.h"
-#include "bridgemark/experiment/free_memory.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/temporaries.h"
+#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_identity.h"
 
 namespace bridgemark {
 
@@ -28,6 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr char kExperimentFile[] = "experiment.toml";
+constexpr const char* kGridFiles[] = {kExperimentFile, kResultsCsv, kResultsJsonl};
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kResultsSeconds = 10.0;
@@ -36,26 +39,6 @@ constexpr std::uint64_t kFirstGuessBytes = std::uint64_t{1} << 30;  // of a run 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// Held while an experiment runs; the kernel lets go of it however the process ends.
-class FolderLock {
- public:
-  explicit FolderLock(const std::filesystem::path& folder) {
-    const std::string path = (folder / "lock").string();
-    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd_ < 0) throw_file(path, "cannot be opened");
-    if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-      ::close(fd_);
-      throw_file(folder.string(), "another bridgemark run is at work in this folder");
-    }
-  }
-  ~FolderLock() { ::close(fd_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int fd_ = -1;
-};
 
 // The last line with something in it, of the last 4 KiB of a file.
 std::string last_line(const std::filesystem::path& path) {
@@ -126,6 +109,7 @@ class GridRunner {
     create_folder(folder_);
     lock_ = std::make_unique<FolderLock>(folder_);
     for (const ExperimentRun& run : experiment_.runs) refuse_conflict(run);
+    sweep_temporaries(folder_, kGridFiles);
     create_folder(folder_ / "runs");
     create_folder(folder_ / "logs");
     write_file_atomically(record, experiment_.text);
@@ -140,23 +124,33 @@ class GridRunner {
     save_results();
   }
 
-  // A folder of the same name with another configuration would be found out only hours later.
-  void refuse_conflict(const ExperimentRun& run) const {
+  // A folder of the same name with another configuration, pair or data would be found out only
+  // hours later.
+  void refuse_conflict(const ExperimentRun& run) {
     const std::filesystem::path folder = run_folder(run);
-    if (!std::filesystem::exists(folder / "config.toml")) return;
+    if (!std::filesystem::exists(folder / kRunConfig)) return;
+    if (!options_.resume) {
+      throw_file(folder.string(), "already holds a run; give another folder or --resume");
+    }
     const RunConfig before = load_run_config(folder);
     if (before.solver != run.config.solver || before.pair != run.config.pair ||
         before.seed != run.config.seed || before.options != run.config.options) {
       throw_file(folder.string(),
                  "holds a run with another configuration; give the experiment another folder");
     }
+    auto record = pair_records_.find(run.config.pair);
+    if (record == pair_records_.end()) {
+      record =
+          pair_records_.emplace(run.config.pair, pair_record(load_pair(run.config.pair))).first;
+    }
+    refuse_other_identity(run_identity(record->second, run.config), folder);
   }
 
   // Scores of another protocol do not count: the run is scored again, not trained again.
   bool is_scored(const ExperimentRun& run) const {
     const std::filesystem::path folder = run_folder(run);
-    if (!is_complete_run(folder) || !std::filesystem::exists(folder / kScoresFile)) return false;
-    if (!load_json(folder / kScoresFile).contains("missing")) return false;  // an older protocol
+    if (!is_complete_run(folder) || !std::filesystem::exists(folder / kRunScores)) return false;
+    if (!load_json(folder / kRunScores).contains("missing")) return false;  // an older protocol
     const RunResult result = read_run_result(experiment_.name, run, folder);
     const EvaluationOptions& wanted = run.evaluation;
     return result.evaluation_seed == wanted.seed && result.evaluation_seeds == wanted.num_seeds &&
@@ -329,6 +323,7 @@ class GridRunner {
   std::map<std::string, RunResult> done_;
   std::vector<FailedRun> failed_;
   std::map<std::pair<std::string, int>, Seen> seen_;
+  std::map<std::string, nlohmann::json> pair_records_;  // by the name of the pair
   std::size_t skipped_ = 0;
   bool unsaved_ = false;
   Clock::time_point saved_ = Clock::now();

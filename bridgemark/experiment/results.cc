@@ -8,6 +8,10 @@
 #include "bridgemark/experiment/csv_field.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/json_lines.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_result.h"
 
 namespace bridgemark {
@@ -27,28 +31,38 @@ json number_json(double value) {
   return value;
 }
 
-double number_from(const json& value) {
+double number_of(const json& value, const std::string& where) {
   if (value.is_null()) return kMissing;
   if (value.is_string() && value == "inf") return kInfinity;
+  if (!value.is_number()) throw_file(where, "a score must be a number, null or \"inf\"");
   return value.get<double>();
 }
 
+double number_from(const json& object, const char* key, const std::string& where) {
+  if (!object.contains(key)) throw_file(where, "key '{}' is missing", key);
+  return number_of(object[key], where);
+}
+
 // The scores of evaluate --json, in the order of the protocol's names.
-std::vector<Score> scores_of(const json& evaluation) {
+std::vector<Score> scores_of(const json& evaluation, const std::string& file) {
+  const auto part = [&](const char* key, json::value_t type) -> const json& {
+    return json_part(evaluation, key, type, file);
+  };
   std::vector<Score> scores;
-  const json& infinite = evaluation.at("infinite");
-  for (const auto& [name, values] : evaluation.at("values").items()) {
+  const json& infinite = part("infinite", json::value_t::array);
+  const json& errors = part("standard_errors", json::value_t::object);
+  const json& missing = part("missing", json::value_t::object);
+  const json& all_values = part("values", json::value_t::object);
+  for (const auto& [name, values] : all_values.items()) {
     Score score{name,
-                number_from(evaluation.at(name)),
-                number_from(evaluation.at("standard_errors").at(name)),
-                {}};
+                number_from(evaluation, name.c_str(), file),
+                number_from(errors, name.c_str(), file),
+                {},
+                json_get_or<std::string>(missing, name, "", file)};
     const bool is_infinite = std::find(infinite.begin(), infinite.end(), name) != infinite.end();
     if (is_infinite) score.mean = kInfinity;
     for (const json& value : values) {
-      score.values.push_back(is_infinite && value.is_null() ? kInfinity : number_from(value));
-    }
-    if (const json& missing = evaluation.at("missing"); missing.contains(name)) {
-      missing.at(name).get_to(score.missing);
+      score.values.push_back(is_infinite && value.is_null() ? kInfinity : number_of(value, file));
     }
     scores.push_back(std::move(score));
   }
@@ -76,41 +90,97 @@ json line_json(const RunResult& result, const Score& score) {
                {"trajectories", result.trajectories},
                {"conditional_samples", result.conditional_samples},
                {"set", result.assignments},
-               {"pair_identity", result.pair_identity}});
+               {"pair_identity", result.pair_identity},
+               {"data", result.data}});
   if (std::isnan(score.mean)) line["missing"] = score.missing;
   return line;
 }
 
-RunResult run_of(const json& line) {
-  RunResult result;
-  line.at("experiment").get_to(result.experiment);
-  line.at("run").get_to(result.run);
-  line.at("method").get_to(result.method);
-  line.at("pair").get_to(result.pair);
-  line.at("dim").get_to(result.dim);
-  line.at("solver").get_to(result.solver);
-  line.at("loss").get_to(result.loss);
-  line.at("num_steps").get_to(result.num_steps);
-  line.at("seed").get_to(result.seed);
-  line.at("evaluation_seed").get_to(result.evaluation_seed);
-  line.at("evaluation_seeds").get_to(result.evaluation_seeds);
-  line.at("evaluation_num_steps").get_to(result.evaluation_num_steps);
-  line.at("trajectories").get_to(result.trajectories);
-  result.conditional_samples = line.value("conditional_samples", kConditionalSamples);
-  line.at("version").get_to(result.version);
-  line.at("device").get_to(result.device);
-  line.at("machine").get_to(result.machine);
-  line.at("threads").get_to(result.threads);
-  line.at("train_seconds").get_to(result.train_seconds);
-  line.at("evaluate_seconds").get_to(result.evaluate_seconds);
-  line.at("peak_memory_bytes").get_to(result.peak_memory_bytes);
-  line.at("set").get_to(result.assignments);
-  for (const auto& [key, value] : line.at("options").items()) {
-    result.options[key] = value.get<std::string>();
+// Texts by their names.
+std::map<std::string, std::string, std::less<>> texts_of(const json& object,
+                                                         const std::string& where) {
+  if (!object.is_object()) throw_file(where, "'options' must be an object");
+  std::map<std::string, std::string, std::less<>> texts;
+  for (const auto& [key, value] : object.items()) {
+    texts[key] = json_get<std::string>(object, key, where);
   }
-  result.pair_identity = line.at("pair_identity");
-  result.diagnostics = line.at("diagnostics");
+  return texts;
+}
+
+RunResult run_of(const json& line, const std::string& where) {
+  RunResult result;
+  const auto text = [&](const char* key) { return json_get<std::string>(line, key, where); };
+  const auto number = [&](const char* key) { return json_get<double>(line, key, where); };
+  const auto whole = [&](const char* key) { return json_get<int>(line, key, where); };
+  const auto natural = [&](const char* key) { return json_get<std::uint64_t>(line, key, where); };
+  result.experiment = text("experiment");
+  result.run = text("run");
+  result.method = text("method");
+  result.pair = text("pair");
+  result.dim = whole("dim");
+  result.solver = text("solver");
+  result.loss = text("loss");
+  result.num_steps = text("num_steps");
+  result.seed = natural("seed");
+  result.evaluation_seed = natural("evaluation_seed");
+  result.evaluation_seeds = whole("evaluation_seeds");
+  result.evaluation_num_steps = whole("evaluation_num_steps");
+  result.trajectories = natural("trajectories");
+  result.conditional_samples =
+      json_get_or<std::uint64_t>(line, "conditional_samples", kConditionalSamples, where);
+  result.version = text("version");
+  result.device = text("device");
+  result.machine = text("machine");
+  result.threads = whole("threads");
+  result.train_seconds = number("train_seconds");
+  result.evaluate_seconds = number("evaluate_seconds");
+  result.peak_memory_bytes = natural("peak_memory_bytes");
+  for (const json& assignment : json_part(line, "set", json::value_t::array, where)) {
+    if (!assignment.is_string()) throw_file(where, "'set' must hold texts");
+    result.assignments.push_back(assignment.get<std::string>());
+  }
+  result.options = texts_of(json_part(line, "options", json::value_t::object, where), where);
+  result.pair_identity = json_part(line, "pair_identity", json::value_t::object, where);
+  result.diagnostics = json_part(line, "diagnostics", json::value_t::object, where);
+  if (line.contains("data")) result.data = json_part(line, "data", json::value_t::object, where);
   return result;
+}
+
+Score score_of(const json& line, const std::string& where) {
+  Score score{json_get<std::string>(line, "score", where),
+              number_from(line, "value", where),
+              number_from(line, "standard_error", where),
+              {},
+              json_get_or<std::string>(line, "missing", "", where)};
+  const json& values = json_part(line, "values", json::value_t::array, where);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    score.values.push_back(number_of(values[i], where));
+  return score;
+}
+
+// A column of a table is of one pair, and a file of states is one set of data, whatever the runs.
+void refuse_mixture(const std::vector<RunResult>& results, const std::string& file) {
+  std::map<std::string, const RunResult*> of_pair;
+  std::map<std::string, std::pair<const RunResult*, json>> of_data;
+  for (const RunResult& result : results) {
+    const RunResult& first = *of_pair.emplace(result.pair, &result).first->second;
+    if (!same_pair(first.pair_identity, result.pair_identity)) {
+      throw_file(file, "runs '{}' and '{}' are of two pairs under one name: {} and {}",
+                 printable(first.run), printable(result.run), pair_text(first.pair_identity),
+                 pair_text(result.pair_identity));
+    }
+    for (const auto& [option, fingerprint] : result.data.items()) {
+      const std::string name = value_or_empty(result.options, option);
+      const auto& [other, before] =
+          of_data.emplace(name, std::pair(&result, fingerprint)).first->second;
+      if (before != fingerprint) {
+        throw_file(file, "runs '{}' and '{}' had different data in {}: fingerprints {} and {}",
+                   printable(other->run), printable(result.run), printable(name),
+                   printable(before.dump(-1, ' ', true)),
+                   printable(fingerprint.dump(-1, ' ', true)));
+      }
+    }
+  }
 }
 
 std::string csv_line(const RunResult& result, const Score& score) {
@@ -118,15 +188,16 @@ std::string csv_line(const RunResult& result, const Score& score) {
   for (const auto& [key, value] : result.options) {
     options += fmt::format("{}{}={}", options.empty() ? "" : " ", key, value);
   }
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                     csv_field(result.experiment), csv_field(result.run), csv_field(result.method),
-                     csv_field(result.pair), result.dim, result.solver, result.loss,
-                     result.num_steps, result.seed, score.name, csv_number(score.mean),
-                     csv_number(score.standard_error), result.evaluation_seed,
-                     result.evaluation_seeds, result.evaluation_num_steps, result.trajectories,
-                     result.conditional_samples, result.version, result.device,
-                     csv_field(result.machine), result.threads, result.train_seconds,
-                     result.evaluate_seconds, result.peak_memory_bytes, csv_field(options));
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+      csv_field(result.experiment), csv_field(result.run), csv_field(result.method),
+      csv_field(result.pair), result.dim, csv_field(result.solver), csv_field(result.loss),
+      csv_field(result.num_steps), result.seed, csv_field(score.name), csv_number(score.mean),
+      csv_number(score.standard_error), result.evaluation_seed, result.evaluation_seeds,
+      result.evaluation_num_steps, result.trajectories, result.conditional_samples,
+      csv_field(result.version), csv_field(result.device), csv_field(result.machine),
+      result.threads, result.train_seconds, result.evaluate_seconds, result.peak_memory_bytes,
+      csv_field(options));
 }
 
 }  // namespace
@@ -179,7 +250,7 @@ const Score* RunResult::find(std::string_view name) const {
 RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
                           const std::filesystem::path& run_folder) {
   const json trained = load_run_result(run_folder);
-  const std::filesystem::path scores_path = run_folder / kScoresFile;
+  const std::filesystem::path scores_path = run_folder / kRunScores;
   const json scores = load_json(scores_path);
   RunResult result;
   result.experiment = experiment;
@@ -193,27 +264,34 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
   result.seed = run.config.seed;
   result.assignments = run.assignments;
   result.options = run.config.options;
-  try {
-    scores.at("seed").get_to(result.evaluation_seed);
-    scores.at("num_seeds").get_to(result.evaluation_seeds);
-    scores.at("num_steps").get_to(result.evaluation_num_steps);
-    scores.at("num_trajectories").get_to(result.trajectories);
-    scores.at("conditional_samples").get_to(result.conditional_samples);
-    scores.at("wall_seconds").get_to(result.evaluate_seconds);
-    result.scores = scores_of(scores);
-    trained.at("version").get_to(result.version);
-    trained.at("device").get_to(result.device);
-    trained.at("machine").get_to(result.machine);
-    trained.at("threads").get_to(result.threads);
-    result.train_seconds = trained.at("diagnostics")
-                               .value("training_seconds", trained.at("wall_seconds").get<double>());
-    result.peak_memory_bytes = std::max(trained.at("peak_memory_bytes").get<std::uint64_t>(),
-                                        scores.at("peak_memory_bytes").get<std::uint64_t>());
-    result.pair_identity = trained.at("pair");
-    result.diagnostics = trained.at("diagnostics");
-  } catch (const json::exception& error) {
-    throw_file(scores_path.string(), "is not what evaluate --json prints: {}",
-               json_error_text(error));
+  const std::string scored = scores_path.string();
+  const std::string result_file = (run_folder / kRunResult).string();
+  result.evaluation_seed = json_get<std::uint64_t>(scores, "seed", scored);
+  result.evaluation_seeds = json_get<int>(scores, "num_seeds", scored);
+  result.evaluation_num_steps = json_get<int>(scores, "num_steps", scored);
+  result.trajectories = json_get<std::uint64_t>(scores, "num_trajectories", scored);
+  result.conditional_samples = json_get<std::uint64_t>(scores, "conditional_samples", scored);
+  result.evaluate_seconds = json_get<double>(scores, "wall_seconds", scored);
+  result.scores = scores_of(scores, scored);
+  result.version = json_get<std::string>(trained, "version", result_file);
+  result.device = json_get<std::string>(trained, "device", result_file);
+  result.machine = json_get<std::string>(trained, "machine", result_file);
+  result.threads = json_get<int>(trained, "threads", result_file);
+  result.diagnostics = trained.at("diagnostics");
+  result.train_seconds =
+      json_get_or<double>(result.diagnostics, "training_seconds",
+                          json_get<double>(trained, "wall_seconds", result_file), result_file);
+  result.peak_memory_bytes =
+      std::max(json_get<std::uint64_t>(trained, "peak_memory_bytes", result_file),
+               json_get<std::uint64_t>(scores, "peak_memory_bytes", scored));
+  result.pair_identity = trained.at("pair");
+  if (trained.contains("data")) {
+    result.data = json_part(trained, "data", json::value_t::object, result_file);
+  }
+  if (scores.contains("pair_identity") &&
+      !same_pair(scores["pair_identity"], result.pair_identity)) {
+    throw_file(scored, "has scores of pair {}, but the run is of {}",
+               pair_text(scores["pair_identity"]), pair_text(result.pair_identity));
   }
   return result;
 }
@@ -235,34 +313,17 @@ void write_results(const std::vector<RunResult>& results, const std::filesystem:
 }
 
 std::vector<RunResult> load_results(const std::filesystem::path& path) {
-  const std::string text = read_file(path, kMaxResultBytes);
   std::vector<RunResult> results;
-  std::size_t number = 0;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view line(text.data() + start, end - start);
-    start = end + 1;
-    ++number;
-    if (line.empty()) continue;
-    try {
-      const json entry = json::parse(line);
-      RunResult result = run_of(entry);
-      if (results.empty() || results.back().run != result.run ||
-          results.back().experiment != result.experiment) {
-        results.push_back(std::move(result));
-      }
-      Score score{entry.at("score").get<std::string>(),
-                  number_from(entry.at("value")),
-                  number_from(entry.at("standard_error")),
-                  {},
-                  entry.value("missing", std::string())};
-      for (const json& value : entry.at("values")) score.values.push_back(number_from(value));
-      results.back().scores.push_back(std::move(score));
-    } catch (const json::exception& error) {
-      throw_file(path.string(), "line {}: is not what run writes: {}", number,
-                 json_error_text(error));
+  const auto read = [&](const json& line, std::string_view, const std::string& where) {
+    RunResult result = run_of(line, where);
+    if (results.empty() || results.back().run != result.run ||
+        results.back().experiment != result.experiment) {
+      results.push_back(std::move(result));
     }
-  }
+    results.back().scores.push_back(score_of(line, where));
+  };
+  each_json_line(path, kMaxResultBytes, LastLine::kIsWhole, read);
+  refuse_mixture(results, path.string());
   return results;
 }
 

@@ -37,7 +37,8 @@ struct RunResult {
   double train_seconds = 0.0;  // over all parts of an interrupted training
   double evaluate_seconds = 0.0;
   std::uint64_t peak_memory_bytes = 0;
-  nlohmann::json pair_identity = nlohmann::json::object();
+  nlohmann::json pair_identity = nlohmann::json::object();  // pair_record()
+  nlohmann::json data = nlohmann::json::object();           // of RunIdentity
   nlohmann::json diagnostics = nlohmann::json::object();
   std::vector<Score> scores;  // NaN: cannot be given; infinite: the solver rules out the truth
 
@@ -51,7 +52,6 @@ nlohmann::json run_fields(const RunResult& result);
 // evaluate_arguments repeat the result, also where defaults have changed since.
 ExperimentRun recorded_run(const RunResult& result);
 
-inline constexpr char kScoresFile[] = "scores.json";
 inline constexpr char kResultsCsv[] = "results.csv";
 inline constexpr char kResultsJsonl[] = "results.jsonl";
 
@@ -63,7 +63,8 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
 // an empty value (null, with the reason in "missing"), an infinite one the value inf ("inf").
 void write_results(const std::vector<RunResult>& results, const std::filesystem::path& folder);
 
-// Reads results.jsonl back. Throws FileError with the line.
+// Reads results.jsonl back. Throws FileError with the line, and where two runs under one name are
+// of different pairs or of different data.
 std::vector<RunResult> load_results(const std::filesystem::path& path);
 
 }  // namespace bridgemark

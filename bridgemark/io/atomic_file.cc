@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -19,16 +18,6 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 constexpr int kMaxNameTries = 100;
-// Leaves room for the prefix and suffix of the temporary within NAME_MAX = 255.
-constexpr std::size_t kMaxStemBytes = 200;
-
-std::string random_suffix() {
-  constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device device;
-  std::string suffix(6, ' ');
-  for (char& c : suffix) c = kAlphabet[device() % kAlphabet.size()];
-  return suffix;
-}
 
 // Makes the rename durable. Best effort where a folder cannot be opened or synced as a file.
 int sync_folder(const fs::path& folder) {
@@ -69,10 +58,10 @@ AtomicFile::AtomicFile(fs::path path) : name_(path.string()), path_(std::move(pa
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::open_temporary() {
-  const std::string stem = path_.filename().string().substr(0, kMaxStemBytes);
   int error = EEXIST;
   for (int i = 0; i < kMaxNameTries && (error == EEXIST || error == EINTR); ++i) {
-    fs::path candidate = folder_ / ("." + stem + ".tmp-" + random_suffix());
+    fs::path candidate = folder_ / temporary_name(path_.filename().string());
+    registered_ = RegisteredTemporary(candidate);  // before it is there, so that no end misses it
     // Unlike mkstemp, open applies the umask to the mode that the final file should have.
     fd_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd_ >= 0) {
@@ -102,6 +91,7 @@ void AtomicFile::commit() {
   if (::close(std::exchange(fd_, -1)) != 0) fail("close", errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename", errno);
   temporary_.clear();
+  registered_ = {};
   if (const int error = sync_folder(folder_)) fail("sync the folder of", error);
 }
 
@@ -130,6 +120,7 @@ void AtomicFile::discard() noexcept {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   temporary_.clear();
+  registered_ = {};
 }
 
 void AtomicFile::fail(std::string_view action, int error) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "bridgemark/io/temporaries.h"
+
 namespace bridgemark {
 
 // A file that appears whole or not at all: bytes go to a temporary file in the same folder, and
@@ -34,6 +36,7 @@ class AtomicFile {
   std::filesystem::path path_;
   std::filesystem::path folder_;
   std::filesystem::path temporary_;
+  RegisteredTemporary registered_;
   int fd_ = -1;
   std::string buffer_;
 };

@@ -1,5 +1,6 @@
 #include "bridgemark/io/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -53,17 +54,21 @@ std::string describe(const json& value) {
   return printable(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-std::optional<std::int64_t> as_integer(const json& value) {
+// T is int64_t or uint64_t.
+template <typename T>
+std::optional<T> as_integer(const json& value) {
   if (value.is_number_unsigned()) {
     const std::uint64_t number = value.get<std::uint64_t>();
-    if (std::in_range<std::int64_t>(number)) return static_cast<std::int64_t>(number);
+    if (std::in_range<T>(number)) return static_cast<T>(number);
   } else if (value.is_number_integer()) {
-    return value.get<std::int64_t>();
+    const std::int64_t number = value.get<std::int64_t>();
+    if (std::in_range<T>(number)) return static_cast<T>(number);
   } else if (value.is_number_float()) {
     constexpr double kExact = 9007199254740992.0;  // 2^53: beyond, a double skips integers
     const double number = value.get<double>();
-    if (std::abs(number) <= kExact && std::trunc(number) == number) {
-      return static_cast<std::int64_t>(number);
+    const bool allowed = std::is_signed_v<T> || number >= 0.0;
+    if (allowed && std::abs(number) <= kExact && std::trunc(number) == number) {
+      return static_cast<T>(number);
     }
   }
   return std::nullopt;
@@ -74,7 +79,8 @@ std::optional<T> convert(const json& value) {
   if constexpr (std::is_same_v<T, bool>) {
     if (value.is_boolean()) return value.get<bool>();
   } else if constexpr (std::is_integral_v<T>) {
-    const std::optional<std::int64_t> number = as_integer(value);
+    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    const std::optional<Wide> number = as_integer<Wide>(value);
     if (number && std::in_range<T>(*number)) return static_cast<T>(*number);
   } else if constexpr (std::is_same_v<T, double>) {
     if (value.is_number()) return value.get<double>();
@@ -111,16 +117,18 @@ T convert_or_throw(const json& value, std::string_view key, std::string_view fil
 }  // namespace
 
 json load_json(const std::filesystem::path& path) {
-  const std::string file = path.string();
-  const std::string text = read_file(path, kMaxJsonBytes);
+  return parse_json(read_file(path, kMaxJsonBytes), path.string());
+}
+
+json parse_json(std::string_view text, std::string_view file) {
   // The parser takes a NUL for the end of the text and would ignore what follows.
-  if (const std::size_t at = text.find('\0'); at != std::string::npos) {
+  if (const std::size_t at = text.find('\0'); at != std::string_view::npos) {
     throw_file(file, "not JSON: NUL byte at offset {}", at);
   }
   try {
     return json::parse(text, StructureCheck(file));
   } catch (const json::exception& error) {
-    throw_file(file, "not JSON: {}", json_error_text(error));
+    throw_file(file, "{}", json_error_text(text, error));
   }
 }
 
@@ -128,11 +136,22 @@ void save_json(const std::filesystem::path& path, const json& value) {
   std::string text;
   try {
     text = value.dump(2);
-  } catch (const json::exception& error) {
-    throw_file(path.string(), "cannot be written as JSON: {}", json_error_text(error));
+  } catch (const json::exception&) {
+    throw_file(path.string(), "cannot be written as JSON: a text is not UTF-8");
   }
   text.push_back('\n');
   write_file_atomically(path, text);
+}
+
+const json& json_part(const json& object, std::string_view key, json::value_t type,
+                      std::string_view file) {
+  const json* const value = find(object, key, file);
+  if (value == nullptr) throw_file(file, "key '{}' is missing", printable(key));
+  if (value->type() != type) {
+    throw_file(file, "key '{}' must be an {}, got {}", printable(key), json(type).type_name(),
+               describe(*value));
+  }
+  return *value;
 }
 
 template <typename T>
@@ -150,16 +169,22 @@ T json_get_or(const json& object, std::string_view key, const std::type_identity
   return convert_or_throw<T>(*value, key, file);
 }
 
-std::string json_error_text(const json::exception& error) {
-  std::string_view text = error.what();
-  if (const std::size_t tag = text.find("] "); tag != std::string_view::npos) {
-    text.remove_prefix(tag + 2);
-  }
-  return printable(text, 240);
+std::string json_error_text(std::string_view text, const json::exception& error) {
+  const auto* syntax = dynamic_cast<const json::parse_error*>(&error);
+  if (syntax == nullptr) return "not JSON: a number is beyond double";
+  // The parser counts from 1, and the byte is the last one that it read.
+  const std::string_view before = text.substr(0, syntax->byte > 0 ? syntax->byte - 1 : 0);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t start = before.rfind('\n') + 1;  // 0 where there is none
+  const std::size_t column = before.size() - start + 1;
+  return line == 1 && text.find('\n') == text.npos
+             ? fmt::format("not JSON at column {}", column)
+             : fmt::format("not JSON at line {}, column {}", line, column);
 }
 
 template int json_get(const json&, std::string_view, std::string_view);
 template std::int64_t json_get(const json&, std::string_view, std::string_view);
+template std::uint64_t json_get(const json&, std::string_view, std::string_view);
 template double json_get(const json&, std::string_view, std::string_view);
 template bool json_get(const json&, std::string_view, std::string_view);
 template std::string json_get(const json&, std::string_view, std::string_view);
@@ -167,6 +192,8 @@ template std::string json_get(const json&, std::string_view, std::string_view);
 template int json_get_or<int>(const json&, std::string_view, const int&, std::string_view);
 template std::int64_t json_get_or<std::int64_t>(const json&, std::string_view, const std::int64_t&,
                                                 std::string_view);
+template std::uint64_t json_get_or<std::uint64_t>(const json&, std::string_view,
+                                                  const std::uint64_t&, std::string_view);
 template double json_get_or<double>(const json&, std::string_view, const double&, std::string_view);
 template bool json_get_or<bool>(const json&, std::string_view, const bool&, std::string_view);
 template std::string json_get_or<std::string>(const json&, std::string_view, const std::string&,

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -152,6 +153,20 @@ void SafetensorsWriter::add_bytes(std::string name, DType dtype, std::vector<std
                   format_shape(shape), count);
   }
   entries_.push_back({std::move(name), dtype, std::move(shape), bytes});
+}
+
+std::string SafetensorsWriter::not_finite() const {
+  const auto finite = [](const Entry& entry, auto zero) {
+    using T = decltype(zero);
+    const std::span values(reinterpret_cast<const T*>(entry.bytes.data()),
+                           entry.bytes.size() / sizeof(T));
+    return std::ranges::all_of(values, [](T value) { return std::isfinite(value); });
+  };
+  for (const Entry& entry : entries_) {
+    if (entry.dtype == DType::kF32 && !finite(entry, 0.0f)) return entry.name;
+    if (entry.dtype == DType::kF64 && !finite(entry, 0.0)) return entry.name;
+  }
+  return {};
 }
 
 std::string SafetensorsWriter::header() const {

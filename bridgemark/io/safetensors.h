@@ -67,6 +67,9 @@ class SafetensorsWriter {
   template <typename T>
   void add(std::string name, std::vector<std::size_t> shape, std::vector<T>&& data) = delete;
 
+  // The first tensor of floats or doubles with a value that is not finite; empty where all are.
+  std::string not_finite() const;
+
   void write(const std::filesystem::path& path) const;
 
  private:

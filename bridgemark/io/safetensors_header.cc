@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/shape.h"
 
@@ -113,8 +112,8 @@ class HeaderReader : public nlohmann::json_sax<json> {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string&, const json::exception& error) override {
-    throw_file(file_, "header is not JSON: {}", json_error_text(error));
+  bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
+    throw_file(file_, "header is not JSON at byte {}", position);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/pair/pair_record.h"
 
 namespace bridgemark {
 
@@ -20,6 +21,7 @@ EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair
   const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
   record.json = evaluation_json(record.evaluation);
   record.json["pair"] = pair.identity().name;
+  record.json["pair_identity"] = pair_record(pair);
   record.json["seed"] = options.seed;
   record.json["num_seeds"] = options.num_seeds;
   record.json["num_steps"] = record.evaluation.num_steps;

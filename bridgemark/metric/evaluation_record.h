@@ -9,8 +9,9 @@ namespace bridgemark {
 // Scores with all that says where they come from.
 struct EvaluationRecord {
   Evaluation evaluation;
-  // evaluation_json() and the pair, seeds, sizes of the protocol, version, device, machine, seconds
-  // and peak memory: what `evaluate --json` prints, Python returns and a grid keeps.
+  // evaluation_json() and the pair and its record, seeds, sizes of the protocol, version, device,
+  // machine, seconds and peak memory: what `evaluate --json` prints, Python returns and a grid
+  // keeps.
   nlohmann::json json;
 };
 

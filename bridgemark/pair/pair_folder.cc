@@ -268,26 +268,19 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
                std::span(bridge.log_moves().data(), bridge.log_moves().size()));
   }
 
-  const auto exponentials = [](const Matrix<double>& log) {
-    std::vector<double> values(log.data(), log.data() + log.size());
-    for (double& value : values) value = std::exp(value);
-    return values;
-  };
   if (const auto& source = pair.source_potential()) {
     const std::size_t J = source->num_components();
     writer.add("log_source_alpha", {J}, std::span(source->log_beta()));
     writer.add("log_source_cp_cores", {D, S, J},
                std::span(source->log_cores().data(), source->log_cores().size()));
   }
-  std::vector<double> matrix, pmf;
   std::vector<std::int64_t> states;
-  if (pair.bridge().process().kind() == ReferenceKind::kMatrix) {
-    matrix = exponentials(pair.bridge().process().log_power(context, 1));
-    writer.add("reference_matrix", {S, S}, std::span<const double>(matrix));
+  if (const Matrix<double>* matrix = bridge.process().given_matrix()) {
+    writer.add("reference_matrix", {S, S}, std::span(matrix->data(), matrix->size()));
   }
   if (pair.source().kind() == SourceKind::kProduct) {
-    pmf = exponentials(pair.source().log_pmf());
-    writer.add("source_pmf", {D, S}, std::span<const double>(pmf));
+    const Matrix<double>& pmf = pair.source().given_pmf();
+    writer.add("source_pmf", {D, S}, std::span(pmf.data(), pmf.size()));
   }
   if (pair.source().kind() == SourceKind::kEmpirical) {
     states = widen(pair.source().states());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
@@ -31,6 +32,11 @@ void check_spec(const PairSpec& spec) {
   if (!(spec.min_distance >= 0.0 && std::isfinite(spec.min_distance))) {
     throw_invalid("pair", "min_distance must be at least 0 and finite, got {}", spec.min_distance);
   }
+  // Cores [D,S,K], as they are drawn, copied into the bridge, and carried along the reference.
+  require_memory(3.0 * 8.0 * spec.dim * spec.num_categories * spec.num_components,
+                 fmt::format("a pair with D = {}, S = {}, K = {}", spec.dim, spec.num_categories,
+                             spec.num_components),
+                 "the dimension, the categories or the components");
   if (spec.reference == ReferenceKind::kMatrix && !spec.reference_matrix) {
     throw_invalid("pair", "a matrix reference needs reference_matrix, got none");
   }

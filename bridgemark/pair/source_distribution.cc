@@ -19,6 +19,7 @@ namespace bridgemark {
 struct SourceDistribution::Tables {
   Matrix<double> log_pmf;             // [M*D,S], independent coordinates of M components
   Matrix<double> cumulative;          // [M*D,S], of the pmf
+  Matrix<double> given_pmf;           // [D,S], of product()
   std::vector<double> log_weights;    // [M]
   std::vector<double> components;     // [M], sums of the weights; empty for one component
   States states;                      // [n,D], empirical
@@ -132,7 +133,11 @@ SourceDistribution SourceDistribution::product(const Matrix<double>& pmf) {
       throw_invalid("source", "each row of the pmf must sum to 1, got {} for row {}", sum, d);
     }
   }
-  return independent(SourceKind::kProduct, std::move(log_pmf));
+  SourceDistribution source = independent(SourceKind::kProduct, std::move(log_pmf));
+  auto tables = std::make_shared<Tables>(*source.tables_);
+  tables->given_pmf = pmf;
+  source.tables_ = std::move(tables);
+  return source;
 }
 
 SourceDistribution SourceDistribution::mixture(const CpPotential& potential) {
@@ -246,6 +251,13 @@ const Matrix<double>& SourceDistribution::log_pmf() const {
                   kind_ == SourceKind::kEmpirical ? "an empirical" : "a mixture");
   }
   return tables_->log_pmf;
+}
+
+const Matrix<double>& SourceDistribution::given_pmf() const {
+  if (kind_ != SourceKind::kProduct) {
+    throw_invalid("source", "a {} source was given no pmf", source_kind_name(kind_));
+  }
+  return tables_->given_pmf;
 }
 
 const States& SourceDistribution::states() const {

@@ -68,6 +68,10 @@ class SourceDistribution {
   // The pmf rows of independent coordinates; throws InvalidArgument for any other source.
   const Matrix<double>& log_pmf() const;
 
+  // What product() was given, bit for bit, for the record; throws InvalidArgument for any other
+  // source.
+  const Matrix<double>& given_pmf() const;
+
   // The observed states; throws InvalidArgument for any other source.
   const States& states() const;
 

@@ -7,11 +7,20 @@
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark {
 
 namespace {
+
+// Matrices [S,S] of doubles that are about to be made.
+void require_matrices(int num_categories, int count) {
+  const double S = num_categories;
+  require_memory(8.0 * S * S * count,
+                 fmt::format("a reference process on {} categories", num_categories),
+                 "the number of categories");
+}
 
 void check_parameters(int num_categories, int total_steps) {
   if (num_categories < 2 || num_categories > kMaxCategories) {
@@ -22,6 +31,7 @@ void check_parameters(int num_categories, int total_steps) {
     throw_invalid("reference", "total_steps must lie in 1..{}, got {}", kMaxTotalSteps,
                   total_steps);
   }
+  require_matrices(num_categories, 2);
 }
 
 // The n-th power of a uniform process is a^n I + (1 - a^n)/S 11^T, a = 1 - gamma S/(S-1). log1p and
@@ -146,8 +156,14 @@ ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabiliti
     }
     log_normalize(log.row(x), S);
   }
-  return {ReferenceKind::kMatrix, static_cast<int>(S), std::numeric_limits<double>::quiet_NaN(),
-          total_steps, std::move(log)};
+  ReferenceProcess process(ReferenceKind::kMatrix, static_cast<int>(S),
+                           std::numeric_limits<double>::quiet_NaN(), total_steps, std::move(log));
+  process.powers_->given = probabilities;
+  return process;
+}
+
+const Matrix<double>* ReferenceProcess::given_matrix() const {
+  return powers_->given.size() > 0 ? &powers_->given : nullptr;
 }
 
 std::vector<double> ReferenceProcess::log_stationary() const {
@@ -242,6 +258,7 @@ const Matrix<double>& ReferenceProcess::power_locked(const Context& context, int
   while (2 * left < n) left *= 2;
   const Matrix<double>& a = power_locked(context, left);
   const Matrix<double>& b = power_locked(context, n - left);
+  require_matrices(num_categories_, 3);  // the product and what it is made from, scaled
   Matrix<double> product(S, S);
   backend::log_matmul(context, a, b, product.view());
   return known.emplace(n, std::move(product)).first->second;

@@ -55,6 +55,9 @@ class ReferenceProcess {
   double gamma() const { return gamma_; }  // NaN for a matrix
   int total_steps() const { return total_steps_; }
 
+  // What from_matrix was given, bit for bit, for the record; null for any other process.
+  const Matrix<double>* given_matrix() const;
+
   // log of the n-th power of the elementary matrix, [S,S] with row x_from; n = 0 is the identity.
   // Computed on first use and kept.
   const Matrix<double>& log_power(const Context& context, int n) const;
@@ -79,6 +82,7 @@ class ReferenceProcess {
   struct Powers {
     std::mutex mutex;
     std::map<int, Matrix<double>> log;  // by exponent; nodes never move
+    Matrix<double> given;               // of from_matrix, else empty
   };
 
   ReferenceProcess(ReferenceKind kind, int num_categories, double gamma, int total_steps,

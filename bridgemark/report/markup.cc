@@ -1,8 +1,15 @@
 #include "bridgemark/report/markup.h"
 
+#include <cctype>
 #include <utility>
 
 namespace bridgemark {
+
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+}  // namespace
 
 std::string replace_all(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
@@ -17,7 +24,28 @@ std::string escape_html(std::string text) {
   return replace_all(std::move(text), ">", "&gt;");
 }
 
-std::string escape_markdown(std::string text) { return replace_all(std::move(text), "|", "\\|"); }
+std::string escape_markdown(std::string_view text) {
+  const auto word = [&](std::size_t i) {  // an underscore inside of a word is one
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0);
+  };
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_control(c)) {
+      out += ' ';
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else {
+      const bool special = std::string_view("\\|`*[]~").find(c) != std::string_view::npos ||
+                           (c == '_' && !(i > 0 && word(i - 1) && word(i + 1)));
+      if (special) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
 
 std::string escape_latex(std::string_view text) {
   std::string out;
@@ -30,7 +58,11 @@ std::string escape_latex(std::string_view text) {
       out += text[i];
     } else if (text[i] == '|') {
       out += "$|$";
-    } else if (text[i] == '~' || text[i] == '^' || text[i] == '\\') {
+    } else if (text[i] == '[' || text[i] == ']' || text[i] == '*') {  // may follow a line's end
+      out += '{';
+      out += text[i];
+      out += '}';
+    } else if (text[i] == '~' || text[i] == '^' || text[i] == '\\' || is_control(text[i])) {
       out += ' ';
     } else {
       out += text[i];

@@ -9,9 +9,12 @@ namespace bridgemark {
 std::string replace_all(std::string text, std::string_view from, std::string_view to);
 
 std::string escape_html(std::string text);
-std::string escape_markdown(std::string text);
 
-// What LaTeX cannot say outside of mathematics (~, ^ and backslashes) becomes a space.
+// Text that stays text in a cell, a heading or a paragraph.
+std::string escape_markdown(std::string_view text);
+
+// What LaTeX cannot say outside of mathematics (~, ^ and backslashes) becomes a space, and so do
+// line ends and other control characters.
 std::string escape_latex(std::string_view text);
 
 // A number as Table::format or score_text writes it: an infinite one is a symbol.

@@ -8,11 +8,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/markup.h"
@@ -52,6 +54,7 @@ constexpr std::array kVegaModules = {
     VegaModule{"vega-selections", "vega-selection"},
     VegaModule{"vega-functions", "vega-functions"},
     VegaModule{"vega-event-selector", "vega-event-selector"},
+    VegaModule{"vega-interpreter", "vega-interpreter"},
     VegaModule{"vega-runtime", "vega-runtime"},
     VegaModule{"vega-view", "vega-view"},
     VegaModule{"vega-parser", "vega-parser"},
@@ -125,22 +128,13 @@ json table_json(const Table& table) {
           {"rows", rows}};
 }
 
-// Quoted where a shell would read more into it than the word.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=.,/:+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
-  return fmt::format("'{}'", replace_all(word, "'", "'\\''"));
-}
-
 json run_json(const RunResult& result) {
   json scores = json::object();
   for (const Score& score : result.scores) scores[score.name] = number(score.mean);
   const ExperimentRun recorded = recorded_run(result);
   const auto command = [&](const std::vector<std::string>& arguments) {
-    std::string line = "bridgemark";
-    for (const std::string& argument : arguments) line += fmt::format(" {}", shell_word(argument));
-    return fmt::format("{} --device {}", line, result.device);
+    return fmt::format("bridgemark {} --device {}", shell_words(arguments),
+                       shell_words({result.device}));
   };
   json commands = json::array();
   std::vector<std::string> evaluate = evaluate_arguments(recorded, "RUN");
@@ -175,6 +169,12 @@ std::string fill(std::string_view form, const std::map<std::string, std::string>
   }
 }
 
+// What marks the page's own scripts: nobody knew it when the data was written.
+std::string fresh_nonce() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
 std::string experiment_names(const std::vector<RunResult>& results) {
   std::vector<std::string> names;
   for (const RunResult& result : results) {
@@ -207,6 +207,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
       std::filesystem::exists(experiment) ? read_file(experiment, kMaxScriptBytes) : std::string();
   return fill(kReportHtml, {{"title", escape_html(experiment_names(results))},
                             {"css", kReportCss},
+                            {"nonce", fresh_nonce()},
                             {"data", json_in_html(data)},
                             {"vega", vega},
                             {"js", kReportJs}});

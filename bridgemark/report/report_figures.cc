@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bridgemark/bridge/coupling.h"
@@ -17,6 +17,8 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/tables.h"
 #include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
 
@@ -84,8 +86,11 @@ class Projection {
   std::array<double, 2> explained_ = {1.0, 1.0};
 };
 
+// Empty for an id that is no name of a folder there: results may come from anybody.
 std::filesystem::path run_folder(const std::filesystem::path& folder, const RunResult& result) {
-  return folder / "runs" / result.run;
+  const bool name = !result.run.empty() && result.run != "." && result.run != ".." &&
+                    result.run.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  return name ? folder / "runs" / result.run : std::filesystem::path();
 }
 
 json trajectories(const Context& context, const Coupling& coupling, int num_steps,
@@ -110,9 +115,11 @@ json trajectories(const Context& context, const Coupling& coupling, int num_step
 }
 
 bool has_figure(const std::filesystem::path& folder, const RunResult& result) {
+  const std::filesystem::path run = run_folder(folder, result);
+  if (run.empty()) return false;
   return result.solver == kOutsideSolver
              ? std::filesystem::exists(added_folder(folder, result) / kAddedSamplesFile)
-             : is_complete_run(run_folder(folder, result));
+             : is_complete_run(run);
 }
 
 // The points and paths of one method.
@@ -197,13 +204,11 @@ json report_figures(const Context& context, const std::filesystem::path& folder,
 json training_curves(const std::filesystem::path& folder, const std::vector<RunResult>& results) {
   json curves = json::array();
   for (const RunResult& result : results) {
-    std::ifstream log(run_folder(folder, result) / "log.jsonl");
+    const std::filesystem::path run = run_folder(folder, result);
+    if (run.empty() || !std::filesystem::exists(run / kRunLog)) continue;
     std::vector<json> points;
-    std::string line;
-    while (std::getline(log, line)) {
-      const json entry = json::parse(line, nullptr, false);
-      if (!entry.is_object() || !entry.contains("update") || !entry.contains("loss")) continue;
-      points.push_back({entry["update"], entry["loss"], entry.value("seconds", 0.0)});
+    for (const LogLine& line : read_training_log(run / kRunLog)) {
+      points.push_back({line.update, line.loss, line.seconds});
     }
     if (points.empty()) continue;
     json kept = json::array();

@@ -76,9 +76,9 @@ std::string latex_tables(const std::vector<Table>& tables) {
       group = group_of(row);
       const std::string method = escape_latex(row.method);
       const std::string loss = row.loss.empty() ? "--" : upper_case(row.loss);
-      out += fmt::format("    {} & {} & {}",
-                         row.oracle ? fmt::format("\\textit{{{}}}", method) : method,
-                         escape_latex(loss), row.num_steps.empty() ? "--" : row.num_steps);
+      out += fmt::format(
+          "    {} & {} & {}", row.oracle ? fmt::format("\\textit{{{}}}", method) : method,
+          escape_latex(loss), row.num_steps.empty() ? "--" : escape_latex(row.num_steps));
       for (const TableCell& cell : row.cells) out += fmt::format(" & {}", cell_latex(table, cell));
       out += " \\\\\n";
     }

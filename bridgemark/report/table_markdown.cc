@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "bridgemark/report/markup.h"
 #include "bridgemark/report/table_writers.h"
 
 namespace bridgemark {
@@ -48,20 +49,21 @@ std::string markdown_tables(const std::vector<Table>& tables, std::string_view t
       "# {}\n\nMade by `bridgemark report`; do not edit. **Best** and <ins>second best</ins> of a "
       "column, the Oracle apart: it is the truth scored as if it were a solver, the ceiling. {} In "
       "brackets the number of the paper; – is a score that the method cannot give. {}\n",
-      title, kTieNote, spread_note(tables));
+      escape_markdown(title), kTieNote, spread_note(tables));
   for (const Table& table : tables) {
     out += fmt::format("\n## {}{}\n\n{} {} is better: {}.\n\n", table.score.title,
                        table.score.in_paper ? "" : " (not in the paper)", table.score.note,
                        table.score.lower_is_better ? "Lower" : "Higher", bounds_text(table.score));
     std::string header = "| method | loss, N+1 |", rule = "| --- | --- |";
     for (const std::string& pair : table.pairs) {
-      header += fmt::format(" {} |", pair);
+      header += fmt::format(" {} |", escape_markdown(pair));
       rule += " --- |";
     }
     out += header + "\n" + rule + "\n";
     for (const TableRow& row : table.rows) {
-      out += fmt::format("| {} | {} |", row.oracle ? fmt::format("_{}_", row.method) : row.method,
-                         row_details(row));
+      const std::string method = escape_markdown(row.method);
+      out += fmt::format("| {} | {} |", row.oracle ? fmt::format("_{}_", method) : method,
+                         escape_markdown(row_details(row)));
       for (const TableCell& cell : row.cells)
         out += fmt::format(" {} |", cell_markdown(table, cell));
       out += "\n";

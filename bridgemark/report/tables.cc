@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -99,11 +100,19 @@ std::vector<TableScore> make_scores() {
 
 // Where a row stands: solvers in the order of the paper, methods as they first appear, losses and
 // steps ascending.
+// For the order of rows; 0 for what is no number.
+int number_of_steps(const std::string& text) {
+  int steps = 0;
+  std::from_chars(text.data(), text.data() + text.size(), steps);
+  return steps;
+}
+
 struct RowKey {
   std::size_t solver;
   std::size_t method;
   std::string loss;
   int num_steps;
+  std::string num_steps_text;  // tells those apart that are no number
   auto operator<=>(const RowKey&) const = default;
 };
 
@@ -210,8 +219,8 @@ class Builder {
 
   RowKey row_key(const std::string& solver, const std::string& method, const std::string& loss,
                  const std::string& num_steps) {
-    return {solver_place(solver), method_place(method), loss,
-            num_steps.empty() ? 0 : std::stoi(num_steps)};
+    return {solver_place(solver), method_place(method), loss, number_of_steps(num_steps),
+            num_steps};
   }
 
   void finish(TableCell& cell) const {

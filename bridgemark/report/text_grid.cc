@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "bridgemark/io/printable.h"
+
 namespace bridgemark {
 
 namespace {
@@ -21,14 +23,15 @@ std::vector<std::string> grid_lines(const std::vector<GridLine>& lines,
   for (const GridLine& line : lines) {
     widths.resize(std::max(widths.size(), line.size()));
     for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], width(line[i].text));
+      widths[i] = std::max(widths[i], width(terminal_text(line[i].text)));
     }
   }
   std::vector<std::string> out;
   for (const GridLine& line : lines) {
     std::string text;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      const auto& [content, code] = line[i];
+      const std::string content = terminal_text(line[i].text);
+      const std::string& code = line[i].code;
       const std::string space(widths[i] - width(content), ' ');
       const std::string padded = i < right.size() && right[i] ? space + content : content + space;
       if (i > 0) text += "  ";

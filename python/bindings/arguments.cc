@@ -133,9 +133,9 @@ StatesArgument::StatesArgument(std::string_view name, const ArrayLike& given, st
   }
   const void* data = values.data();
   if (values.dtype() == nb::dtype<std::int32_t>()) {
-    keep_alive_ = array;
-    view_ = {static_cast<const std::int32_t*>(data), rows, cols};
-    check_states(name, view_, dim, num_categories);
+    const auto* const states = static_cast<const std::int32_t*>(data);
+    copy_ = States(rows, cols, {states, states + rows * cols});
+    check_states(name, copy_, dim, num_categories);
     return;
   }
   const auto narrow_if = [&]<typename T>(T) {
@@ -167,12 +167,6 @@ void StatesArgument::narrow(std::string_view name, const T* values, std::size_t 
     }
     copy_.data()[i] = static_cast<std::int32_t>(value);
   }
-  view_ = copy_;
-}
-
-States StatesArgument::take() && {
-  if (!keep_alive_.is_valid()) return std::move(copy_);
-  return {view_.rows, view_.cols, {view_.data, view_.data + view_.size()}};
 }
 
 void check_same_rows(const StatesArgument& x0, const StatesArgument& x1) {

@@ -66,8 +66,8 @@ struct PairArgument {
   BenchmarkPair pair() const;
 };
 
-// States [B,D] out of an array of any integer type, strides and byte order. Aligned C-ordered int32
-// is read in place, everything else is copied. Made and destroyed with the GIL held.
+// States [B,D] out of an array of any integer type, strides and byte order: a copy that is checked,
+// so that what other threads write into the array meanwhile does no harm. Made with the GIL held.
 class StatesArgument {
  public:
   // Throws InvalidArgument unless the array is [B,dim] of integers in 0..num_categories-1. `name`
@@ -75,20 +75,18 @@ class StatesArgument {
   StatesArgument(std::string_view name, const ArrayLike& given, std::size_t dim,
                  int num_categories);
 
-  StatesView view() const { return view_; }
-  std::size_t rows() const { return view_.rows; }
+  StatesView view() const { return copy_; }
+  std::size_t rows() const { return copy_.rows(); }
 
   // The states with memory of their own.
-  States take() &&;
+  States take() && { return std::move(copy_); }
 
  private:
   template <typename T>
   void narrow(std::string_view name, const T* values, std::size_t rows, std::size_t dim,
               int num_categories);
 
-  nanobind::object keep_alive_;
   States copy_;
-  StatesView view_;
 };
 
 // Throws InvalidArgument unless both have the same number of rows.

@@ -28,7 +28,7 @@ void translate(const std::exception_ptr& thrown, void*) {
   } catch (const FileError& error) {
     raise(PyExc_OSError, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
-    raise(PyExc_OSError, error.what());
+    raise(PyExc_OSError, (error.path1().string() + ": " + error.code().message()).c_str());
   } catch (const Error& error) {
     raise(PyExc_RuntimeError, error.what());
   }

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/bridge/chain_potential.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "tests/support/chi_square.h"
 #include "tests/support/enumerate.h"
@@ -280,6 +282,35 @@ TEST(BridgeExtremes, OneComponentHasIndependentCoordinates) {
     const double sum = marginals(i, 0, static_cast<std::size_t>(pairs.to(i, 0))) +
                        marginals(i, 1, static_cast<std::size_t>(pairs.to(i, 1)));
     EXPECT_TRUE(testing::is_near(joint[i], sum, {1e-12, 1e-11}));
+  }
+}
+
+// Weights of any size: those of components that do not count change nothing, and a scale that would
+// take the cores with it is refused.
+TEST(Extremes, WeightsAreRightOrRefused) {
+  const ReferenceProcess process = ReferenceProcess::gaussian(5, 0.3, 16);
+  const Array3<double> both(2, 5, 2, {-1.0, 2.0, -2.0, 0.5, -0.5, -3.0, -4.0, -1.0, -0.1, 1.0,
+                                      -2.5, 0.0, -1.5, 0.2, -0.7, 0.4,  -3.0, 1.5,  -1.2, -0.9});
+  Array3<double> first(2, 5, 1);
+  for (std::size_t d = 0; d < 2; ++d) {
+    for (std::size_t s = 0; s < 5; ++s) first(d, s, 0) = both(d, s, 0);
+  }
+  const States x0(1, 2, {1, 3});
+  const auto marginals = [&](CpPotential potential) {
+    Array3<double> out(1, 2, 5);
+    CpBridge(process, std::move(potential)).log_marginals(kContext, x0, out);
+    return std::vector<double>(out.data(), out.data() + out.size());
+  };
+  const std::vector<double> expected = marginals(CpPotential({0.0}, first));
+  for (const double beta : {-1e7, -1e16, -1e100, -1e300}) {
+    EXPECT_TRUE(all_near(marginals(CpPotential({0.0, beta}, both)), expected, Tolerance{1e-12, 0}))
+        << beta;
+  }
+  for (const double beta : {1e7, -1e7, 1e16, 1e300, -1e300}) {
+    EXPECT_THROW(CpPotential({beta, beta}, both), InvalidArgument) << beta;
+    EXPECT_THROW(CpPotential({0.0}, Array3<double>(2, 5, 1, beta)), InvalidArgument) << beta;
+    EXPECT_THROW(ChainPotential({beta, beta}, Array3<double>(1, 2, 2, 0.0), both), InvalidArgument);
+    EXPECT_THROW(ChainPotential({0.0, 0.0}, Array3<double>(1, 2, 2, beta), both), InvalidArgument);
   }
 }
 

@@ -104,6 +104,16 @@ TEST_F(BadInput, Commands) {
   expect_refused({"list", "--device", "tpu"}, "cpu");
 }
 
+// What cannot be is refused before the work, with what to lower.
+TEST_F(BadInput, Budgets) {
+  build_refused({"--steps", "2147483647"}, "1..1048576");
+  build_refused({"--dim", "1048576", "--components", "100000"},
+                "GiB are free; lower the dimension, the categories or the components");
+  expect_refused({"train", "dlightsb", "--pair", "d64-uniform-0.01", "--set", "components=1048576",
+                  "-o", path("run")},
+                 "GiB are free; lower components");
+}
+
 TEST_F(BadInput, Pairs) {
   for (const char* command : {"kit", "build"}) {
     expect_refused({command, "d2-unifrom-0.01", "-o", path("out")}, "d2-uniform-0.01");

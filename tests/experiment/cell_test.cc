@@ -8,6 +8,7 @@
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/run_files.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -58,14 +59,14 @@ TEST(Cell, TrainsAndScores) {
   const std::filesystem::path folder = dir.path() / "run";
   run_cell({}, run, pair, folder);
   EXPECT_TRUE(is_complete_run(folder));
-  const nlohmann::json first = load_json(folder / kScoresFile);
+  const nlohmann::json first = load_json(folder / kRunScores);
   EXPECT_EQ(first.at("seed"), 5);
   EXPECT_EQ(first.at("num_seeds"), 2);
   EXPECT_EQ(first.at("pair"), "d2-uniform-0.01");
   const auto trained = std::filesystem::last_write_time(folder / "result.json");
   run.evaluation.seed = 6;
   run_cell({}, run, pair, folder);
-  EXPECT_EQ(load_json(folder / kScoresFile).at("seed"), 6);
+  EXPECT_EQ(load_json(folder / kRunScores).at("seed"), 6);
   EXPECT_EQ(std::filesystem::last_write_time(folder / "result.json"), trained);
 }
 

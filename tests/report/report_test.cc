@@ -22,6 +22,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 // Stands in for Debian's scripts: the report only copies them. scripts/check_report.py opens a real
 // one in a browser.
 class ReportTest : public ::testing::Test {
@@ -29,9 +35,10 @@ class ReportTest : public ::testing::Test {
   ReportTest() {
     std::filesystem::create_directory(vega());
     for (const char* module :
-         {"util", "time", "format", "loader", "canvas", "dataflow", "scale", "scenegraph",
-          "statistics", "expression", "selection", "functions", "event-selector", "runtime", "view",
-          "parser", "encode", "transforms", "view-transforms"}) {
+         {"util",      "time",      "format",         "loader",          "canvas",
+          "dataflow",  "scale",     "scenegraph",     "statistics",      "expression",
+          "selection", "functions", "event-selector", "runtime",         "view",
+          "parser",    "encode",    "transforms",     "view-transforms", "interpreter"}) {
       std::ofstream(vega() / ("vega-" + std::string(module) + ".min.js"))
           << "/* " << module << " */ const end = \"</script>\";";
     }
@@ -82,6 +89,12 @@ TEST_F(ReportTest, IsOneFileThatHoldsItsData) {
   EXPECT_THAT(html, AllOf(HasSubstr("<title>Bridgemark: a &lt;b&gt; &amp; \"c\" {{js}}</title>"),
                           HasSubstr("\"vega-selections\": function (exports, module, require) {\n"
                                     "/* selection */ const end = \"<\\/script>\";")));
+  // No script but its own two.
+  EXPECT_THAT(html, HasSubstr("content=\"default-src 'none'; script-src 'nonce-"));
+  const std::string nonce = html.substr(html.find("'nonce-") + 7, 32);
+  EXPECT_EQ(count_of(html, "<script nonce=\"" + nonce + "\">"), 2u);
+  EXPECT_EQ(count_of(html, "<script"), 3u);  // and the data
+  EXPECT_THAT(report_html({}, dir_.path(), results, tables, {vega()}), Not(HasSubstr(nonce)));
   // Nothing from elsewhere.
   EXPECT_THAT(html,
               AllOf(Not(HasSubstr("<link")), Not(HasSubstr("src=")), Not(HasSubstr("@import"))));
@@ -178,6 +191,19 @@ TEST_F(ReportTest, CurvesAreThinnedAndEndWhereTrainingEnds) {
   ASSERT_EQ(curves.size(), 1u);  // the Oracle trains nothing
   EXPECT_EQ(curves[0]["points"].size(), 300u);
   EXPECT_EQ(curves[0]["points"].back()[0], 900);
+}
+
+// An id of somebody else's results is no way out of the folder.
+TEST_F(ReportTest, IdsAreNamesInTheFolder) {
+  std::vector<RunResult> results = {make_run("dlightsb", 2)};
+  const std::string id = results[0].run;
+  EXPECT_EQ(training_curves(dir_.path(), results).size(), 1u);
+  for (const std::string& other :
+       {"../runs/" + id, (dir_.path() / "runs" / id).string(), std::string(".."), std::string()}) {
+    results[0].run = other;
+    EXPECT_EQ(training_curves(dir_.path(), results).size(), 0u) << other;
+    EXPECT_EQ(report_figures({}, dir_.path(), results).size(), 0u) << other;
+  }
 }
 
 TEST_F(ReportTest, WorksWithoutModelsAndSaysWhereVegaIs) {

@@ -42,7 +42,7 @@ TEST(ValueTable, MarkdownEscapesBars) {
             "| name | n | score |\n"
             "| --- | ---: | ---: |\n"
             "| α\\|b | 7 | 0.12346 |\n"
-            "| a_long, name <i> | - | inf |\n");
+            "| a_long, name &lt;i> | - | inf |\n");
 }
 
 TEST(ValueTable, LatexEscapesAndHasASymbolForInfinity) {

@@ -14,6 +14,7 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/solver/core/run_result.h"
@@ -179,6 +180,39 @@ TEST_F(RunTest, OccupiedFolderIsRefused) {
   EXPECT_THAT(train_error(config("reference")),
               AllOf(HasSubstr("run"), HasSubstr("already holds a run"), HasSubstr("--resume")));
   EXPECT_EQ(read(run_path() / "result.json"), before);
+}
+
+TEST_F(RunTest, OneRunAtATimeWorksInAFolder) {
+  std::filesystem::create_directory(run_path());
+  {
+    const FolderLock lock(run_path());
+    EXPECT_THAT(train_error(config("reference")), HasSubstr("another bridgemark run is at work"));
+    const Fitted fitted = testing::fit_solver("reference", pair());
+    EXPECT_THAT(
+        message([&] { save_run({}, config("reference"), pair(), fitted, 1.0, run_path()); }),
+        HasSubstr("another bridgemark run is at work"));
+  }
+  train(config("reference"));
+  EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
+}
+
+TEST_F(RunTest, ResultsOfNoRunAreLeftAlone) {
+  std::filesystem::create_directory(run_path());
+  write(run_path() / "result.json", "{}");
+  EXPECT_THAT(train_error(config("reference"), true), HasSubstr("result.json but no config.toml"));
+  EXPECT_EQ(read(run_path() / "result.json"), "{}");
+}
+
+TEST_F(RunTest, WhatAKilledRunLeftIsSwept) {
+  std::filesystem::create_directory(run_path());
+  const auto stale = run_path() / ".checkpoint.safetensors.tmp-ab12cd";
+  for (const auto& path : {stale, run_path() / ".notes.tmp-ab12cd", run_path() / ".mine"}) {
+    write(path, "x");
+  }
+  train(config("reference"));
+  EXPECT_FALSE(std::filesystem::exists(stale));
+  EXPECT_TRUE(std::filesystem::exists(run_path() / ".notes.tmp-ab12cd"));
+  EXPECT_TRUE(std::filesystem::exists(run_path() / ".mine"));
 }
 
 TEST_F(RunTest, ResumeOfACompleteRunChangesNothing) {

@@ -37,12 +37,34 @@ std::vector<double> cores_of(const std::filesystem::path& folder) {
   return SafetensorsFile::load(folder / "model.safetensors").read_doubles("log_cores");
 }
 
-std::size_t count_lines(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::size_t count = 0;
-  while (std::getline(in, line)) ++count;
-  return count;
+// The lines of a run's log but for the time, which no two runs share.
+std::vector<nlohmann::json> log_lines(const std::filesystem::path& folder) {
+  std::ifstream in(folder / "log.jsonl");
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(nlohmann::json::parse(line));
+    lines.back().erase("seconds");
+  }
+  return lines;
+}
+
+// A checkpoint of the small run's shape with these first numbers.
+void put_checkpoint(const std::filesystem::path& folder, std::vector<double> progress, float beta) {
+  const SafetensorsFile good = SafetensorsFile::load(folder / "checkpoint.safetensors");
+  SafetensorsWriter writer;
+  writer.add("training_progress", {progress.size()}, std::span<const double>(progress));
+  std::vector<std::vector<float>> values;
+  for (const std::string& name : good.names()) {
+    if (name != "training_progress") values.push_back(good.read_floats(name));
+  }
+  std::size_t i = 0;
+  for (const std::string& name : good.names()) {
+    if (name == "training_progress") continue;
+    if (name == "log_beta") values[i][0] = beta;
+    writer.add(name, {values[i].size()}, std::span<const float>(values[i]));
+    ++i;
+  }
+  writer.write(folder / "checkpoint.safetensors");
 }
 
 TEST(Training, StoppedAndResumedGivesTheSameParameters) {
@@ -61,7 +83,9 @@ TEST(Training, StoppedAndResumedGivesTheSameParameters) {
     EXPECT_EQ(cores_of(dir.path() / "parts"), cores_of(dir.path() / "whole"));
     const nlohmann::json result = load_json(dir.path() / "parts" / "result.json");
     EXPECT_EQ(result["diagnostics"]["resumed_from"], 25);
-    EXPECT_EQ(count_lines(dir.path() / "parts" / "log.jsonl"), 6u);
+    const auto lines = log_lines(dir.path() / "parts");
+    EXPECT_EQ(lines.size(), 6u);
+    EXPECT_EQ(lines, log_lines(dir.path() / "whole"));
   }
 }
 
@@ -159,6 +183,76 @@ TEST(Training, DivergenceStopsAndKeepsTheLastCheckpoint) {
     EXPECT_NE(std::string(error.what()).find("diverged at update 7"), std::string::npos);
   }
   EXPECT_EQ(SafetensorsFile::load(files.checkpoint).read_doubles("training_progress")[0], 6.0);
+}
+
+// The first number of updates after which parameters are not finite: every loss was.
+TEST(Training, ParametersThatAreNotFiniteAreDivergence) {
+  const TempDir dir;
+  const std::filesystem::path folder = dir.path() / "run";
+  RunConfig config = small_run("dlightsb");
+  config.options["learning_rate"] = "10";
+  config.options["weight_decay"] = "100";
+  config.options["schedule"] = "constant";
+  config.options["checkpoint_every"] = "1000";
+  std::string message;
+  for (int updates = 1; updates < 60 && message.empty(); ++updates) {
+    std::filesystem::remove_all(folder);
+    config.options["updates"] = std::to_string(updates);
+    try {
+      train_run(Context{.num_threads = 1}, config, folder, false);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+  }
+  EXPECT_NE(message.find("is not finite; there is no checkpoint"), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint.safetensors"));
+  // Another run may use the folder.
+  train_run(Context{.num_threads = 1}, small_run("dlightsb"), folder, false);
+  EXPECT_TRUE(is_complete_run(folder));
+}
+
+TEST(Training, ACheckpointOfADivergedRunIsNotGoneOnFrom) {
+  const TempDir dir;
+  const Context context{.num_threads = 1};
+  train_run(context, small_run("dlightsb"), dir.path() / "whole", false);
+  const std::filesystem::path folder = dir.path() / "run";
+  train_run(context, small_run("dlightsb"), folder, false);
+  put_checkpoint(folder, {30.0, 1.0, 1.0, 0.0, 0.0}, 5.0f);  // of another training
+  for (const char* file : {"config.toml", "result.json"}) std::filesystem::remove(folder / file);
+  train_run(context, small_run("dlightsb"), folder, true);
+  EXPECT_EQ(cores_of(folder), cores_of(dir.path() / "whole"));
+}
+
+TEST(Training, CheckpointsThatCannotBeAreRefused) {
+  const TempDir dir;
+  const Context context{.num_threads = 1};
+  const std::filesystem::path folder = dir.path() / "run";
+  train_run(context, small_run("dlightsb"), folder, false);
+  std::filesystem::remove(folder / "result.json");
+  const std::string good = [&] {
+    std::ifstream in(folder / "checkpoint.safetensors", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  const auto refusal = [&](std::vector<double> progress, float beta) -> std::string {
+    std::ofstream(folder / "checkpoint.safetensors", std::ios::binary) << good;
+    put_checkpoint(folder, std::move(progress), beta);
+    try {
+      train_run(context, small_run("dlightsb"), folder, true);
+    } catch (const FileError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  for (const double updates : {-1.0, 61.0, 1e300, 2.5}) {
+    EXPECT_NE(refusal({updates, 1.0, 1.0, 0.0, 0.0}, 1.0f).find("0..60"), std::string::npos);
+  }
+  EXPECT_NE(refusal({kNaN, 1.0, 1.0, 0.0, 0.0}, 1.0f).find("not finite"), std::string::npos);
+  EXPECT_NE(refusal({30.0, 1.0, -1.0, 0.0, 0.0}, 1.0f).find("seconds"), std::string::npos);
+  EXPECT_NE(refusal({30.0, 1.0}, 1.0f).find("5 entries"), std::string::npos);
+  EXPECT_NE(refusal({30.0, 1.0, 1.0, 0.0, 0.0}, static_cast<float>(kNaN)).find("'log_beta'"),
+            std::string::npos);
+  EXPECT_EQ(refusal({30.0, 1.0, 1.0}, 1.0f), "accepted");  // as older versions wrote it
 }
 
 TEST(Training, FixedDataSetsAndBadOptions) {

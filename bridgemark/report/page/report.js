@@ -1,11 +1,13 @@
 "use strict";
-// The report: tables, plots and text from the data above. No state beyond what is on the page.
+// The report: tables, plots and text from the data above. No state beyond what is on the page. What
+// the data says is data: it becomes text nodes and fields of Vega's rows, never markup and never a
+// part of a Vega expression.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
 // ---- Vega, from its modules -------------------------------------------------------------------
 
-const vega = (() => {
+const loadVega = () => {
   const loaded = {};
   const load = (name) => {
     if (!loaded[name]) {
@@ -17,8 +19,10 @@ const vega = (() => {
   };
   Object.assign(load("vega-dataflow").transforms, load("vega-transforms"),
                 load("vega-view-transforms"), load("vega-encode"));
-  return { View: load("vega-view").View, parse: load("vega-parser").parse };
-})();
+  return { View: load("vega-view").View, parse: load("vega-parser").parse,
+    expr: load("vega-interpreter").expressionInterpreter };
+};
+let vega = null;  // loaded by the first plot, so that tables stand without it
 
 // ---- Small helpers ----------------------------------------------------------------------------
 
@@ -33,6 +37,15 @@ function element(tag, attributes = {}, ...children) {
   }
   node.append(...children);
   return node;
+}
+
+// A part of the page that fails says so in its place, and the others stand.
+function guarded(body, make) {
+  try {
+    make();
+  } catch (error) {
+    body.append(element("p", { class: "note failed" }, `This part cannot be shown: ${error}`));
+  }
 }
 
 const unique = (values) => [...new Set(values)];
@@ -52,9 +65,10 @@ function choices(container, entries, label, show) {
     type: "button",
     onclick: () => press(entry),
   }, label(entry)));
+  const body = byId(container.id.replace("-choices", "-body"));
   function press(entry) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", entries[i] === entry));
-    show(entry);
+    guarded(body, () => show(entry));
   }
   container.replaceChildren(...(entries.length > 1 ? buttons : []));
   if (entries.length > 0) press(entries[0]);
@@ -87,14 +101,18 @@ function attachTooltip(node, text) {
 const plots = [];
 
 function plot(container, spec, renderer) {
+  vega = vega || loadVega();
+  // Expressions are walked, not compiled: the page's policy allows no code made from text.
   const view = new vega.View(vega.parse({ $schema: "https://vega.github.io/schema/vega/v5.json",
-    ...spec }), { renderer, container, hover: true,
+    ...spec }, null, { ast: true }), { expr: vega.expr, renderer, container, hover: true,
     tooltip: (_handler, event, _item, value) => {
       if (value === null || value === undefined || value === "") hideTooltip();
       else showTooltip(String(value), event.clientX, event.clientY);
     } });
-  plots.push(view.runAsync());
-  return view;
+  plots.push(view.runAsync().catch((error) => {
+    container.replaceChildren(element("p", { class: "note failed" },
+      `This plot cannot be shown: ${error}`));
+  }));
 }
 
 // A colour for each method, from a palette that most colour-blind readers can tell apart.
@@ -279,12 +297,14 @@ function frame(figure, limits, size) {
     axes: [axis("bottom", "x", names[0]), axis("left", "y", names[1])] };
 }
 
+const pointText = ({ x, y }) => `(${x.toFixed(1)}, ${y.toFixed(1)})`;
+
 function cloud(name, points, colour, what) {
-  return { data: { name, values: points }, mark: { type: "symbol", from: { data: name },
+  const values = points.map((point) => ({ ...point, tip: `${what}\n${pointText(point)}` }));
+  return { data: { name, values }, mark: { type: "symbol", from: { data: name },
     encode: { enter: { x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" },
       size: { value: 9 }, fill: { value: colour }, fillOpacity: { value: 0.45 },
-      tooltip: { signal: `"${what}\\n(" + format(datum.x, ".1f") + ", " + ` +
-        'format(datum.y, ".1f") + ")"' } } } } };
+      tooltip: { field: "tip" } } } } };
 }
 
 const inputColour = "#8b95a1", targetColour = "#009E73";
@@ -305,7 +325,8 @@ function figurePlot(figure, limits, caption, layers, paths) {
 
 function addPaths(spec, paths) {
   const values = paths.flatMap((path, id) => path.map(([x, y], n) => ({ id, n, x, y,
-    start: Math.floor(id / 4), steps: path.length - 1 })));
+    start: Math.floor(id / 4), steps: path.length - 1,
+    tip: `${n === 0 ? "start" : "end"} ${pointText({ x, y })}` })));
   spec.data.push({ name: "paths", values }, { name: "starts", source: "paths",
     transform: [{ type: "filter", expr: "datum.n === 0" }] }, { name: "ends", source: "paths",
     transform: [{ type: "filter", expr: "datum.n === datum.steps" }] });
@@ -316,13 +337,11 @@ function addPaths(spec, paths) {
     marks: [{ type: "line", from: { data: "path" }, encode: { enter: { ...at,
       stroke: { scale: "colour", field: "start" }, strokeWidth: { value: 1 },
       strokeOpacity: { value: 0.7 } } } }] });
-  const dots = (name, size, fill, what) => ({ type: "symbol", from: { data: name },
+  const dots = (name, size, fill) => ({ type: "symbol", from: { data: name },
     encode: { enter: { ...at, size: { value: size }, fill,
-      stroke: { value: "#1b1f24" }, strokeWidth: { value: 0.6 },
-      tooltip: { signal: `"${what} (" + format(datum.x, ".1f") + ", " + format(datum.y, ".1f") + ` +
-        '")"' } } } });
-  spec.marks.push(dots("ends", 18, { scale: "colour", field: "start" }, "end"),
-                  dots("starts", 45, { value: "#1b1f24" }, "start"));
+      stroke: { value: "#1b1f24" }, strokeWidth: { value: 0.6 }, tooltip: { field: "tip" } } } });
+  spec.marks.push(dots("ends", 18, { scale: "colour", field: "start" }),
+                  dots("starts", 45, { value: "#1b1f24" }));
 }
 
 function figures() {
@@ -352,7 +371,7 @@ function figures() {
       element("h3", {}, "Trajectories"),
       element("p", {}, "Four paths from each of four inputs (black), over the target (grey)."),
       grid(paths));
-    [...clouds, ...paths].forEach((node) => node.draw());
+    [...clouds, ...paths].forEach((node) => guarded(node, () => node.draw()));
   });
 }
 
@@ -563,6 +582,9 @@ function markdown(text) {
 
 // ---- Reproduce --------------------------------------------------------------------------------
 
+// A comment of a shell ends with its line.
+const oneLine = (text) => text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, " ");
+
 function reproduce() {
   const nodes = [element("p", {}, `Made by bridgemark ${data.version}. The same file and seeds give ` +
     "the same scores on any number of threads; times depend on the machine.")];
@@ -583,17 +605,13 @@ function reproduce() {
     element("td", {}, String(run.threads))) }));
   nodes.push(element("h3", {}, "The runs"), sortableTable(columns, rows));
   nodes.push(element("details", {}, element("summary", {}, "Commands of each run"),
-    element("pre", {}, data.runs.map((run) => `# ${run.run}\n${run.commands.join("\n")}`)
+    element("pre", {}, data.runs.map((run) => [`# ${oneLine(run.run)}`, ...run.commands].join("\n"))
       .join("\n\n"))));
   byId("reproduce-body").replaceChildren(...nodes);
 }
 
-summary();
-tables();
-figures();
-curves();
-scoreAndTime();
-switching();
-byId("corrections-body").replaceChildren(...markdown(data.corrections));
-reproduce();
+const sections = { summary, table: tables, figure: figures, curve: curves, time: scoreAndTime, switching,
+  corrections: () => byId("corrections-body").replaceChildren(...markdown(data.corrections)),
+  reproduce };
+for (const [name, make] of Object.entries(sections)) guarded(byId(`${name}-body`), make);
 Promise.all(plots).then(() => { document.body.dataset.ready = "yes"; });

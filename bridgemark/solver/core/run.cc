@@ -1,23 +1,25 @@
 #include "bridgemark/solver/core/run.h"
 
-#include <bit>
 #include <charconv>
 #include <chrono>
 #include <limits>
-#include <span>
+#include <optional>
 #include <sstream>
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/temporaries.h"
+#include "bridgemark/io/toml_text.h"
+#include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/data_file.h"
+#include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
@@ -26,12 +28,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr char kConfig[] = "config.toml";
-constexpr char kModel[] = "model.safetensors";
-constexpr char kCheckpoint[] = "checkpoint.safetensors";
-constexpr char kLog[] = "log.jsonl";
-constexpr char kResult[] = "result.json";
-
 SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   SolverOptions options(solver.options());
   for (const auto& [key, value] : config.options) options.set(key, value);
@@ -39,46 +35,9 @@ SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   return options;
 }
 
-// FNV-1a over the bits of what defines the truth: custom pairs may share name and seed. A matrix
-// reference stays out, since its last bits change on the way through a folder.
-std::string fingerprint(const BenchmarkPair& pair) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto add = [&](std::span<const double> values) {
-    for (const double value : values) {
-      const auto bits = std::bit_cast<std::uint64_t>(value);
-      for (int shift = 0; shift < 64; shift += 8) {
-        hash = (hash ^ ((bits >> shift) & 0xff)) * 0x100000001b3u;
-      }
-    }
-  };
-  const auto add_array = [&](const Array3<double>& array) { add({array.data(), array.size()}); };
-  const Bridge& bridge = pair.bridge();
-  const ReferenceProcess& process = bridge.process();
-  add(bridge.log_weights());
-  add_array(bridge.log_cores());
-  add_array(bridge.log_moves());
-  if (const auto& source = pair.source_potential()) {
-    add(source->log_beta());
-    add_array(source->log_cores());
-  }
-  const double reference[] = {static_cast<double>(process.kind()),
-                              static_cast<double>(process.total_steps()),
-                              process.kind() == ReferenceKind::kMatrix ? 0.0 : process.gamma()};
-  add(reference);
-  return fmt::format("{:016x}", hash);
-}
-
-nlohmann::json identity_json(const BenchmarkPair& pair) {
-  return {{"name", pair.identity().name},
-          {"version", pair.identity().version},
-          {"seed", pair.identity().seed},
-          {"reverse", pair.reverse()},
-          {"fingerprint", fingerprint(pair)}};
-}
-
 // What a run was fitted to.
-nlohmann::json problem_json(const FitProblem& problem) {
-  if (problem.pair()) return identity_json(*problem.pair());
+nlohmann::json problem_record(const FitProblem& problem) {
+  if (problem.pair()) return pair_record(*problem.pair());
   const DataEnds& ends = *problem.data();
   nlohmann::json data = {{"name", problem.name()},
                          {"x0_rows", ends.x0.states().rows()},
@@ -91,14 +50,13 @@ nlohmann::json problem_json(const FitProblem& problem) {
   return data;
 }
 
-// Keeps the data of a run with it, or refuses other data than it has.
-void keep_data(const FitProblem& problem, const std::filesystem::path& folder) {
+// Refuses other data than a run has.
+void refuse_other_data(const FitProblem& problem, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunData;
   const bool there = std::filesystem::exists(path);
-  if (problem.pair() ? there : there && !same_data(problem, load_data(path))) {
+  if (problem.pair() ? there : !there || !same_data(problem, load_data(path))) {
     throw_file(folder.string(), "holds a run of other data (see {})", kRunData);
   }
-  if (!problem.pair() && !there) save_data(problem, path);
 }
 
 void require_complete(const std::filesystem::path& folder) {
@@ -110,25 +68,59 @@ void require_complete(const std::filesystem::path& folder) {
   throw_file(folder.string(), "already holds a run; give another folder or --resume");
 }
 
-// The files that follow a fit. result.json comes last: its presence says that the run is complete.
-void complete_run(const Context& context, const RunConfig& config, const FitProblem& problem,
-                  const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
-  find_solver(config.solver).save(*fitted.coupling, folder / kModel);
-  if (!std::filesystem::exists(folder / kLog)) {
-    const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
-    write_file_atomically(folder / kLog, event.dump() + "\n");
+// What a diverged run leaves is not gone on from. A result without a configuration is not ours to
+// replace.
+void clear_remains(const std::filesystem::path& folder) {
+  if (is_complete_run(folder)) {
+    throw_file(folder.string(), "holds {} but no {}; give another folder", kRunResult, kRunConfig);
   }
-  save_json(folder / kResult, {{"solver", config.solver},
-                               {"pair", problem_json(problem)},
-                               {"seed", config.seed},
-                               {"options", config.options},
-                               {"version", kVersion},
-                               {"device", device_name(context.device)},
-                               {"machine", backend::machine_of(context)},
-                               {"threads", context.threads()},
-                               {"wall_seconds", seconds},
-                               {"peak_memory_bytes", peak_memory_bytes()},
-                               {"diagnostics", diagnostics_json(fitted.diagnostics)}});
+  for (const char* name : {kRunCheckpoint, kRunData}) {
+    std::error_code error;
+    std::filesystem::remove(folder / name, error);
+    if (error) throw_file((folder / name).string(), "cannot be removed: {}", error.message());
+  }
+}
+
+void refuse_other_run(const RunConfig& config, const FitProblem& problem,
+                      const RunIdentity& identity, const std::filesystem::path& folder,
+                      bool resume) {
+  if (!resume) refuse_second_run(folder);
+  const RunConfig before = load_run_config(folder);
+  if (before.solver != config.solver || before.pair != config.pair || before.seed != config.seed ||
+      before.options != config.options) {
+    throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
+  }
+  refuse_other_data(problem, folder);
+  refuse_other_identity(identity, folder);
+}
+
+// The files that a run starts with: it needs nothing else to be read or to go on.
+void begin_run(const RunConfig& config, const FitProblem& problem,
+               const std::filesystem::path& folder) {
+  save_run_config(config, folder);
+  if (problem.data()) save_data(problem, folder / kRunData);
+}
+
+// The files that follow a fit. result.json comes last: its presence says that the run is complete.
+void complete_run(const Context& context, const RunConfig& config, const RunIdentity& identity,
+                  const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
+  find_solver(config.solver).save(*fitted.coupling, folder / kRunModel);
+  if (!std::filesystem::exists(folder / kRunLog)) {
+    const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
+    write_file_atomically(folder / kRunLog, event.dump() + "\n");
+  }
+  save_json(folder / kRunResult, {{"solver", config.solver},
+                                  {"pair", identity.pair},
+                                  {"data", identity.data},
+                                  {"seed", config.seed},
+                                  {"options", config.options},
+                                  {"version", kVersion},
+                                  {"device", device_name(context.device)},
+                                  {"machine", backend::machine_of(context)},
+                                  {"threads", context.threads()},
+                                  {"wall_seconds", seconds},
+                                  {"peak_memory_bytes", peak_memory_bytes()},
+                                  {"diagnostics", diagnostics_json(fitted.diagnostics)}});
 }
 
 }  // namespace
@@ -143,19 +135,14 @@ void save_run_config(const RunConfig& config, const std::filesystem::path& folde
                           {"options", options}};
   std::ostringstream text;
   text << table << '\n';
-  write_file_atomically(folder / kConfig, text.str());
+  write_file_atomically(folder / kRunConfig, text.str());
 }
 
 RunConfig load_run_config(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kConfig;
+  const std::filesystem::path path = folder / kRunConfig;
   const std::string file = path.string();
   const std::string text = read_file(path, std::size_t{1} << 20);
-  toml::table table;
-  try {
-    table = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    throw_file(file, "line {}: {}", error.source().begin.line, error.description());
-  }
+  const toml::table table = parse_toml(text, file);
   const auto string_at = [&](const char* key) {
     const auto value = table[key].value_exact<std::string>();
     if (!value) throw_file(file, "'{}' must be a string", key);
@@ -180,7 +167,7 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
 }
 
 bool is_complete_run(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / kResult);
+  return std::filesystem::exists(folder / kRunResult);
 }
 
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
@@ -195,44 +182,47 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   const SolverOptions options = resolve_options(solver, request);
   RunConfig config = request;
   config.options = options.values();
+  const RunIdentity identity = run_identity(problem_record(problem), config);
 
-  if (std::filesystem::exists(folder / kConfig)) {
-    if (!resume) refuse_second_run(folder);
-    const RunConfig before = load_run_config(folder);
-    if (before.solver != config.solver || before.pair != config.pair ||
-        before.seed != config.seed || before.options != config.options) {
-      throw_file(folder.string(), "holds a run with another configuration (see {})", kConfig);
-    }
-    keep_data(problem, folder);
+  const bool new_folder = !std::filesystem::exists(folder);
+  create_folder(folder);
+  std::optional<FolderLock> lock(folder);
+  const bool new_run = !std::filesystem::exists(folder / kRunConfig);
+  if (new_run) {
+    clear_remains(folder);
+  } else {
+    refuse_other_run(config, problem, identity, folder, resume);
     if (is_complete_run(folder)) {
       return {problem.pair() ? load_run(context, *problem.pair(), folder)
-                             : solver.load(context, problem, folder / kModel),
+                             : solver.load(context, problem, folder / kRunModel),
               read_diagnostics(load_run_result(folder).at("diagnostics"))};
     }
   }
-  const bool new_run = !std::filesystem::exists(folder / kConfig);
-  const bool new_folder = !std::filesystem::exists(folder);
-  create_folder(folder);
-  save_run_config(config, folder);
-  if (new_run) keep_data(problem, folder);
+  sweep_temporaries(folder, kRunFiles);
 
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted;
   try {
-    fitted =
-        solver.fit(context, problem, options, config.seed, {folder / kCheckpoint, folder / kLog});
+    if (new_run) begin_run(config, problem, folder);
+    fitted = solver.fit(context, problem, options, config.seed,
+                        {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity)});
   } catch (const InvalidArgument&) {  // what was asked for cannot be: leave no run behind
     std::error_code ignored;
     if (new_run) {
-      std::filesystem::remove(folder / kConfig, ignored);
+      std::filesystem::remove(folder / kRunConfig, ignored);
       std::filesystem::remove(folder / kRunData, ignored);
     }
+    lock.reset();
     if (new_folder) std::filesystem::remove(folder, ignored);
+    throw;
+  } catch (const Diverged&) {  // it always will: the next run here may be another
+    std::error_code ignored;
+    std::filesystem::remove(folder / kRunConfig, ignored);
     throw;
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  complete_run(context, config, problem, fitted, seconds, folder);
+  complete_run(context, config, identity, fitted, seconds, folder);
   return fitted;
 }
 
@@ -240,15 +230,18 @@ void save_run(const Context& context, const RunConfig& request, const FitProblem
               const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
   RunConfig config = request;
   config.options = resolve_options(find_solver(request.solver), request).values();
-  if (std::filesystem::exists(folder / kConfig)) refuse_second_run(folder);
+  const RunIdentity identity = run_identity(problem_record(problem), config);
   create_folder(folder);
-  save_run_config(config, folder);
-  keep_data(problem, folder);
-  complete_run(context, config, problem, fitted, seconds, folder);
+  const FolderLock lock(folder);
+  if (std::filesystem::exists(folder / kRunConfig)) refuse_second_run(folder);
+  clear_remains(folder);
+  sweep_temporaries(folder, kRunFiles);
+  begin_run(config, problem, folder);
+  complete_run(context, config, identity, fitted, seconds, folder);
 }
 
 nlohmann::json load_run_result(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kResult;
+  const std::filesystem::path path = folder / kRunResult;
   nlohmann::json result = load_json(path);
   const auto require = [&](const char* key, bool (nlohmann::json::*is)() const noexcept,
                            const char* kind) {
@@ -301,7 +294,7 @@ LoadedRun load_whole_run(const Context& context, const std::filesystem::path& fo
   }
   require_complete(folder);
   FitProblem problem = load_data(folder / kRunData);
-  auto coupling = find_solver(config.solver).load(context, problem, folder / kModel);
+  auto coupling = find_solver(config.solver).load(context, problem, folder / kRunModel);
   return {std::move(config), std::move(problem), std::move(coupling)};
 }
 
@@ -314,17 +307,18 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
                   folder.string(), pair.identity().name);
   }
   const Solver& solver = find_solver(config.solver);
-  nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = identity_json(pair);
-  if (fitted_to == asked) return solver.load(context, pair, folder / kModel);
+  const nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = pair_record(pair);
+  if (same_pair(fitted_to, asked)) return solver.load(context, pair, folder / kRunModel);
 
   // The same truth in the other direction, whatever its name: some solvers answer both.
-  asked["reverse"] = !pair.reverse();
-  asked["name"] = fitted_to.value("name", "");
-  if (fitted_to != asked) {
-    throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), fitted_to.dump(),
-                  identity_json(pair).dump());
+  nlohmann::json backwards = asked;
+  backwards["reverse"] = !pair.reverse();
+  backwards.erase("name");
+  if (!same_pair(fitted_to, backwards)) {
+    throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), pair_text(fitted_to),
+                  pair_text(asked));
   }
-  const auto coupling = solver.load(context, pair.reversed(), folder / kModel)->reversed();
+  const auto coupling = solver.load(context, pair.reversed(), folder / kRunModel)->reversed();
   if (!coupling) {
     throw_invalid(
         "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'",

@@ -19,6 +19,7 @@
 //   log.jsonl             one event a line
 //   result.json           how it went; its presence says that the run is complete
 //   data.safetensors      the data of a run that was fitted to data instead of a pair
+//   lock                  there and locked while something works in the folder
 namespace bridgemark {
 
 struct RunConfig {
@@ -34,7 +35,9 @@ RunConfig load_run_config(const std::filesystem::path& folder);
 bool is_complete_run(const std::filesystem::path& folder);
 
 // Fits the solver and fills the folder. A folder that already holds a run is refused, unless
-// `resume` is set and its configuration is the same: then a complete run is left as it is.
+// `resume` is set and its configuration, pair and data are the same: then a complete run is left as
+// it is and another one goes on. So is a folder that another run is at work in. A training that
+// diverges leaves its log and last checkpoint in a folder that another run may use.
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
                bool resume);
 

@@ -9,6 +9,9 @@
 
 namespace bridgemark {
 
+// The options that name a file of states to train on.
+inline constexpr const char* kDataOptions[] = {"x0_data", "x1_data"};
+
 // Endless unpaired rows of both ends: drawn from the problem, or with replacement from fixed data
 // sets. Row i of a seed is the same whatever the batches.
 class TrainingData {

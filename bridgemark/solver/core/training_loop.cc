@@ -12,6 +12,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
 
@@ -25,14 +26,22 @@ double seconds_since(Clock::time_point start) {
 
 // The lines of a log up to an update; a killed run may have logged past its last checkpoint.
 std::string log_until(const std::filesystem::path& path, std::int64_t last_update) {
-  std::ifstream in(path);
-  std::string kept, line;
-  while (std::getline(in, line)) {
-    const nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
-    if (entry.is_discarded() || !entry.is_object()) break;
-    if (entry.value("update", std::int64_t{0}) <= last_update) kept += line + "\n";
+  std::string kept;
+  if (!std::filesystem::exists(path)) return kept;
+  for (const LogLine& line : read_training_log(path)) {
+    if (line.update <= last_update) kept += line.text + "\n";
   }
   return kept;
+}
+
+// The first tensor of a checkpoint with a value that is not finite; empty where there is none.
+std::string not_finite_tensor(const SafetensorsFile& file) {
+  for (const std::string& name : file.names()) {
+    const std::vector<double> values = file.read_doubles(name);
+    if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); }))
+      return name;
+  }
+  return {};
 }
 
 class Loop {
@@ -44,10 +53,7 @@ class Loop {
   TrainingSummary run() {
     resume();
     open_log();
-    const Clock::time_point started = Clock::now();
-    Clock::time_point saved = started;
-    double interval_loss = 0.0;
-    std::int64_t interval = 0;
+    started_ = saved_ = checked_ = Clock::now();
     std::vector<double> losses;
     while (summary_.updates < plan_.updates) {
       const std::int64_t first = summary_.updates + 1;
@@ -57,24 +63,19 @@ class Loop {
           std::min({model_.updates_at_once(), to_log,
                     std::min(plan_.updates, stage_last) - summary_.updates})));
       model_.updates(first, losses);
-      check_finite(first, losses);
-      for (const double loss : losses) interval_loss += loss;
-      interval += static_cast<std::int64_t>(losses.size());
+      check_losses(first, losses);
+      for (const double loss : losses) interval_loss_ += loss;
+      interval_ += static_cast<std::int64_t>(losses.size());
       const std::int64_t step = first + static_cast<std::int64_t>(losses.size()) - 1;
       summary_.updates = step;
       const bool last = step == plan_.updates;
-      if (last || step % plan_.log_every == 0 || step == stage_last) {
-        summary_.last_loss = interval_loss / static_cast<double>(interval);
-        interval_loss = 0.0;
-        interval = 0;
-        write_log(step, earlier_seconds_ + seconds_since(started));
-      }
-      report(step, seconds_since(started));
+      if (last || step % plan_.log_every == 0 || step == stage_last) end_interval(step, last);
+      report(step, seconds_since(started_));
       const bool stop = context_.should_stop();
-      if (last || stop || seconds_since(saved) >= plan_.checkpoint_seconds) {
-        summary_.seconds = earlier_seconds_ + seconds_since(started);
+      if (last || stop || seconds_since(saved_) >= plan_.checkpoint_seconds) {
+        summary_.seconds = earlier_seconds_ + seconds_since(started_);
         checkpoint();
-        saved = Clock::now();
+        saved_ = Clock::now();
       }
       if (stop && !last) {
         throw Interrupted(
@@ -85,38 +86,85 @@ class Loop {
   }
 
  private:
-  void check_finite(std::int64_t first, std::span<const double> losses) const {
+  void check_losses(std::int64_t first, std::span<const double> losses) const {
     for (std::size_t i = 0; i < losses.size(); ++i) {
       if (std::isfinite(losses[i])) continue;
-      throw Error(fmt::format(
-          "[training] {} diverged at update {}: the loss is {}; the last checkpoint is kept, lower "
-          "learning_rate",
-          plan_.name, first + static_cast<std::int64_t>(i), losses[i]));
+      diverged(first + static_cast<std::int64_t>(i), fmt::format("the loss is {}", losses[i]));
     }
+  }
+
+  void check_parameters(const SafetensorsWriter& writer) const {
+    const std::string name = writer.not_finite();
+    if (!name.empty()) diverged(summary_.updates, fmt::format("{} is not finite", name));
+  }
+
+  [[noreturn]] void diverged(std::int64_t step, const std::string& how) const {
+    const std::string left = saved_update_ > 0
+                                 ? fmt::format("the last checkpoint is of update {}", saved_update_)
+                                 : std::string("there is no checkpoint");
+    throw Diverged(fmt::format("[training] {} diverged at update {}: {}; {}; lower learning_rate",
+                               plan_.name, step, how, left));
+  }
+
+  // A line of the log. Parameters are looked at too, as long as that takes a hundredth of the time,
+  // and at the end.
+  void end_interval(std::int64_t step, bool last) {
+    summary_.last_loss = interval_loss_ / static_cast<double>(interval_);
+    interval_loss_ = 0.0;
+    interval_ = 0;
+    if (last || seconds_since(checked_) >= 100.0 * check_seconds_) {
+      checked_ = Clock::now();
+      SafetensorsWriter writer;
+      model_.save_state(writer);
+      check_parameters(writer);
+      check_seconds_ = seconds_since(checked_);
+    }
+    write_log(step, earlier_seconds_ + seconds_since(started_));
   }
 
   void resume() {
     if (files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
+    const std::string name = files_.checkpoint.string();
     const SafetensorsFile file = SafetensorsFile::load(files_.checkpoint);
     const std::vector<double> progress = file.read_doubles("training_progress");
-    if (progress.size() != 3) {
-      throw_file(files_.checkpoint.string(), "tensor 'training_progress' must have 3 entries");
+    // Older checkpoints have nothing on the log interval that they were written in.
+    if (progress.size() != 3 && progress.size() != 5) {
+      throw_file(name, "tensor 'training_progress' must have 5 entries, got {}", progress.size());
     }
-    summary_.updates = static_cast<std::int64_t>(progress[0]);
+    if (const std::string tensor = not_finite_tensor(file); !tensor.empty()) {
+      throw_file(name, "tensor '{}' is not finite; remove the file to train from the start",
+                 tensor);
+    }
+    const auto whole_number = [&](std::size_t i, double most, const char* what) {
+      if (!(progress[i] >= 0.0 && progress[i] <= most && std::trunc(progress[i]) == progress[i])) {
+        throw_file(name, "{} must be a whole number in 0..{}, got {}", what, most, progress[i]);
+      }
+      return static_cast<std::int64_t>(progress[i]);
+    };
+    summary_.updates = whole_number(0, static_cast<double>(plan_.updates), "its update");
     summary_.last_loss = progress[1];
     summary_.seconds = earlier_seconds_ = progress[2];
-    summary_.resumed_from = summary_.updates;
+    if (earlier_seconds_ < 0.0) throw_file(name, "its seconds must be at least 0");
+    if (progress.size() == 5) {
+      interval_loss_ = progress[3];
+      interval_ = whole_number(4, static_cast<double>(summary_.updates), "its interval");
+    }
+    summary_.resumed_from = saved_update_ = summary_.updates;
     model_.load_state(file);
   }
 
-  void checkpoint() const {
+  void checkpoint() {
     if (files_.checkpoint.empty()) return;
     SafetensorsWriter writer;
+    for (const auto& [key, value] : files_.metadata) writer.set_metadata(key, value);
     const std::vector<double> progress = {static_cast<double>(summary_.updates), summary_.last_loss,
-                                          summary_.seconds};
-    writer.add("training_progress", {3}, std::span<const double>(progress));
+                                          summary_.seconds, interval_loss_,
+                                          static_cast<double>(interval_)};
+    writer.add("training_progress", {progress.size()}, std::span<const double>(progress));
     model_.save_state(writer);
+    check_parameters(writer);
     writer.write(files_.checkpoint);
+    saved_update_ = summary_.updates;
   }
 
   void open_log() {
@@ -151,6 +199,11 @@ class Loop {
   Trainable& model_;
   TrainingSummary summary_;
   double earlier_seconds_ = 0.0;
+  double interval_loss_ = 0.0;  // sum over the updates since the log's last line
+  std::int64_t interval_ = 0;   // how many these are
+  std::int64_t saved_update_ = 0;
+  Clock::time_point started_, saved_, checked_;
+  double check_seconds_ = 0.0;  // that the last look at the parameters took
   std::ofstream log_;
 };
 

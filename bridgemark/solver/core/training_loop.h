@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bridgemark/core/context.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/solver/core/training_files.h"
 
@@ -56,9 +57,17 @@ struct TrainingSummary {
 // A learning rate that falls to 0 along a cosine, at the share `done` of its way, 0 to 1.
 double cosine_rate(double rate, double done);
 
+// A loss or a parameter is no longer finite; the message says where and which checkpoint is left.
+class Diverged : public Error {
+ public:
+  using Error::Error;
+};
+
 // Runs the updates that are left. Writes a checkpoint every checkpoint_seconds, at the end, and
-// when the context says stop: then it throws Interrupted. A loss that is not finite throws Error
-// and leaves the last checkpoint as it was.
+// when the context says stop: then it throws Interrupted. Throws Diverged where the loss of an
+// update is not finite, or where a parameter is not at a log interval or at a checkpoint, and
+// leaves the last checkpoint as it was. Throws FileError for a checkpoint whose progress cannot be
+// or whose parameters are not finite.
 TrainingSummary run_training(const Context& context, const TrainingPlan& plan,
                              const TrainingFiles& files, Trainable& model);
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
@@ -13,6 +15,16 @@ namespace bridgemark {
 
 namespace {
 
+// Parameters, two moments, gradients and what the propagation keeps, [D,S,K] floats each.
+void require_training_memory(const FitProblem& problem, const CpRecipe& recipe) {
+  constexpr double kArrays = 6.0;
+  require_memory(kArrays * sizeof(float) * static_cast<double>(problem.dim()) *
+                     problem.num_categories() * static_cast<double>(recipe.components),
+                 fmt::format("a training with {} components on D = {}, S = {}", recipe.components,
+                             problem.dim(), problem.num_categories()),
+                 "components");
+}
+
 // What both solvers share: recipe, start and files.
 class CpSolver : public TrainedSolver {
  public:
@@ -20,7 +32,7 @@ class CpSolver : public TrainedSolver {
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
   void check(const FitProblem& problem, const SolverOptions& options) const override {
-    read_cp_recipe(options);
+    require_training_memory(problem, read_cp_recipe(options));
     task({}, problem, options, 0);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }

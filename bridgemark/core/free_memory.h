@@ -3,11 +3,16 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string_view>
 
 namespace bridgemark {
 
 // Memory that new work may take, in bytes: the kernel's estimate.
 std::uint64_t available_memory_bytes();
+
+// Throws InvalidArgument that says what to lower where the work that comes would need more than is
+// free: better now than by the kernel's killer in the middle of it.
+void require_memory(double bytes, std::string_view what, std::string_view lower);
 
 // What a process holds now, in bytes; 0 where it has ended.
 std::uint64_t resident_memory_bytes(pid_t process);

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/free_memory.h"
+#include "bridgemark/core/free_memory.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,6 +6,8 @@
 #include <fstream>
 #include <limits>
 #include <string>
+
+#include "bridgemark/core/error.h"
 
 namespace bridgemark {
 
@@ -18,6 +20,16 @@ std::uint64_t available_memory_bytes() {
     std::getline(file, unit);
   }
   return std::numeric_limits<std::uint64_t>::max();  // unknown: do not stand in the way
+}
+
+void require_memory(double bytes, std::string_view what, std::string_view lower) {
+  constexpr double kSmall = 256.0 * 1024.0 * 1024.0;  // nobody asks the kernel about these
+  if (bytes < kSmall) return;
+  const auto free = static_cast<double>(available_memory_bytes());
+  if (bytes <= free) return;
+  constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+  throw_invalid("memory", "{} needs about {:.1f} GiB, and {:.1f} GiB are free; lower {}", what,
+                bytes / kGibibyte, free / kGibibyte, lower);
 }
 
 std::uint64_t resident_memory_bytes(pid_t process) {

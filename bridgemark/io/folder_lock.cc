@@ -1,0 +1,53 @@
+#include "bridgemark/io/folder_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "bridgemark/core/error.h"
+
+namespace bridgemark {
+
+namespace {
+
+// Whether the file behind the descriptor is still the one under the path: the holder before may
+// have removed it between our open and our lock.
+bool is_at(int fd, const std::filesystem::path& path) {
+  struct stat held {
+  }, named{};
+  return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::filesystem::path& folder) : path_(folder / "lock") {
+  for (;;) {
+    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd_ < 0) {
+      throw_file(path_.string(), "cannot be opened: {}", std::generic_category().message(errno));
+    }
+    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      ::close(fd_);
+      if (error == EINTR) continue;
+      if (error == EWOULDBLOCK) {
+        throw_file(folder.string(), "another bridgemark run is at work in this folder");
+      }
+      throw_file(path_.string(), "cannot be locked: {}", std::generic_category().message(error));
+    }
+    if (is_at(fd_, path_)) return;
+    ::close(fd_);
+  }
+}
+
+FolderLock::~FolderLock() {
+  ::unlink(path_.c_str());
+  ::close(fd_);
+}
+
+}  // namespace bridgemark

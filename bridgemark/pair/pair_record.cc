@@ -1,0 +1,110 @@
+#include "bridgemark/pair/pair_record.h"
+
+#include <fmt/format.h>
+
+#include "bridgemark/io/fingerprint.h"
+#include "bridgemark/io/printable.h"
+
+namespace bridgemark {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr char kWhole[] = "fingerprint";
+constexpr char kPotential[] = "potential_fingerprint";
+
+void add_array(Fingerprint& fingerprint, const Array3<double>& array) {
+  fingerprint.add(std::span(array.data(), array.size()));
+}
+
+// The reference comes in by its kind and numbers.
+void add_potential(Fingerprint& fingerprint, const BenchmarkPair& pair) {
+  const Bridge& bridge = pair.bridge();
+  const ReferenceProcess& process = bridge.process();
+  fingerprint.add(bridge.log_weights());
+  add_array(fingerprint, bridge.log_cores());
+  add_array(fingerprint, bridge.log_moves());
+  if (const auto& source = pair.source_potential()) {
+    fingerprint.add(std::span(source->log_beta()));
+    add_array(fingerprint, source->log_cores());
+  }
+  const double reference[] = {static_cast<double>(process.kind()),
+                              static_cast<double>(process.total_steps()),
+                              process.kind() == ReferenceKind::kMatrix ? 0.0 : process.gamma()};
+  fingerprint.add(std::span<const double>(reference));
+}
+
+// Matrix and pmf as they were given: what is made of them changes its last bits on the way through
+// a folder.
+void add_ends(Fingerprint& fingerprint, const BenchmarkPair& pair) {
+  const auto add_matrix = [&](const Matrix<double>& matrix) {
+    fingerprint.add(std::span(matrix.data(), matrix.size()));
+  };
+  const SourceDistribution& source = pair.source();
+  fingerprint.add(static_cast<std::uint64_t>(pair.identity().version));
+  fingerprint.add(static_cast<std::uint64_t>(pair.dim()));
+  fingerprint.add(static_cast<std::uint64_t>(pair.num_categories()));
+  if (const Matrix<double>* matrix = pair.bridge().process().given_matrix()) add_matrix(*matrix);
+  fingerprint.add_bytes(source_kind_name(source.kind()));
+  switch (source.kind()) {
+    case SourceKind::kGaussian:
+    case SourceKind::kUniform: {
+      const double range[] = {source.low(), source.high()};
+      fingerprint.add(std::span<const double>(range));
+      break;
+    }
+    case SourceKind::kProduct:
+      add_matrix(source.given_pmf());
+      break;
+    case SourceKind::kEmpirical:
+      fingerprint.add(
+          std::span<const std::int32_t>(source.states().data(), source.states().size()));
+      break;
+    case SourceKind::kMixture:  // the potential of x0 says it
+      break;
+  }
+}
+
+// A record of before there were two fingerprints, in today's words.
+json in_todays_words(json record) {
+  if (record.is_object() && record.contains(kWhole) && !record.contains(kPotential)) {
+    record[kPotential] = record[kWhole];
+    record.erase(kWhole);
+  }
+  return record;
+}
+
+}  // namespace
+
+json pair_record(const BenchmarkPair& pair) {
+  Fingerprint fingerprint;
+  add_potential(fingerprint, pair);
+  const std::string potential = fingerprint.text();
+  add_ends(fingerprint, pair);
+  return {{"name", pair.identity().name}, {"version", pair.identity().version},
+          {"seed", pair.identity().seed}, {"reverse", pair.reverse()},
+          {kWhole, fingerprint.text()},   {kPotential, potential}};
+}
+
+bool same_pair(const json& a, const json& b) {
+  const json left = in_todays_words(a), right = in_todays_words(b);
+  if (!left.is_object() || !right.is_object()) return true;
+  for (const auto& [key, value] : left.items()) {
+    const auto found = right.find(key);
+    if (found != right.end() && *found != value) return false;
+  }
+  return true;
+}
+
+std::string pair_text(const json& record) {
+  const auto say = [&](const char* key) -> std::string {
+    if (!record.is_object() || !record.contains(key)) return "unknown";
+    const json& value = record[key];
+    return printable(value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true));
+  };
+  return fmt::format("'{}' (version {}, seed {}, fingerprint {})", say("name"), say("version"),
+                     say("seed"), say(kWhole));
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bridgemark/pair/benchmark_pair.h"
+
+// What checkpoints, runs and results say of the pair they belong to, so that none is taken for that
+// of another.
+namespace bridgemark {
+
+// Name, version, seed, direction and two fingerprints: that of p0, the reference, the potential and
+// the version ("fingerprint"), and that of the potential alone with the numbers of the reference
+// ("potential_fingerprint"), which older records have under the name of the first.
+nlohmann::json pair_record(const BenchmarkPair& pair);
+
+// Whether two records may be of one pair in one direction: what both of them say is the same.
+bool same_pair(const nlohmann::json& a, const nlohmann::json& b);
+
+// A record as a message names it: 'NAME' (version 1, seed 2, fingerprint 0123456789abcdef).
+std::string pair_text(const nlohmann::json& record);
+
+}  // namespace bridgemark

@@ -1,0 +1,72 @@
+#include "bridgemark/io/temporaries.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/folder_lock.h"
+#include "tests/io/io_testing.h"
+#include "tests/support/temp_dir.h"
+
+namespace bridgemark {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::put;
+using testing::TempDir;
+
+TEST(Temporaries, AnEndRemovesThoseOfOpenFiles) {
+  const TempDir dir;
+  std::vector<std::unique_ptr<AtomicFile>> files;
+  for (int i = 0; i < 5; ++i) {
+    files.push_back(std::make_unique<AtomicFile>(dir.path() / std::to_string(i)));
+  }
+  EXPECT_FALSE(is_empty(dir.path()));
+  remove_temporaries();
+  EXPECT_TRUE(is_empty(dir.path()));
+}
+
+TEST(Temporaries, AnEndLeavesWhatIsCommitted) {
+  const TempDir dir;
+  for (int i = 0; i < 200; ++i) {  // more than may be open at once
+    AtomicFile file(dir.path() / "out");
+    file.write("x", 1);
+    file.commit();
+  }
+  remove_temporaries();
+  EXPECT_EQ(testing::slurp(dir.path() / "out"), "x");
+}
+
+TEST(Temporaries, SweepTakesThoseOfTheNamedFilesAlone) {
+  const TempDir dir;
+  const char* const files[] = {"a.json"};
+  const fs::path stale = dir.path() / temporary_name("a.json");
+  put(stale, "x");
+  const std::vector<std::string> kept = {".a.json.tmp-ABC123", ".a.json.tmp-abc1234", "a.json",
+                                         ".b.json.tmp-abc123", ".a.json.tmp-abc12"};
+  for (const std::string& name : kept) put(dir.path() / name, "x");
+  sweep_temporaries(dir.path(), files);
+  EXPECT_FALSE(fs::exists(stale));
+  for (const std::string& name : kept) EXPECT_TRUE(fs::exists(dir.path() / name)) << name;
+  sweep_temporaries(dir.path() / "none", files);
+}
+
+TEST(FolderLock, IsHeldOnceAndLeavesNothing) {
+  const TempDir dir;
+  for (int i = 0; i < 3; ++i) {
+    const FolderLock lock(dir.path());
+    testing::contains(testing::error_of([&] { const FolderLock second(dir.path()); }),
+                      "another bridgemark run is at work in this folder");
+  }
+  EXPECT_TRUE(is_empty(dir.path()));
+  put(dir.path() / "lock", "");  // of a process that was killed
+  { const FolderLock lock(dir.path()); }
+  EXPECT_TRUE(is_empty(dir.path()));
+  testing::contains(testing::error_of([&] { const FolderLock lock(dir.path() / "none"); }), "none");
+}
+
+}  // namespace
+}  // namespace bridgemark
