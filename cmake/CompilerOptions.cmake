@@ -13,3 +13,14 @@ if(BRIDGEMARK_SANITIZE)
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(bridgemark_options INTERFACE -fsanitize=address,undefined)
 endif()
+# What reads the bytes of others, and the program, are built with checks of the stack and of copies,
+# and linked so that nothing of their tables can be written later. Kernels read checked arrays alone
+# and keep their speed. Sanitizers bring checks of their own.
+if(BRIDGEMARK_SANITIZE)
+  set(BRIDGEMARK_HARDENING "")
+else()
+  set(BRIDGEMARK_HARDENING -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    target_link_options(bridgemark_options INTERFACE -Wl,-z,relro,-z,now)
+  endif()
+endif()
