@@ -236,14 +236,10 @@ nb::object log_transition_marginals(const FittedCoupling& self, const ArrayLike&
   return transition_marginals(*self.fitted.coupling, x, num_steps.positive_int("num_steps"), n);
 }
 
-}  // namespace
+using CouplingClass = nb::class_<FittedCoupling>;
 
-void init_solvers(nb::module_& module) {
-  nb::class_<FittedCoupling>(
-      module, "Coupling",
-      "What a solver made: draws x1 given x0, and more where it can.\n\n"
-      "Results are in the library and on the device of the array given. Asking for what the\n"
-      "coupling cannot give raises ValueError.")
+void define_properties(CouplingClass& coupling) {
+  coupling
       .def_prop_ro(
           "solver", [](const FittedCoupling& self) { return self.config.solver; },
           "Name of the solver.")
@@ -294,6 +290,13 @@ void init_solvers(nb::module_& module) {
           nb::sig("def diagnostics(self) -> dict[str, typing.Any]"),
           "What the solver says of the fit; empty for those that have nothing to say.")
       .def_ro("seconds", &FittedCoupling::seconds, "Wall time of the fit.")
+      .def_prop_ro(
+          "is_reversed", [](const FittedCoupling& self) { return self.forward != nullptr; },
+          "Whether this is what `reversed` made of a fitted coupling.");
+}
+
+void define_calls(CouplingClass& coupling) {
+  coupling
       .def("sample", sample, "x0"_a, "seed"_a.none() = 0,
            nb::sig("def sample(self, x0: ArrayT, seed: int | numpy.random.Generator | None = 0) -> "
                    "ArrayT"),
@@ -324,10 +327,12 @@ void init_solvers(nb::module_& module) {
           "save", save, "folder"_a,
           nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
           "Keep the coupling as a run folder, which load_coupling and `bridgemark evaluate --run`\n"
-          "read. A folder that already holds a run is refused.")
-      .def_prop_ro(
-          "is_reversed", [](const FittedCoupling& self) { return self.forward != nullptr; },
-          "Whether this is what `reversed` made of a fitted coupling.")
+          "read. A folder that already holds a run is refused.");
+}
+
+// A coupling as a value: equality, pickles, copies.
+void define_values(CouplingClass& coupling) {
+  coupling
       .def(
           "__eq__",
           [](nb::handle self, nb::handle other) {
@@ -352,6 +357,19 @@ void init_solvers(nb::module_& module) {
         return fmt::format("<bridgemark.Coupling of '{}' on {}{}>", self.config.solver,
                            described(self.problem), self.forward ? ", reversed" : "");
       });
+}
+
+}  // namespace
+
+void init_solvers(nb::module_& module) {
+  CouplingClass coupling(
+      module, "Coupling",
+      "What a solver made: draws x1 given x0, and more where it can.\n\n"
+      "Results are in the library and on the device of the array given. Asking for what the\n"
+      "coupling cannot give raises ValueError.");
+  define_properties(coupling);
+  define_calls(coupling);
+  define_values(coupling);
 
   module.def(
       "fit", fit, "solver"_a, "pair"_a, "seed"_a.none() = 0, "folder"_a.none() = nb::none(),
