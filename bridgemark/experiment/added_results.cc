@@ -6,8 +6,10 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/pair/pair_record.h"
 
 namespace bridgemark {
 
@@ -15,20 +17,6 @@ namespace {
 
 constexpr char kAdded[] = "added";
 constexpr std::size_t kMaxLabel = 80;  // bytes: a row of a table begins with it
-
-nlohmann::json identity_of(const BenchmarkPair& pair) {
-  return {{"name", pair.identity().name},
-          {"version", pair.identity().version},
-          {"seed", pair.identity().seed},
-          {"reverse", pair.reverse()}};
-}
-
-// Whether a result of the experiment is of that pair: all that identity_of says is the same.
-bool is_of(const RunResult& result, const nlohmann::json& identity) {
-  return std::ranges::all_of(identity.items(), [&](const auto& entry) {
-    return result.pair_identity.value(entry.key(), nlohmann::json()) == entry.value();
-  });
-}
 
 void check_label(const std::string& label, const std::vector<RunResult>& own) {
   const bool readable = std::ranges::none_of(
@@ -51,7 +39,7 @@ void check_label(const std::string& label, const std::vector<RunResult>& own) {
 std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& identity,
                       const std::string& pair_name, std::size_t conditional_samples) {
   for (const RunResult& result : own) {
-    if (is_of(result, identity)) {
+    if (same_pair(result.pair_identity, identity)) {
       if (result.conditional_samples != conditional_samples) {
         throw_invalid("evaluate", "conditional_samples must be {} like the experiment's, got {}",
                       result.conditional_samples, conditional_samples);
@@ -69,11 +57,13 @@ std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& i
 }
 
 // Results of the experiment's own runs.
+void require_results(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / kResultsJsonl)) return;
+  throw_file(folder.string(), "has no {}; a result is added to the folder of bridgemark run",
+             kResultsJsonl);
+}
+
 std::vector<RunResult> own_results(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / kResultsJsonl)) {
-    throw_file(folder.string(), "has no {}; a result is added to the folder of bridgemark run",
-               kResultsJsonl);
-  }
   std::vector<RunResult> results = load_results(folder / kResultsJsonl);
   std::erase_if(results, [](const RunResult& result) { return result.solver == kOutsideSolver; });
   return results;
@@ -127,13 +117,15 @@ std::filesystem::path added_folder(const std::filesystem::path& folder, const Ru
 EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
                                   const Coupling& coupling, const EvaluationOptions& options,
                                   const AddTo& target) {
+  require_results(target.folder);
+  const FolderLock lock(target.folder);  // no grid works there meanwhile
   const std::vector<RunResult> own = own_results(target.folder);
   check_label(target.label, own);
   RunResult result;
   result.experiment = own.empty() ? target.folder.filename().string() : own[0].experiment;
   result.method = target.label;
   result.solver = kOutsideSolver;
-  result.pair_identity = identity_of(pair);
+  result.pair_identity = pair_record(pair);
   result.pair = column_of(own, result.pair_identity, target.pair_name, options.conditional_samples);
   result.dim = static_cast<int>(pair.dim());
   result.seed = options.seed;
@@ -148,7 +140,7 @@ EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& p
   create_folder(folder);
   save_samples(context, pair, coupling, result.seed, folder / kAddedSamplesFile);
   write_results({result}, folder);
-  std::vector<RunResult> all = own_results(target.folder);  // a run may have gone on meanwhile
+  std::vector<RunResult> all = own;
   for (RunResult& added : load_added_results(target.folder)) all.push_back(std::move(added));
   write_results(all, target.folder);
   return record;
