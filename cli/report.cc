@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "bridgemark/io/printable.h"
@@ -17,11 +18,19 @@ namespace bridgemark::cli {
 
 namespace {
 
+// A wheel has the scripts in the folder beside that of the program.
+std::string default_vega_folder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path own = program.parent_path().parent_path() / "vega";
+  return !error && std::filesystem::is_directory(own, error) ? own.string() : kDefaultVegaFolder;
+}
+
 struct Options {
   CommonOptions common;
   std::string folder;
   std::string output;
-  std::string vega = kDefaultVegaFolder;
+  std::string vega = default_vega_folder();
   bool whole = false;
   bool tables_only = false;
 };

@@ -75,9 +75,12 @@ def report(
     `output` is the HTML file, folder/report.html without it; tables.md, tables.tex and tables.csv
     go beside it, and are all with `tables_only`. `whole` gives all rows and columns of the paper's
     tables, blank where nothing was measured. `vega` is the folder of Vega's scripts, which the HTML
-    file takes in: that of Debian's libjs-vega without it.
+    file takes in: without it the wheel's own, or that of Debian's libjs-vega.
     """
     target = Path(folder) / "report.html" if output is None else output
+    own = Path(__file__).parent / "vega"
+    if vega is None and own.is_dir():
+        vega = own
     return _core.write_report(
         folder, target, whole=whole, tables_only=tables_only, vega=vega, progress=reporter(progress)
     )
