@@ -1,6 +1,8 @@
-// An update of dlightsb-chain as `train` runs it, batches drawn as well, beside one of DLightSB
-// with 1000 components on the same pair, and how it grows with D, the states and the batch. Judged
-// at D = 64 with 32 states and batch 128: three updates of DLightSB.
+// Draws of a chain pair beside those of the spread pair of its size; and an update of
+// dlightsb-chain as `train` runs it, batches drawn as well, beside one of DLightSB with 1000
+// components on the same pair, and how it grows with D, the states and the batch. Judged: three
+// times the other's draws at D = 16 and 64, and three updates of DLightSB at D = 64 with 32 states
+// and batch 128.
 
 #include <fmt/format.h>
 
@@ -67,6 +69,31 @@ double time_updates(const Context& context, const Size& size, bool components, i
   return median(times) / static_cast<double>(losses.size());
 }
 
+// Median seconds of 20,000 joint draws.
+double time_draws(const Context& context, const std::string& name, int repeats) {
+  const BenchmarkPair pair = load_pair(name);
+  std::vector<double> times;
+  for (int i = 0; i < repeats + 1; ++i) {
+    const double time = seconds([&] { pair.sample_joint(context, 20000, 1); });
+    if (i > 0) times.push_back(time);
+  }
+  return median(times);
+}
+
+bool compare_draws(const Context& context, int repeats, nlohmann::json& rows) {
+  bool holds = true;
+  for (const char* base : {"d16-gaussian-0.02", "d64-gaussian-0.02"}) {
+    const double spread = time_draws(context, fmt::format("{}-spread", base), repeats);
+    const double chain = time_draws(context, fmt::format("{}-chain", base), repeats);
+    fmt::print("20,000 joint pairs of {}: {:.1f} ms spread, {:.1f} ms chain\n", base, 1e3 * spread,
+               1e3 * chain);
+    rows.push_back({{"pair", base}, {"spread_ms", 1e3 * spread}, {"chain_ms", 1e3 * chain}});
+    holds =
+        judge("draws of the chain over those of the spread pair", chain / spread, 3.0, "") && holds;
+  }
+  return holds;
+}
+
 // The float32 loss of a chain against float64.
 void check_loss() {
   const Context host;
@@ -96,7 +123,8 @@ void check_loss() {
 
 bool run(const Options& options, const Context& context) {
   check_loss();
-  nlohmann::json rows = nlohmann::json::array();
+  nlohmann::json rows = nlohmann::json::array(), draws = nlohmann::json::array();
+  const bool draws_hold = compare_draws(context, options.repeats, draws);
   const auto show = [&](const char* name, const Size& size, bool components) {
     const double time = time_updates(context, size, components, options.repeats);
     fmt::print("{:<14} D = {:>2}, K = {:>4}, batch {:>4}: {:>9.1f} us\n", name, size.dim, size.size,
@@ -115,8 +143,8 @@ bool run(const Options& options, const Context& context) {
         Size{64, 128, 128}, Size{64, 32, 256}, Size{64, 32, 512}, Size{64, 32, 1024}}) {
     show("dlightsb-chain", size, false);
   }
-  write_json(options, {{"rows", rows}, {"device", device_name(context.device)}});
-  return judge("an update over one of DLightSB", chain / cp, 3.0, "");
+  write_json(options, {{"rows", rows}, {"draws", draws}, {"device", device_name(context.device)}});
+  return judge("an update over one of DLightSB", chain / cp, 3.0, "") && draws_hold;
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ constexpr std::size_t kMaxStemBytes = 200;
 // end would leave its temporary.
 constexpr std::size_t kSlots = 64;
 std::array<std::atomic<char*>, kSlots> slots{};
+// Names of what an end has removed. A signal's handler cannot free them, and the process ends.
+std::array<std::atomic<char*>, kSlots> removed{};
 
 // A temporary's name up to its random end.
 std::string prefix(std::string_view file) {
@@ -78,9 +80,12 @@ RegisteredTemporary& RegisteredTemporary::operator=(RegisteredTemporary&& other)
 }
 
 void remove_temporaries() noexcept {
-  for (std::atomic<char*>& slot : slots) {
+  for (std::size_t i = 0; i < kSlots; ++i) {
     // Taken out, and never given back: the thread that owns it may be stopped in its destructor.
-    if (const char* const path = slot.exchange(nullptr)) ::unlink(path);
+    char* const path = slots[i].exchange(nullptr);
+    if (path == nullptr) continue;
+    ::unlink(path);
+    removed[i] = path;
   }
 }
 
