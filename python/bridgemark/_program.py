@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -12,4 +13,5 @@ def main() -> None:
     program = Path(__file__).parent / "bin" / "bridgemark"
     if not program.exists():
         sys.exit(f"[python] {program} is not there: install bridgemark from its wheel")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would too
     os.execv(program, [str(program), *sys.argv[1:]])
