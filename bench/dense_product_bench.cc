@@ -254,8 +254,10 @@ class Layer {
         weight_(memory_.upload(draw_values(outputs_ * inputs_, 2))),
         bias_(memory_.upload(draw_values(outputs_, 3))),
         flow_(memory_.upload(draw_values(rows * outputs_, 4))),
-        scratch_(memory_.allocate<float>(
-            std::max<std::size_t>(1, backend::cuda::pull_back_scratch(rows, outputs_, pulled_)))),
+        pull_back_scratch_(
+            memory_.zeros<float>(backend::cuda::pull_back_scratch(rows, outputs_, pulled_))),
+        weight_scratch_(
+            memory_.zeros<float>(backend::cuda::weight_gradient_scratch(rows, outputs_, inputs_))),
         bias_gradient_(memory_.allocate<float>(outputs_)),
         their_bias_(memory_.allocate<float>(outputs_)),
         workspace_(memory_.allocate<char>(kWorkspaceBytes)),
@@ -289,7 +291,7 @@ class Layer {
             count,
             [this, ours, weight, values](cudaStream_t stream) {
               backend::cuda::launch_pull_back(flow_, rows_, outputs_, weight, inputs_, pulled_,
-                                              values, scratch_, ours, stream);
+                                              values, pull_back_scratch_, ours, stream);
             },
             product({weight, pulled_, outputs_, inputs_}, {flow_, outputs_, rows_, outputs_},
                     epilogue, theirs),
@@ -303,8 +305,8 @@ class Layer {
     return {"to weights",
             count,
             [this, ours](cudaStream_t stream) {
-              backend::cuda::launch_weight_gradient(flow_, rows_, outputs_, in_, inputs_, ours,
-                                                    bias_gradient_, stream);
+              backend::cuda::launch_weight_gradient(flow_, rows_, outputs_, in_, inputs_,
+                                                    weight_scratch_, ours, bias_gradient_, stream);
             },
             product({in_, inputs_, rows_, inputs_}, {flow_, outputs_, rows_, outputs_, true},
                     {CUBLASLT_EPILOGUE_BGRADB, their_bias_}, theirs),
@@ -323,7 +325,7 @@ class Layer {
   bool relu_;
   const std::uint8_t* mask_;
   const float *in_, *weight_, *bias_, *flow_;
-  float *scratch_, *bias_gradient_, *their_bias_;
+  float *pull_back_scratch_, *weight_scratch_, *bias_gradient_, *their_bias_;
   void* workspace_;
   cublasLtHandle_t handle_;
 };

@@ -14,8 +14,10 @@ void launch_layer(const float* in, std::size_t rows, std::size_t inputs, const f
                   std::size_t weight_stride, const float* bias, std::size_t outputs, bool relu,
                   float* out, cudaStream_t stream);
 
-// Values of scratch that launch_pull_back needs.
+// Values of scratch that the gradients need, all 0 before the first product that takes it; products
+// that may run at one time need one each.
 std::size_t pull_back_scratch(std::size_t rows, std::size_t outputs, std::size_t inputs);
+std::size_t weight_gradient_scratch(std::size_t rows, std::size_t outputs, std::size_t inputs);
 
 // out[rows, inputs] = flow[rows, outputs] weight, and 0 where `values` [rows, inputs] is not above
 // 0; values may be null.
@@ -26,7 +28,7 @@ void launch_pull_back(const float* flow, std::size_t rows, std::size_t outputs, 
 // weight[outputs, inputs] = flow^T in and bias[outputs] = the sum of flow over rows, for
 // flow [rows, outputs] and in [rows, inputs].
 void launch_weight_gradient(const float* flow, std::size_t rows, std::size_t outputs,
-                            const float* in, std::size_t inputs, float* weight, float* bias,
-                            cudaStream_t stream);
+                            const float* in, std::size_t inputs, float* scratch, float* weight,
+                            float* bias, cudaStream_t stream);
 
 }  // namespace bridgemark::backend::cuda

@@ -25,7 +25,8 @@ struct Trained {
   float* gradient = nullptr;
   std::vector<float*> values;  // inputs, hidden layers, logits, [rows, width]
   std::vector<float*> flows;   // d loss / d the outputs of each layer; that of the logits is theirs
-  float *input_flow = nullptr, *scratch = nullptr, *loss_scratch = nullptr, *step_table = nullptr;
+  float *input_flow = nullptr, *pull_back_scratch = nullptr, *weight_scratch = nullptr;
+  float *loss_scratch = nullptr, *step_table = nullptr;
   double *row_loss = nullptr, *losses = nullptr;
   PointsView points{};
   std::int32_t* sampled = nullptr;  // [B,D], the end that this direction's chains lead to
@@ -146,16 +147,19 @@ class CudaNetworkTrainer : public NetworkTrainer {
     trained.gradient = floats(count);
     trained.network = {floats(count), floats(count),    floats(count),
                        floats(count), trained.gradient, count};
-    std::size_t scratch = 0;
+    std::size_t to_inputs = pull_back_scratch(rows_, shape_.layer_outputs(0), input_flow_width()),
+                to_weights = 0;
     trained.values.push_back(floats(rows_ * shape_.input_width()));
     for (std::size_t l = 0; l < layers; ++l) {
       const std::size_t outputs = shape_.layer_outputs(l);
       trained.values.push_back(floats(rows_ * outputs));
       trained.flows.push_back(l + 1 < layers ? floats(rows_ * outputs) : trained.values.back());
-      scratch = std::max(scratch, pull_back_scratch(rows_, outputs, shape_.layer_inputs(l)));
+      const std::size_t inputs = shape_.layer_inputs(l);
+      to_inputs = std::max(to_inputs, pull_back_scratch(rows_, outputs, inputs));
+      to_weights = std::max(to_weights, weight_gradient_scratch(rows_, outputs, inputs));
     }
-    trained.scratch = floats(
-        std::max(scratch, pull_back_scratch(rows_, shape_.layer_outputs(0), input_flow_width())));
+    trained.pull_back_scratch = memory_.zeros<float>(to_inputs);
+    trained.weight_scratch = memory_.zeros<float>(to_weights);
     trained.input_flow = floats(rows_ * input_flow_width());
     trained.loss_scratch = floats(prepare_network_loss(shape_, rows_));
     trained.step_table =
@@ -213,15 +217,16 @@ class CudaNetworkTrainer : public NetworkTrainer {
       const float* weight = parameters + shape_.weight_offset(l);
       trained.side.follow(stream);
       launch_weight_gradient(trained.flows[l], rows_, outputs, trained.values[l], inputs,
-                             trained.gradient + shape_.weight_offset(l),
+                             trained.weight_scratch, trained.gradient + shape_.weight_offset(l),
                              trained.gradient + shape_.bias_offset(l), trained.side);
       if (l > 0) {
         launch_pull_back(trained.flows[l], rows_, outputs, weight, inputs, inputs,
-                         trained.values[l], trained.scratch, trained.flows[l - 1], stream);
+                         trained.values[l], trained.pull_back_scratch, trained.flows[l - 1],
+                         stream);
       } else {
         launch_pull_back(trained.flows[l], rows_, outputs, weight + inputs - input_flow_width(),
-                         inputs, input_flow_width(), nullptr, trained.scratch, trained.input_flow,
-                         stream);
+                         inputs, input_flow_width(), nullptr, trained.pull_back_scratch,
+                         trained.input_flow, stream);
       }
     }
     launch_loss_sum(trained.row_loss, rows_ * shape_.dim, scale, progress_, trained.losses,

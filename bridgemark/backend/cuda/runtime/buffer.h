@@ -52,6 +52,12 @@ class Memory {
     return keep(std::make_shared<Buffer<T>>(count));
   }
   template <typename T>
+  T* zeros(std::size_t count) {
+    T* data = allocate<T>(count);
+    if (count > 0) BM_CUDA_CHECK(cudaMemset(data, 0, count * sizeof(T)));
+    return data;
+  }
+  template <typename T>
   T* upload(const T* host, std::size_t count) {
     return keep(std::make_shared<Buffer<T>>(host, count));
   }
