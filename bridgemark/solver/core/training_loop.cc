@@ -106,13 +106,14 @@ class Loop {
                                plan_.name, step, how, left));
   }
 
-  // A line of the log. Parameters are looked at too, as long as that takes a hundredth of the time,
-  // and at the end.
+  // A line of the log. Parameters are looked at too, as long as that takes a hundredth of the time;
+  // at the end it is the checkpoint that looks, where one is kept.
   void end_interval(std::int64_t step, bool last) {
     summary_.last_loss = interval_loss_ / static_cast<double>(interval_);
     interval_loss_ = 0.0;
     interval_ = 0;
-    if (last || seconds_since(checked_) >= 100.0 * check_seconds_) {
+    if ((last && files_.checkpoint.empty()) ||
+        (!last && seconds_since(checked_) >= 100.0 * check_seconds_)) {
       checked_ = Clock::now();
       SafetensorsWriter writer;
       model_.save_state(writer);
