@@ -265,27 +265,30 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
            nb::sig("def log_reference(self, n: int) -> numpy.typing.NDArray[numpy.float64]"),
            "log q_ref(y | x) of n elementary steps of the reference, n in 0..total_steps:\n"
            "float64 [S,S] with row x.")
-      .def("sample_x0", sample_x0, "n"_a, "seed"_a.none() = 0,
-           nb::sig("def sample_x0(self, n: int, seed: int | numpy.random.Generator | None = 0) -> "
-                   "numpy.typing.NDArray[numpy.int32]"),
-           "Draw x0 ~ p0: int32 [n,D]. Independent of sample_x1 for every seed.")
-      .def("sample_x1", sample_x1, "n"_a, "seed"_a.none() = 0,
-           nb::sig("def sample_x1(self, n: int, seed: int | numpy.random.Generator | None = 0) -> "
-                   "numpy.typing.NDArray[numpy.int32]"),
-           "Draw x1 ~ p1: int32 [n,D]. Independent of sample_x0 for every seed.")
-      .def("sample_joint", sample_joint, "n"_a, "seed"_a.none() = 0,
+      .def("sample_x0", sample_x0, "n"_a, "seed"_a.none() = nb::none(),
            nb::sig(
-               "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = 0) -> "
-               "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
-           "Draw (x0, x1) from the truth: two int32 arrays [n,D].")
-      .def("sample_conditional", sample_conditional, "x0"_a, "seed"_a.none() = 0,
+               "def sample_x0(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
+               "numpy.typing.NDArray[numpy.int32]"),
+           "Draw x0 ~ p0: int32 [n,D]. Independent of sample_x1 for every seed.")
+      .def("sample_x1", sample_x1, "n"_a, "seed"_a.none() = nb::none(),
+           nb::sig(
+               "def sample_x1(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
+               "numpy.typing.NDArray[numpy.int32]"),
+           "Draw x1 ~ p1: int32 [n,D]. Independent of sample_x0 for every seed.")
+      .def(
+          "sample_joint", sample_joint, "n"_a, "seed"_a.none() = nb::none(),
+          nb::sig(
+              "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
+              "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
+          "Draw (x0, x1) from the truth: two int32 arrays [n,D].")
+      .def("sample_conditional", sample_conditional, "x0"_a, "seed"_a.none() = nb::none(),
            nb::sig("def sample_conditional(self, x0: ArrayT, seed: int | numpy.random.Generator | "
-                   "None = 0) -> ArrayT"),
+                   "None = None) -> ArrayT"),
            "Draw x1 ~ q*(.|x0) for each row of x0 [B,D]: int32 [B,D].")
       .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a = kTrajectorySteps,
-           "seed"_a.none() = 0,
+           "seed"_a.none() = nb::none(),
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int | "
-                   "numpy.random.Generator | None = 0) "
+                   "numpy.random.Generator | None = None) "
                    "-> ArrayT"),
            "Draw trajectories of the truth from x0 [B,D]: int32 [B,num_steps+1,D].")
       .def("log_p0", log_end<&BenchmarkPair::log_p0>, "x"_a, "seed"_a.none() = 0,
@@ -353,9 +356,10 @@ void init_pairs(nb::module_& module) {
       "Two distributions p0, p1 on {0..S-1}^D and the Schrödinger bridge between them.\n\n"
       "Made by load and build_pair. States are integer arrays [B,D] of categories:\n"
       "every integer dtype is taken. Draws without an array argument are NumPy; a call with one\n"
-      "answers in its library and on its device. The same seed gives the same states for any\n"
-      "number of threads; row i of a seed does not depend on how many are drawn. A reversed pair\n"
-      "asks for p1 -> p0.");
+      "answers in its library and on its device. Draws without a seed are fresh each time; the "
+      "same\n"
+      "seed gives the same states for any number of threads, and row i of a seed does not depend\n"
+      "on how many are drawn. A reversed pair asks for p1 -> p0.");
   define_properties(pair);
   define_calls(pair);
   module.def("load", load, "name_or_folder"_a,

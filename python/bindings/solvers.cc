@@ -297,14 +297,15 @@ void define_properties(CouplingClass& coupling) {
 
 void define_calls(CouplingClass& coupling) {
   coupling
-      .def("sample", sample, "x0"_a, "seed"_a.none() = 0,
-           nb::sig("def sample(self, x0: ArrayT, seed: int | numpy.random.Generator | None = 0) -> "
-                   "ArrayT"),
+      .def("sample", sample, "x0"_a, "seed"_a.none() = nb::none(),
+           nb::sig(
+               "def sample(self, x0: ArrayT, seed: int | numpy.random.Generator | None = None) -> "
+               "ArrayT"),
            "Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D].")
       .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a.none() = nb::none(),
-           "seed"_a.none() = 0,
+           "seed"_a.none() = nb::none(),
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, "
-                   "seed: int | numpy.random.Generator | None = 0) -> ArrayT"),
+                   "seed: int | numpy.random.Generator | None = None) -> ArrayT"),
            "Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D]. Without num_steps: those\n"
            "that the solver trained with, else 16.")
       .def("log_conditional", log_conditional, "x0"_a, "x1"_a,

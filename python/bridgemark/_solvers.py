@@ -154,7 +154,7 @@ class Solver:
             raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)")
         return self._coupling
 
-    def sample(self, x0: ArrayT, seed: int | np.random.Generator | None = 0) -> ArrayT:
+    def sample(self, x0: ArrayT, seed: int | np.random.Generator | None = None) -> ArrayT:
         """Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D]."""
         return self.coupling.sample(x0, seed)
 
@@ -162,7 +162,7 @@ class Solver:
         self,
         x0: ArrayT,
         num_steps: int | None = None,
-        seed: int | np.random.Generator | None = 0,
+        seed: int | np.random.Generator | None = None,
     ) -> ArrayT:
         """Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D].
 

@@ -58,9 +58,9 @@ def test_options_reach_the_solver(pair):
 
 def test_trained_solver_depends_on_its_seed_alone(pair):
     options = {"updates": 20, "components": 8, "batch_size": 32, "learning_rate": 1e-2}
-    x0 = pair.sample_x0(500)
+    x0 = pair.sample_x0(500, seed=1)
     first, same, other = (
-        bm.fit("dlightsb", pair, seed, **options).sample(x0) for seed in (1, 1, 2)
+        bm.fit("dlightsb", pair, seed, **options).sample(x0, seed=2) for seed in (1, 1, 2)
     )
     assert np.array_equal(first, same)
     assert not np.array_equal(first, other)

@@ -94,7 +94,6 @@ def test_draws_are_int32_states_of_a_seed(pair, sampler):
     assert x.min() >= 0 and x.max() < pair.num_categories
     assert same(x, draw(1000, 1)) and same(x[:10], draw(10, seed=1))
     assert not same(x, draw(1000, seed=2))
-    assert same(draw(5), draw(5, seed=0))
 
 
 def test_joint_draws(pair):
@@ -105,7 +104,7 @@ def test_joint_draws(pair):
 
 
 def test_trajectories_start_at_x0(pair):
-    x0 = pair.sample_x0(100)
+    x0 = pair.sample_x0(100, seed=1)
     path = pair.sample_trajectory(x0, num_steps=8, seed=1)
     assert path.shape == (100, 9, 2) and path.dtype == np.int32
     assert same(path[:, 0], x0)
@@ -130,7 +129,7 @@ def test_test_set_and_conditional_inputs(pair):
 
 
 def test_marginals_sum_to_one(pair):
-    x = pair.sample_x0(20)
+    x = pair.sample_x0(20, seed=1)
     for log_p in (pair.log_marginals(x), pair.log_transition_marginals(x, 16, 15)):
         assert log_p.shape == (20, 2, 50) and log_p.dtype == np.float64
         np.testing.assert_allclose(np.exp(log_p).sum(-1), 1.0, rtol=1e-12)
@@ -138,7 +137,7 @@ def test_marginals_sum_to_one(pair):
 
 def test_conditional_sums_to_one_and_to_its_marginals(pair):
     states = np.stack(np.meshgrid(np.arange(50), np.arange(50), indexing="ij"), -1).reshape(-1, 2)
-    x0 = pair.sample_x0(1)
+    x0 = pair.sample_x0(1, seed=1)
     log_p = pair.log_conditional(np.broadcast_to(x0, states.shape), states)
     assert log_p.shape == (2500,) and log_p.dtype == np.float64
     p = np.exp(log_p).reshape(50, 50)
@@ -149,7 +148,7 @@ def test_conditional_sums_to_one_and_to_its_marginals(pair):
 
 
 def test_one_step_transition_is_the_conditional(pair):
-    x = pair.sample_x0(30)
+    x = pair.sample_x0(30, seed=1)
     assert same(pair.log_transition_marginals(x, 1, 0), pair.log_marginals(x))
 
 
@@ -278,7 +277,7 @@ def test_steps_must_divide_the_chain(pair):
 
 def test_reversed_pairs_say_what_they_cannot_give():
     reverse = bm.load("d16-uniform-0.01-reverse")
-    x = reverse.sample_x0(2)
+    x = reverse.sample_x0(2, seed=1)
     with pytest.raises(ValueError, match="gives no conditional marginals"):
         reverse.log_marginals(x)
     with pytest.raises(ValueError, match="no transitions with num_steps = 4"):

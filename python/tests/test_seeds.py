@@ -37,6 +37,33 @@ def test_every_kind_of_seed(draws, name):
     assert np.array_equal(first, draw(generators[1]))  # and is repeated by its own seed
 
 
+def test_draws_without_a_seed_are_fresh(pair):
+    solver = bm.Reference().fit(pair)
+    x0 = pair.sample_x0(200, seed=1)
+    draws = [
+        lambda: pair.sample_x0(200),
+        lambda: pair.sample_x1(200),
+        lambda: pair.sample_joint(200)[0],
+        lambda: pair.sample_joint(200)[1],
+        lambda: pair.sample_conditional(x0),
+        lambda: pair.sample_trajectory(x0),
+        lambda: solver.sample(x0),
+        lambda: solver.sample_trajectory(x0),
+        lambda: solver.coupling.sample(x0),
+        lambda: solver.coupling.sample_trajectory(x0),
+        lambda: solver.reversed().sample(x0),
+    ]
+    for number, draw in enumerate(draws):
+        assert not np.array_equal(draw(), draw()), number
+
+
+def test_fits_results_and_estimates_repeat_without_a_seed():
+    pair = bm.load("d16-gaussian-0.02")
+    assert bm.Independent().fit(pair).coupling.seed == 0
+    x = pair.sample_x1(5, seed=1)
+    assert np.array_equal(pair.log_p1(x), pair.log_p1(x, seed=0))  # an estimate of the draws of 0
+
+
 def test_fits_and_results_say_their_seed(pair):
     solver = bm.Independent().fit(pair, seed=None)
     assert solver.coupling.seed > 0
