@@ -42,4 +42,5 @@
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/core/training_files.h"
+#include "bridgemark/solver/core/training_log.h"
 #include "bridgemark/solver/registry.h"

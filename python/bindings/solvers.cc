@@ -8,9 +8,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -139,10 +142,21 @@ FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const Arra
   return fit_problem({name, seed, folder, resume, progress, device, keywords}, made.problem);
 }
 
+// The log of a run is beside the point of loading it: one that cannot be read is warned about.
+std::vector<LogLine> history_of_run(const std::filesystem::path& folder) {
+  try {
+    return load_run_history(folder);
+  } catch (const FileError& error) {
+    const std::string text = fmt::format("{}; history is empty", error.what());
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
+    return {};
+  }
+}
+
 FittedCoupling load_coupling(const std::filesystem::path& folder,
                              const std::optional<PairArgument>& named) {
   const std::optional<BenchmarkPair> given = named ? std::optional(named->pair()) : std::nullopt;
-  return interruptible([&](const Context& context) -> FittedCoupling {
+  FittedCoupling loaded = interruptible([&](const Context& context) -> FittedCoupling {
     LoadedRun run =
         given ? LoadedRun{load_run_config(folder), *given, load_run(context, *given, folder)}
               : load_whole_run(context, folder);
@@ -152,6 +166,41 @@ FittedCoupling load_coupling(const std::filesystem::path& folder,
             {std::move(run.coupling), read_diagnostics(result.at("diagnostics"))},
             result.at("wall_seconds").get<double>()};
   });
+  loaded.fitted.history = history_of_run(folder);
+  return loaded;
+}
+
+// A column of the lines of a log: int64 where all entries are whole, else float64, NaN for null.
+nb::object column_of(const std::vector<nlohmann::json>& lines, const std::string& column) {
+  const auto is_whole = [&](const nlohmann::json& line) {
+    return line.contains(column) && line[column].is_number_integer();
+  };
+  if (lines.empty() ? column == "update" : std::ranges::all_of(lines, is_whole)) {
+    std::vector<std::int64_t> values;
+    for (const nlohmann::json& line : lines) values.push_back(line[column].get<std::int64_t>());
+    return to_numpy(std::move(values));
+  }
+  std::vector<double> values;
+  for (const nlohmann::json& line : lines) {
+    const bool known = line.contains(column) && line[column].is_number();
+    values.push_back(known ? line[column].get<double>() : std::nan(""));
+  }
+  return to_numpy(std::move(values));
+}
+
+nb::dict history(const FittedCoupling& self) {
+  std::vector<nlohmann::json> lines;
+  std::vector<std::string> columns = {"update", "loss", "seconds"};
+  for (const LogLine& line : self.fitted.history) {
+    lines.push_back(nlohmann::json::parse(line.text));
+    for (const auto& [key, value] : lines.back().items()) {
+      const bool known = std::ranges::find(columns, key) != columns.end();
+      if (value.is_number() && !known) columns.push_back(key);
+    }
+  }
+  nb::dict arrays;
+  for (const std::string& column : columns) arrays[column.c_str()] = column_of(lines, column);
+  return arrays;
 }
 
 // The name of a pair in quotes, or what there is to say of data.
@@ -186,12 +235,12 @@ FitProblem turned_round(const FitProblem& problem) {
 FittedCoupling reverse(const FittedCoupling& self) {
   if (self.forward) return *self.forward;
   return interruptible([&](const Context& context) -> FittedCoupling {
-    return {
-        self.config,
-        turned_round(self.problem),
-        {reverse_coupling(context, self.problem, self.fitted.coupling), self.fitted.diagnostics},
-        self.seconds,
-        std::make_shared<const FittedCoupling>(self)};
+    return {self.config,
+            turned_round(self.problem),
+            {reverse_coupling(context, self.problem, self.fitted.coupling), self.fitted.diagnostics,
+             self.fitted.history},
+            self.seconds,
+            std::make_shared<const FittedCoupling>(self)};
   });
 }
 
@@ -289,6 +338,12 @@ void define_properties(CouplingClass& coupling) {
           },
           nb::sig("def diagnostics(self) -> dict[str, typing.Any]"),
           "What the solver says of the fit; empty for those that have nothing to say.")
+      .def_prop_ro("history", history,
+                   nb::sig("def history(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
+                   "The training by column, one entry every log_every updates: 'update' int64,\n"
+                   "'loss' (the mean since the entry before) and 'seconds' float64, and what the\n"
+                   "solver adds ('imf_iteration' of CSBM). Of length 0 for solvers that do not\n"
+                   "train. It is that of log.jsonl, and is kept by save, load and pickles.")
       .def_ro("seconds", &FittedCoupling::seconds, "Wall time of the fit.")
       .def_prop_ro(
           "is_reversed", [](const FittedCoupling& self) { return self.forward != nullptr; },

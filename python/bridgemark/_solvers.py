@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from ._progress import reporter
@@ -153,6 +154,14 @@ class Solver:
         if self._coupling is None:
             raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)")
         return self._coupling
+
+    @property
+    def history(self) -> dict[str, npt.NDArray[Any]]:
+        """The training of the last fit by column: 'update', 'loss', 'seconds'; see Coupling.history.
+
+        `plt.plot(solver.history["update"], solver.history["loss"])` is its curve.
+        """
+        return self.coupling.history
 
     def sample(self, x0: ArrayT, seed: int | np.random.Generator | None = None) -> ArrayT:
         """Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D]."""

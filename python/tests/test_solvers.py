@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -289,6 +290,71 @@ def test_progress_reaches_its_end(pair, capsys):
     assert (what, done, total) == ("dlightsb", 64, 64) and "loss" in detail
     bm.evaluate(pair, bm.Oracle().fit(pair), progress=True)  # too quick to say anything
     assert capsys.readouterr().err == ""
+
+
+# --- history
+
+
+def test_history_is_that_of_the_log(pair, tmp_path):
+    options = {"updates": 25, "log_every": 10}
+    solver = bm.DLightSB(**SMALL).fit(pair, **options, folder=tmp_path / "run")
+    history = solver.history
+    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert list(history) == ["update", "loss", "seconds"]
+    assert history["update"].tolist() == [10, 20, 25] and history["update"].dtype == np.int64
+    for key, values in history.items():
+        assert values.tolist() == [line[key] for line in lines]
+    assert history["loss"][-1] == solver.coupling.diagnostics["last_loss"]
+    assert (np.diff(history["seconds"]) >= 0).all()
+    alone = bm.DLightSB(**SMALL).fit(pair, **options)  # without a folder it is kept all the same
+    assert np.array_equal(alone.history["loss"], history["loss"])
+    alone.save(tmp_path / "saved")
+    for other in (
+        bm.load_solver(tmp_path / "run"),
+        bm.load_solver(tmp_path / "saved"),
+        bm.DLightSB(**SMALL).fit(pair, **options, folder=tmp_path / "run", resume=True),
+        pickle.loads(pickle.dumps(alone)),
+        solver.reversed(),
+    ):
+        assert np.array_equal(other.history["loss"], history["loss"])
+        assert np.array_equal(other.history["update"], history["update"])
+
+
+def test_history_of_a_resumed_fit_is_whole(pair, tmp_path):
+    def stop_halfway(what, done, total, detail):
+        if done >= 32:
+            raise KeyboardInterrupt
+
+    options = {**SMALL, "log_every": 8}
+    solver = bm.DLightSB(**options)
+    with pytest.raises(KeyboardInterrupt):
+        solver.fit(pair, folder=tmp_path / "run", progress=pausing(stop_halfway))
+    solver.fit(pair, folder=tmp_path / "run", resume=True)
+    whole = bm.DLightSB(**options).fit(pair)
+    assert solver.history["update"].tolist() == [8, 16, 24, 32, 40]
+    assert np.array_equal(solver.history["loss"], whole.history["loss"])
+
+
+def test_history_of_other_solvers(pair, tmp_path):
+    history = bm.CSBM(**SMALL_NETWORK).fit(pair).history
+    assert list(history) == ["update", "loss", "seconds", "imf_iteration"]
+    assert history["imf_iteration"].tolist() == sorted(history["imf_iteration"].tolist())
+    assert set(history["imf_iteration"]) == {1, 2}
+    for name in ("oracle", "feature-wise"):
+        history = bm.make_solver(name).fit(pair).history
+        assert {key: len(values) for key, values in history.items()} == {
+            "update": 0, "loss": 0, "seconds": 0
+        }  # fmt: skip
+
+
+def test_runs_without_a_readable_log_load(pair, tmp_path):
+    small("dlightsb").fit(pair).save(tmp_path / "run")
+    log = tmp_path / "run" / "log.jsonl"
+    log.write_text('{"update": "ten"}\n')
+    with pytest.warns(UserWarning, match="log.jsonl: line 1.*history is empty"):
+        assert len(bm.load_solver(tmp_path / "run").history["loss"]) == 0
+    log.unlink()
+    assert len(bm.load_solver(tmp_path / "run").history["loss"]) == 0
 
 
 # --- Ctrl-C, as a user's terminal sends it

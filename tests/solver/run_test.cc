@@ -14,6 +14,7 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
@@ -172,6 +173,29 @@ TEST_F(RunTest, AFitWithoutAFolderIsKeptLater) {
   EXPECT_THAT(
       message([&] { save_run({}, config("feature-wise"), at_hand, fitted, 1.5, run_path()); }),
       HasSubstr("already holds a run"));
+}
+
+TEST_F(RunTest, TheHistoryOfATrainingIsKept) {
+  RunConfig run = config("dlightsb");
+  run.options = {{"updates", "25"}, {"components", "3"}, {"batch_size", "4"}, {"log_every", "10"}};
+  const Fitted fitted = testing::fit_solver(
+      "dlightsb", pair(), {"updates=25", "components=3", "batch_size=4", "log_every=10"}, 5);
+  ASSERT_EQ(fitted.history.size(), 3u);
+  const std::int64_t updates[] = {10, 20, 25};
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(fitted.history[i].update, updates[i]);
+  EXPECT_EQ(fitted.history[2].loss, std::get<double>(fitted.diagnostics.at("last_loss")));
+  // The log that a diverged run left is not this one's.
+  std::filesystem::create_directory(run_path());
+  write_file_atomically(run_path() / "log.jsonl", R"({"update":7,"loss":1.0})"
+                                                  "\n");
+  save_run({}, run, pair(), fitted, 1.5, run_path());
+  EXPECT_EQ(log_text(load_run_history(run_path())), log_text(fitted.history));
+  EXPECT_EQ(read(run_path() / "log.jsonl"), log_text(fitted.history));
+  const Fitted again = train_run({}, run, pair(), run_path(), true);  // complete: read, not trained
+  EXPECT_EQ(log_text(again.history), log_text(fitted.history));
+  std::filesystem::remove_all(run_path());
+  train(config("reference"));
+  EXPECT_TRUE(load_run_history(run_path()).empty());
 }
 
 TEST_F(RunTest, OccupiedFolderIsRefused) {

@@ -74,7 +74,7 @@ void clear_remains(const std::filesystem::path& folder) {
   if (is_complete_run(folder)) {
     throw_file(folder.string(), "holds {} but no {}; give another folder", kRunResult, kRunConfig);
   }
-  for (const char* name : {kRunCheckpoint, kRunData}) {
+  for (const char* name : {kRunCheckpoint, kRunData, kRunLog}) {
     std::error_code error;
     std::filesystem::remove(folder / name, error);
     if (error) throw_file((folder / name).string(), "cannot be removed: {}", error.message());
@@ -107,7 +107,8 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
   find_solver(config.solver).save(*fitted.coupling, folder / kRunModel);
   if (!std::filesystem::exists(folder / kRunLog)) {
     const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
-    write_file_atomically(folder / kRunLog, event.dump() + "\n");
+    write_file_atomically(folder / kRunLog,
+                          fitted.history.empty() ? event.dump() + "\n" : log_text(fitted.history));
   }
   save_json(folder / kRunResult, {{"solver", config.solver},
                                   {"pair", identity.pair},
@@ -195,7 +196,8 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
     if (is_complete_run(folder)) {
       return {problem.pair() ? load_run(context, *problem.pair(), folder)
                              : solver.load(context, problem, folder / kRunModel),
-              read_diagnostics(load_run_result(folder).at("diagnostics"))};
+              read_diagnostics(load_run_result(folder).at("diagnostics")),
+              load_run_history(folder)};
     }
   }
   sweep_temporaries(folder, kRunFiles);
@@ -258,6 +260,11 @@ nlohmann::json load_run_result(const std::filesystem::path& folder) {
     }
   }
   return result;
+}
+
+std::vector<LogLine> load_run_history(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kRunLog;
+  return std::filesystem::exists(path) ? read_training_log(path) : std::vector<LogLine>();
 }
 
 nlohmann::json diagnostics_json(const Diagnostics& diagnostics) {

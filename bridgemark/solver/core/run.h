@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
@@ -63,5 +64,9 @@ struct LoadedRun {
   std::shared_ptr<const Coupling> coupling;
 };
 LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder);
+
+// What a run's training said of itself; empty without a log or a training. Throws FileError for a
+// log that no training writes.
+std::vector<LogLine> load_run_history(const std::filesystem::path& folder);
 
 }  // namespace bridgemark

@@ -13,6 +13,7 @@
 #include "bridgemark/pair/fit_problem.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_files.h"
+#include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
 
@@ -24,6 +25,7 @@ using Diagnostics =
 struct Fitted {
   std::shared_ptr<const Coupling> coupling;
   Diagnostics diagnostics = {};
+  std::vector<LogLine> history = {};  // of the training, earlier parts of it included
 };
 
 // Makes a coupling from the unpaired samples of a pair or of own data. Stateless: everything about

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 namespace bridgemark {
 
@@ -30,12 +31,13 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
   Context host = context;
   host.device = Device::kCpu;
   const std::unique_ptr<TrainedModel> model = make_model(context, host, problem, options, seed);
-  const TrainingSummary summary = run_training(context, training_plan(options), files, *model);
+  TrainingSummary summary = run_training(context, training_plan(options), files, *model);
   return {coupling_of(*model, name(), summary.updates),
           {{"updates", summary.updates},
            {"resumed_from", summary.resumed_from},
            {"last_loss", summary.last_loss},
-           {"training_seconds", summary.seconds}}};
+           {"training_seconds", summary.seconds}},
+          std::move(summary.history)};
 }
 
 }  // namespace bridgemark

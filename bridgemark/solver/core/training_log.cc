@@ -28,4 +28,10 @@ std::vector<LogLine> read_training_log(const std::filesystem::path& path) {
   return lines;
 }
 
+std::string log_text(const std::vector<LogLine>& lines) {
+  std::string text;
+  for (const LogLine& line : lines) text += line.text + "\n";
+  return text;
+}
+
 }  // namespace bridgemark

@@ -25,13 +25,11 @@ double seconds_since(Clock::time_point start) {
 }
 
 // The lines of a log up to an update; a killed run may have logged past its last checkpoint.
-std::string log_until(const std::filesystem::path& path, std::int64_t last_update) {
-  std::string kept;
-  if (!std::filesystem::exists(path)) return kept;
-  for (const LogLine& line : read_training_log(path)) {
-    if (line.update <= last_update) kept += line.text + "\n";
-  }
-  return kept;
+std::vector<LogLine> log_until(const std::filesystem::path& path, std::int64_t last_update) {
+  if (!std::filesystem::exists(path)) return {};
+  std::vector<LogLine> lines = read_training_log(path);
+  std::erase_if(lines, [&](const LogLine& line) { return line.update > last_update; });
+  return lines;
 }
 
 // The first tensor of a checkpoint with a value that is not finite; empty where there is none.
@@ -170,17 +168,18 @@ class Loop {
 
   void open_log() {
     if (files_.log.empty()) return;
-    const std::string kept =
-        summary_.resumed_from > 0 ? log_until(files_.log, summary_.resumed_from) : std::string();
-    write_file_atomically(files_.log, kept);
+    if (summary_.resumed_from > 0) {
+      summary_.history = log_until(files_.log, summary_.resumed_from);
+    }
+    write_file_atomically(files_.log, log_text(summary_.history));
     log_.open(files_.log, std::ios::app);
   }
 
   void write_log(std::int64_t step, double seconds) {
-    if (!log_.is_open()) return;
     nlohmann::json line = {{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}};
     line.update(model_.stage(step).log);
-    log_ << line.dump() << '\n' << std::flush;
+    summary_.history.push_back({step, summary_.last_loss, seconds, line.dump()});
+    if (log_.is_open()) log_ << summary_.history.back().text << '\n' << std::flush;
   }
 
   void report(std::int64_t step, double seconds) const {

@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/solver/core/training_files.h"
+#include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
 
@@ -50,8 +52,9 @@ struct TrainingPlan {
 struct TrainingSummary {
   std::int64_t updates = 0;
   std::int64_t resumed_from = 0;
-  double last_loss = 0.0;  // mean over the last log interval
-  double seconds = 0.0;    // of training, over all its parts
+  double last_loss = 0.0;             // mean over the last log interval
+  double seconds = 0.0;               // of training, over all its parts
+  std::vector<LogLine> history = {};  // what the log has, also where none is kept
 };
 
 // A learning rate that falls to 0 along a cosine, at the share `done` of its way, 0 to 1.
