@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "bridgemark/pair/pair_equality.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/value_table.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -183,6 +185,18 @@ std::string describe(const BenchmarkPair& pair) {
                      pair.dim(), pair.num_categories());
 }
 
+std::string html(const BenchmarkPair& pair) {
+  const ReferenceProcess& process = pair.bridge().process();
+  const TableValue stochasticity =
+      std::isnan(process.gamma()) ? TableValue() : TableValue(fmt::format("{}", process.gamma()));
+  const auto whole = [](auto number) { return static_cast<std::int64_t>(number); };
+  return html_form({{"pair", "family", "D", "S", "reference", "gamma", "K", "steps"},
+                    {{pair.identity().name, std::string(pair_family_name(pair.identity().family)),
+                      whole(pair.dim()), whole(pair.num_categories()),
+                      std::string(reference_kind_name(process.kind())), stochasticity,
+                      whole(pair.bridge().num_components()), whole(process.total_steps())}}});
+}
+
 nb::object equal(const BenchmarkPair& pair, nb::handle other) {
   if (!nb::isinstance<BenchmarkPair>(other)) return nb::borrow(nb::handle(Py_NotImplemented));
   const auto& given = nb::cast<const BenchmarkPair&>(other);
@@ -340,6 +354,7 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
            "Write config.json and model.safetensors into a folder, in the layout of the published\n"
            "benchmark: `load` and that package read it.")
       .def("__repr__", describe)
+      .def("_repr_html_", html)
       .def("__eq__", equal, "other"_a.none(), nb::sig("def __eq__(self, other: object, /) -> bool"),
            "The same benchmark: parameters, reference, p0, direction and test set.")
       .def("__hash__", hash)

@@ -1,5 +1,6 @@
 """Pairs: what they are, what they draw, their exact probabilities, and what they refuse."""
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -81,6 +82,21 @@ def test_folder_written_by_the_command_line_loads(command_line, tmp_path, pair):
         loaded = bm.load(folder)
         assert loaded.name == pair.name and loaded.dim == pair.dim
         assert same(loaded.test_set()[1], pair.test_set()[1])
+
+
+def cells(pair):
+    return re.findall(r"<t[hd]>(.*?)</t[hd]>", pair._repr_html_())
+
+
+def test_a_notebook_shows_a_table(pair):
+    assert cells(pair) == [
+        "pair", "family", "D", "S", "reference", "gamma", "K", "steps",
+        "d2-gaussian-0.02", "sphere", "2", "50", "gaussian", "0.02", "4", "128",
+    ]  # fmt: skip
+    matrix = [[0.8, 0.2], [0.3, 0.7]]
+    own = bm.build_pair(dim=3, reference=matrix, name="<script>alert(1)</script> & co")
+    assert cells(own)[8] == "&lt;script&gt;alert(1)&lt;/script&gt; &amp; co"
+    assert cells(own)[12:14] == ["matrix", "-"] and "<script" not in own._repr_html_()
 
 
 # --- draws
