@@ -379,11 +379,10 @@ void define_calls(CouplingClass& coupling) {
            "directions answers itself; a bridge over the reference is turned round by Bayes' rule\n"
            "with the x0 that it was fitted to, so that for data x0 is one of its rows. Raises\n"
            "ValueError where neither is possible.")
-      .def(
-          "save", save, "folder"_a,
-          nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
-          "Keep the coupling as a run folder, which load_coupling and `bridgemark evaluate --run`\n"
-          "read. A folder that already holds a run is refused.");
+      .def("save", save, "folder"_a,
+           nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
+           "Keep the coupling as a run folder, which load_solver and `bridgemark evaluate --run`\n"
+           "read. A folder that already holds a run is refused.");
 }
 
 // A coupling as a value: equality, pickles, copies.
@@ -420,27 +419,25 @@ void define_values(CouplingClass& coupling) {
 void init_solvers(nb::module_& module) {
   CouplingClass coupling(
       module, "Coupling",
-      "What a solver made: draws x1 given x0, and more where it can.\n\n"
+      "What a fit made: draws x1 given x0, and more where it can.\n\n"
+      "It never changes; a Solver holds the one of its last fit and answers by it. One meets a\n"
+      "Coupling by itself as `solver.coupling`, with what it was fitted to, and as what "
+      "`reversed`\n"
+      "returns; evaluate takes both.\n\n"
       "Results are in the library and on the device of the array given. Asking for what the\n"
       "coupling cannot give raises ValueError.");
   define_properties(coupling);
   define_calls(coupling);
   define_values(coupling);
 
-  module.def(
-      "fit", fit, "solver"_a, "pair"_a, "seed"_a.none() = 0, "folder"_a.none() = nb::none(),
-      "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu", "options"_a,
-      nb::sig("def fit(solver: str, pair: Pair | str | os.PathLike[str], seed: int | "
-              "numpy.random.Generator | None = 0, folder: str | "
-              "os.PathLike[str] | None = None, resume: bool = False, progress: "
-              "collections.abc.Callable[[str, int, int, str], object] | None = None, "
-              "device: str = 'cpu', **options: typing.Any) -> Coupling"),
-      "Fit a solver to unpaired samples of a pair.\n\n"
-      "`options` are the keys of `bridgemark train --set`; an unknown one is refused with\n"
-      "the nearest known. `folder` keeps the run there, with checkpoints: after Ctrl-C, or\n"
-      "a kill, the same call with resume=True ends in the same parameters. `progress` is\n"
-      "called now and then with (what, done, total, detail). `device` is 'cpu', or 'cuda' in a\n"
-      "build that has it.");
+  module.def("fit", fit, "solver"_a, "pair"_a, "seed"_a.none() = 0, "folder"_a.none() = nb::none(),
+             "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu", "options"_a,
+             nb::sig("def fit(solver: str, pair: Pair | str | os.PathLike[str], seed: int | "
+                     "numpy.random.Generator | None = 0, folder: str | "
+                     "os.PathLike[str] | None = None, resume: bool = False, progress: "
+                     "collections.abc.Callable[[str, int, int, str], object] | None = None, "
+                     "device: str = 'cpu', **options: typing.Any) -> Coupling"),
+             "Fit a solver to unpaired samples of a pair: what Solver.fit(pair) wraps.");
   module.attr("DEFAULT_TOTAL_STEPS") = kDefaultTotalSteps;
   module.def(
       "fit_data", fit_data, "solver"_a, "x0"_a, "x1"_a, nb::kw_only(), "reference"_a,
@@ -458,8 +455,8 @@ void init_solvers(nb::module_& module) {
       nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | str | "
               "os.PathLike[str] | None = None) "
               "-> Coupling"),
-      "The coupling of a run folder. `pair` is the one it was fitted to; it may be left out\n"
-      "for a preset, and is for a run of data.");
+      "The coupling of a run folder: what load_solver wraps. `pair` is the one it was fitted to;\n"
+      "it may be left out for a preset, and is for a run of data.");
   module.def("resolve_options", resolve_options, "solver"_a, "options"_a,
              nb::sig("def resolve_options(solver: str, **options: typing.Any) -> dict[str, str]"),
              "Every option of a solver by its key: those given over the defaults and the recipe.\n"
@@ -467,7 +464,7 @@ void init_solvers(nb::module_& module) {
   module.def("solver_specs", solver_specs,
              nb::sig("def solver_specs() -> list[tuple[str, str, list[tuple[str, str, str]]]]"),
              "(name, description, [(key, default, help), ...]) of each solver.");
-  module.def("solvers", solvers, "Names of the solvers that `fit` knows.");
+  module.def("solvers", solvers, "Names of the solvers, as make_solver takes them.");
 }
 
 }  // namespace bridgemark::python

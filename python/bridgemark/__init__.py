@@ -16,7 +16,7 @@ Native code runs on OMP_NUM_THREADS threads and gives the same result for any nu
 """
 
 from . import _solvers
-from ._core import Coupling, Pair, build_pair, fit, load, load_coupling, presets, solvers
+from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
 from ._experiments import load_results, report, run
 from ._outside import OutsideCoupling
@@ -37,9 +37,7 @@ __all__ = [
     "build_pair",
     "compare",
     "evaluate",
-    "fit",
     "load",
-    "load_coupling",
     "load_results",
     "load_solver",
     "make_solver",

@@ -57,9 +57,10 @@ def _document(name: str) -> str:
 class Solver:
     """A solver of the library with its options: fit it, then draw, score or keep it.
 
-    The constructor and `fit` take the keys of `bridgemark train --set` as keywords; an unknown one
-    raises ValueError with the nearest known. `coupling` is what the last fit made. Arrays are
-    answered in their library and on their device.
+    The constructor and `fit` take its options as keywords, `help(DLightSB)` lists them; an unknown
+    one raises ValueError with the nearest known. A Solver may be fitted again: `coupling` is what
+    the last fit made, a value that does not change, and `sample` and the others answer by it.
+    Arrays are answered in their library and on their device.
     """
 
     name: ClassVar[str]

@@ -20,7 +20,9 @@ CALLS = {
     "Solver.sample_trajectory": lambda pair, x: bm.Reference()
     .fit(pair)
     .sample_trajectory(x, seed=3),
-    "Coupling.log_marginals": lambda pair, x: bm.fit("reference", pair).log_marginals(x),
+    "Coupling.log_marginals": lambda pair, x: bm.Reference()
+    .fit(pair)
+    .coupling.log_marginals(x),
 }
 
 

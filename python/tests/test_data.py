@@ -128,7 +128,7 @@ def test_runs_of_data_are_kept_and_resumed(ends, fitted, tmp_path, command_line)
     with pytest.raises(OSError, match="holds a run of other data"):
         solver.fit(ends[0][:-1], ends[1], folder=folder, resume=True, **options)
     fitted.save(tmp_path / "saved")
-    assert np.array_equal(bm.load_coupling(tmp_path / "saved").sample(ends[0], seed=5), drawn)
+    assert np.array_equal(bm.load_solver(tmp_path / "saved").sample(ends[0], seed=5), drawn)
     np.save(tmp_path / "x0.npy", ends[0])
     command_line(
         "sample", "--run", folder, "--given", tmp_path / "x0.npy", "--seed", 5, "-o", tmp_path / "x1.npy"
@@ -144,7 +144,7 @@ def test_training_equals_the_command_line(ends, fitted, tmp_path, command_line):
         "train", "dlightsb", "--x0", tmp_path / "x0.npy", "--x1", tmp_path / "x1.npy", "--gamma", 0.2,
         "--categories", 16, "-o", tmp_path / "run", *sets,
     )  # fmt: skip
-    loaded = bm.load_coupling(tmp_path / "run")
+    loaded = bm.load_solver(tmp_path / "run").coupling
     assert np.array_equal(loaded.sample(ends[0], seed=5), fitted.sample(ends[0], seed=5))
 
 

@@ -20,7 +20,7 @@ def scores(result):
 
 @pytest.fixture(scope="module")
 def oracle(pair):
-    return bm.fit("oracle", pair)
+    return bm.Oracle().fit(pair).coupling
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_oracle_draws_the_truth(pair, oracle):
 @pytest.mark.parametrize("name", ["oracle", "independent", "reference", "feature-wise"])
 def test_couplings_take_and_refuse_states(pair, name):
     assert name in bm.solvers()
-    coupling = bm.fit(name, pair)
+    coupling = bm.make_solver(name).fit(pair).coupling
     assert coupling.sample(np.zeros((0, 2), np.int64)).shape == (0, 2)
     assert coupling.sample([[1, 2]]).shape == (1, 2)
     for bad in ([[1, 50]], [[1, 2, 3]], [1, 2], [[0.5, 1.0]]):
@@ -51,7 +51,8 @@ def test_couplings_take_and_refuse_states(pair, name):
 
 
 def test_options_reach_the_solver(pair):
-    fitted = bm.fit("feature-wise", pair, samples=2000, max_iterations=np.int64(2), tolerance=1e-12)
+    options = {"samples": 2000, "max_iterations": np.int64(2), "tolerance": 1e-12}
+    fitted = bm.FeatureWise(**options).fit(pair).coupling
     assert fitted.diagnostics["iterations"] == 2
     assert fitted.diagnostics["converged"] is False
 
@@ -60,7 +61,7 @@ def test_trained_solver_depends_on_its_seed_alone(pair):
     options = {"updates": 20, "components": 8, "batch_size": 32, "learning_rate": 1e-2}
     x0 = pair.sample_x0(500, seed=1)
     first, same, other = (
-        bm.fit("dlightsb", pair, seed, **options).sample(x0, seed=2) for seed in (1, 1, 2)
+        bm.DLightSB(**options).fit(pair, seed=seed).sample(x0, seed=2) for seed in (1, 1, 2)
     )
     assert np.array_equal(first, same)
     assert not np.array_equal(first, other)
@@ -81,13 +82,13 @@ def test_trained_solver_depends_on_its_seed_alone(pair):
 )
 def test_bad_fits_are_refused(pair, solver, options, message):
     with pytest.raises(ValueError, match=message):
-        bm.fit(solver, pair, **options)
+        bm.make_solver(solver).fit(pair, **options)
 
 
-def test_options_of_odd_types_are_refused(pair):
+def test_options_of_odd_types_are_refused():
     for value in (None, {}, object(), [None]):
         with pytest.raises(TypeError, match="option samples must be a number"):
-            bm.fit("feature-wise", pair, samples=value)
+            bm.FeatureWise(samples=value)
 
 
 def test_ctrl_c_stops_a_fit(pair):
@@ -95,7 +96,7 @@ def test_ctrl_c_stops_a_fit(pair):
     started = time.perf_counter()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        bm.fit("dlightsb", pair, updates=100_000_000, components=8, batch_size=8)
+        bm.DLightSB(updates=100_000_000, components=8, batch_size=8).fit(pair)
     timer.join()
     assert time.perf_counter() - started < 20
 
@@ -269,7 +270,8 @@ def test_more_conditional_samples_raise_the_ceiling(pair, oracle, oracle_result)
 
 
 def test_trajectories_are_on_the_grid_of_the_training(pair):
-    coupling = bm.fit("dlightsb-m", pair, updates=2, components=3, batch_size=4, num_steps=64)
+    solver = bm.DLightSBM(updates=2, components=3, batch_size=4, num_steps=64)
+    coupling = solver.fit(pair).coupling
     result = bm.evaluate(pair, coupling, num_trajectories=10)
     assert result["num_steps"] == 64 and result["forward_trajectory_kl"] is not None
     assert bm.evaluate(pair, coupling, num_trajectories=10, num_steps=8)["num_steps"] == 8
@@ -283,7 +285,7 @@ def test_coupling_of_another_space_is_refused(oracle):
 
 def test_reversed_pair_has_the_classifier():
     pair = bm.load("d2-uniform-0.01-reverse")
-    result = bm.evaluate(pair, bm.fit("independent", pair))
+    result = bm.evaluate(pair, bm.Independent().fit(pair))
     assert 0.5 < result["c2st_auc"] <= 1
 
 
@@ -313,5 +315,5 @@ def test_runs_equal_the_command_line(command_line, tmp_path, solver):
     sets = [text for key, value in options.items() for text in ("--set", f"{key}={value}")]
     command_line("train", solver, "--pair", pair.name, "-o", tmp_path / "run", "--seed", 3, *sets)
     printed = command_line.json("evaluate", pair.name, "--run", tmp_path / "run", "--seed", 5)
-    result = bm.evaluate(pair, bm.fit(solver, pair, seed=3, **options), seed=5)
+    result = bm.evaluate(pair, bm.make_solver(solver, **options).fit(pair, seed=3), seed=5)
     assert scores(printed) == scores(result)

@@ -51,7 +51,7 @@ def test_the_truths_probabilities_are_perfect(pair):
 
 
 def test_scores_are_those_of_the_same_coupling_of_ours(pair):
-    ours = bm.fit("reference", pair)  # its transitions factorise
+    ours = bm.Reference().fit(pair).coupling  # its transitions factorise
     direct = bm.evaluate(pair, ours, num_steps=8, **QUICK)
     result = bm.evaluate(pair, Full(ours), **QUICK)
     for name in ("exact_conditional_shape_score", "joint_kl"):

@@ -73,7 +73,7 @@ def test_labels(pair):
     answers = (pair.test_set()[0], np.repeat(pair.conditional_inputs()[:, None], 1000, axis=1))
     assert bm.evaluate(pair, my_solver).label == "my_solver"
     assert bm.evaluate(pair, answers).label == "answers"
-    assert bm.evaluate(pair, bm.fit("oracle", pair)).label == "oracle"
+    assert bm.evaluate(pair, bm.Oracle().fit(pair).coupling).label == "oracle"
     assert bm.evaluate(pair, bm.Oracle().fit(pair), label="truth").label == "truth"
 
 

@@ -8,7 +8,7 @@ import bridgemark as bm
 
 @pytest.fixture(scope="module")
 def draws(pair):
-    coupling = bm.fit("reference", pair)
+    coupling = bm.Reference().fit(pair).coupling
     x0 = pair.sample_x0(200, seed=1)
     return {
         "sample_x0": lambda seed: pair.sample_x0(200, seed),
