@@ -104,7 +104,7 @@ class GridRunner {
   void prepare() {
     const std::filesystem::path record = folder_ / kExperimentFile;
     if (std::filesystem::exists(record) && !options_.resume) {
-      throw_file(folder_.string(), "already holds an experiment; give another folder or --resume");
+      throw_file(folder_.string(), "already holds an experiment; give another folder or resume it");
     }
     create_folder(folder_);
     lock_ = std::make_unique<FolderLock>(folder_);
@@ -130,7 +130,7 @@ class GridRunner {
     const std::filesystem::path folder = run_folder(run);
     if (!std::filesystem::exists(folder / kRunConfig)) return;
     if (!options_.resume) {
-      throw_file(folder.string(), "already holds a run; give another folder or --resume");
+      throw_file(folder.string(), "already holds a run; give another folder or resume it");
     }
     const RunConfig before = load_run_config(folder);
     if (before.solver != run.config.solver || before.pair != run.config.pair ||

@@ -248,7 +248,7 @@ BenchmarkPair load_pair(const std::string& name_or_folder) {
   std::vector<std::string> names;
   for (const PairSpec& spec : preset_specs()) names.push_back(spec.name);
   throw_invalid("pair",
-                "PAIR must be a preset or a pair folder, got '{}'; the nearest preset is {}",
+                "pair must be a preset or a pair folder, got '{}'; the nearest preset is {}",
                 name_or_folder, nearest_name(name_or_folder, names));
 }
 

@@ -32,7 +32,7 @@ const Solver& find_solver(std::string_view name) {
     if (solver->name() == name) return *solver;
     names.push_back(solver->name());
   }
-  throw_invalid("solver", "SOLVER must be one of {}, got '{}'; the nearest is {}",
+  throw_invalid("solver", "solver must be one of {}, got '{}'; the nearest is {}",
                 fmt::join(names, ", "), name, nearest_name(name, names));
 }
 

@@ -19,14 +19,42 @@ namespace nb = nanobind;
 
 namespace bridgemark::python {
 
+namespace {
+
+[[noreturn]] void throw_type(std::string_view area, std::string_view name,
+                             std::string_view expected, nb::handle given) {
+  const auto kind = nb::cast<std::string>(given.type().attr("__name__"));
+  throw nb::type_error(
+      fmt::format("[{}] {} must be {}, got {}", area, name, expected, kind).c_str());
+}
+
+}  // namespace
+
+nb::object WholeNumber::number(std::string_view name) const {
+  nb::object index = nb::steal(PyNumber_Index(given.ptr()));
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    throw_type("python", name, "an int", given);
+  }
+  return index;
+}
+
+std::filesystem::path PathArgument::path(std::string_view name) const {
+  if (!nb::isinstance<nb::str>(given) && !nb::hasattr(given, "__fspath__")) {
+    throw_type("python", name, "a str or os.PathLike", given);
+  }
+  return nb::cast<std::filesystem::path>(given);
+}
+
 std::uint64_t WholeNumber::in_range(std::string_view name, std::uint64_t low,
                                     std::uint64_t high) const {
-  const std::uint64_t value = PyLong_AsUnsignedLongLong(number.ptr());
+  const nb::object whole = number(name);
+  const std::uint64_t value = PyLong_AsUnsignedLongLong(whole.ptr());
   const bool beyond = PyErr_Occurred() != nullptr;  // negative, or more than 64 bits
   if (beyond) PyErr_Clear();
   if (beyond || value < low || value > high) {
     throw_invalid("python", "{} must lie in {}..{}, got {}", name, low, high,
-                  nb::str(nb::handle(number)).c_str());
+                  nb::str(nb::handle(whole)).c_str());
   }
   return value;
 }
@@ -38,10 +66,11 @@ int WholeNumber::positive_int(std::string_view name) const {
 int WholeNumber::to_int(std::string_view name) const {
   using Limits = std::numeric_limits<int>;
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  const nb::object whole = number(name);
+  const long long value = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
   if (overflow != 0 || value < Limits::min() || value > Limits::max()) {
     throw_invalid("python", "{} must lie in {}..{}, got {}", name, Limits::min(), Limits::max(),
-                  nb::str(nb::handle(number)).c_str());
+                  nb::str(nb::handle(whole)).c_str());
   }
   return static_cast<int>(value);
 }
@@ -56,10 +85,7 @@ std::uint64_t Seed::draw() const {
   const nb::object index = nb::steal(PyNumber_Index(number.ptr()));
   if (!index.is_valid()) {
     PyErr_Clear();
-    throw nb::type_error(
-        fmt::format("[python] seed must be an int, a numpy.random.Generator or None, got {}",
-                    nb::repr(given.type()).c_str())
-            .c_str());
+    throw_type("python", "seed", "an int, a numpy.random.Generator or None", given);
   }
   return WholeNumber{index}.in_range("seed", 0, UINT64_MAX);
 }
@@ -69,10 +95,7 @@ BenchmarkPair PairArgument::pair() const {
   if (nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__")) {
     return load_pair(nb::cast<std::filesystem::path>(given).string());
   }
-  throw nb::type_error(
-      fmt::format("[pair] pair must be a Pair, the name of a preset or a pair folder, got {}",
-                  nb::repr(given.type()).c_str())
-          .c_str());
+  throw_type("pair", "pair", "a Pair, the name of a preset or a pair folder", given);
 }
 
 nb::object ArrayLike::to_numpy(std::string_view name) const {
@@ -108,6 +131,9 @@ nb::object ArrayLike::answer(nb::object result) const {
 
 StatesArgument::StatesArgument(std::string_view name, const ArrayLike& given, std::size_t dim,
                                int num_categories) {
+  if (given.array.is_none()) {
+    throw_type("python", name, "an array of integers [rows, D]", given.array);
+  }
   const nb::module_ numpy = nb::module_::import_("numpy");
   nb::object array = given.to_numpy(name);
   const nb::object dtype = array.attr("dtype");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,17 +16,27 @@
 
 namespace bridgemark::python {
 
-// An int argument of any size, or anything with __index__. It is read where its range is known, so
-// that -1 is refused by name instead of by nanobind's list of signatures.
+// An int argument of any size, or anything with __index__. It is read where its name and range are
+// known, so that -1 and "3" are refused by name instead of by nanobind's list of signatures.
 struct WholeNumber {
-  nanobind::object number;
+  nanobind::object given;
 
-  // Throws InvalidArgument that names the argument.
+  // Throw InvalidArgument that names the argument, and TypeError for what is no int.
   std::uint64_t in_range(std::string_view name, std::uint64_t low, std::uint64_t high) const;
   int positive_int(std::string_view name) const;
   // Any int of C++: its range is the library's to check.
   int to_int(std::string_view name) const;
   std::size_t rows(std::string_view name) const { return in_range(name, 0, kMaxRows); }
+
+ private:
+  nanobind::object number(std::string_view name) const;
+};
+
+// A file or folder argument. Throws TypeError that names it for anything else.
+struct PathArgument {
+  nanobind::object given;
+
+  std::filesystem::path path(std::string_view name) const;
 };
 
 // The seed of a call: an int, a numpy.random.Generator that one is drawn from, or None for a fresh
@@ -101,10 +112,18 @@ struct type_caster<bridgemark::python::WholeNumber> {
   NB_TYPE_CASTER(bridgemark::python::WholeNumber, const_name("int"))
 
   bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
-    value.number = steal(PyNumber_Index(source.ptr()));
-    if (value.number.is_valid()) return true;
-    PyErr_Clear();
-    return false;
+    value.given = borrow(source);
+    return true;
+  }
+};
+
+template <>
+struct type_caster<bridgemark::python::PathArgument> {
+  NB_TYPE_CASTER(bridgemark::python::PathArgument, const_name("str | os.PathLike[str]"))
+
+  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+    value.given = borrow(source);
+    return true;
   }
 };
 

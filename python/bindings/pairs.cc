@@ -43,8 +43,9 @@ int require_chain(const BenchmarkPair& pair, const WholeNumber& num_steps) {
   return ReferenceChain(pair.bridge().process(), steps).num_steps();
 }
 
-BenchmarkPair load(const std::filesystem::path& name_or_folder) {
-  return interruptible([&](const Context&) { return load_pair(name_or_folder.string()); });
+BenchmarkPair load(const PathArgument& name_or_folder) {
+  const std::string name = name_or_folder.path("name_or_folder").string();
+  return interruptible([&](const Context&) { return load_pair(name); });
 }
 
 std::vector<std::string> presets() {
@@ -173,9 +174,10 @@ nb::object gamma(const BenchmarkPair& pair) {
   return std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
 }
 
-void save(const BenchmarkPair& pair, const std::filesystem::path& folder) {
+void save(const BenchmarkPair& pair, const PathArgument& folder) {
+  const std::filesystem::path target = folder.path("folder");
   interruptible([&](const Context& context) {
-    write_pair_folder(context, pair, folder);
+    write_pair_folder(context, pair, target);
     return 0;
   });
 }
@@ -275,44 +277,44 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
 
 void define_calls(nb::class_<BenchmarkPair>& pair_class) {
   pair_class
-      .def("log_reference", log_reference, "n"_a,
+      .def("log_reference", log_reference, "n"_a.none(),
            nb::sig("def log_reference(self, n: int) -> numpy.typing.NDArray[numpy.float64]"),
            "log q_ref(y | x) of n elementary steps of the reference, n in 0..total_steps:\n"
            "float64 [S,S] with row x.")
-      .def("sample_x0", sample_x0, "n"_a, "seed"_a.none() = nb::none(),
+      .def("sample_x0", sample_x0, "n"_a.none(), "seed"_a.none() = nb::none(),
            nb::sig(
                "def sample_x0(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
                "numpy.typing.NDArray[numpy.int32]"),
            "Draw x0 ~ p0: int32 [n,D]. Independent of sample_x1 for every seed.")
-      .def("sample_x1", sample_x1, "n"_a, "seed"_a.none() = nb::none(),
+      .def("sample_x1", sample_x1, "n"_a.none(), "seed"_a.none() = nb::none(),
            nb::sig(
                "def sample_x1(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
                "numpy.typing.NDArray[numpy.int32]"),
            "Draw x1 ~ p1: int32 [n,D]. Independent of sample_x0 for every seed.")
       .def(
-          "sample_joint", sample_joint, "n"_a, "seed"_a.none() = nb::none(),
+          "sample_joint", sample_joint, "n"_a.none(), "seed"_a.none() = nb::none(),
           nb::sig(
               "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
               "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
           "Draw (x0, x1) from the truth: two int32 arrays [n,D].")
-      .def("sample_conditional", sample_conditional, "x0"_a, "seed"_a.none() = nb::none(),
+      .def("sample_conditional", sample_conditional, "x0"_a.none(), "seed"_a.none() = nb::none(),
            nb::sig("def sample_conditional(self, x0: ArrayT, seed: int | numpy.random.Generator | "
                    "None = None) -> ArrayT"),
            "Draw x1 ~ q*(.|x0) for each row of x0 [B,D]: int32 [B,D].")
-      .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a = kTrajectorySteps,
-           "seed"_a.none() = nb::none(),
+      .def("sample_trajectory", sample_trajectory, "x0"_a.none(),
+           "num_steps"_a.none() = kTrajectorySteps, "seed"_a.none() = nb::none(),
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int = 16, seed: int | "
                    "numpy.random.Generator | None = None) "
                    "-> ArrayT"),
            "Draw trajectories of the truth from x0 [B,D]: int32 [B,num_steps+1,D].")
-      .def("log_p0", log_end<&BenchmarkPair::log_p0>, "x"_a, "seed"_a.none() = 0,
+      .def("log_p0", log_end<&BenchmarkPair::log_p0>, "x"_a.none(), "seed"_a.none() = 0,
            "with_error"_a = false,
            nb::sig("def log_p0(self, x: ArrayT, seed: int | numpy.random.Generator | None = 0, "
                    "with_error: bool = False) -> Any"),
            "log p0(x) for x [B,D]: float64 [B]. Exact, but for a reversed pair as log_p1 of the\n"
            "pair that it reverses. with_error adds the standard error: (value, error).")
       .def(
-          "log_p1", log_end<&BenchmarkPair::log_p1>, "x"_a, "seed"_a.none() = 0,
+          "log_p1", log_end<&BenchmarkPair::log_p1>, "x"_a.none(), "seed"_a.none() = 0,
           "with_error"_a = false,
           nb::sig("def log_p1(self, x: ArrayT, seed: int | numpy.random.Generator | None = 0, "
                   "with_error: bool = False) -> Any"),
@@ -321,7 +323,7 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
           "whose draws are those of the seed. with_error adds the standard error, 0 where it is\n"
           "exact: (value, error).")
       .def(
-          "estimate_marginals", estimate_marginals, "x0"_a, "num_draws"_a = 1000,
+          "estimate_marginals", estimate_marginals, "x0"_a.none(), "num_draws"_a.none() = 1000,
           "seed"_a.none() = 0,
           nb::sig("def estimate_marginals(self, x0: ArrayT, num_draws: int = 1000, seed: int | "
                   "numpy.random.Generator | None = "
@@ -329,14 +331,15 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
           "q*(x1^d = s | x0) for x0 [B,D] and its standard error: two float64 arrays [B,D,S]. The\n"
           "closed form where the truth has one, its error 0; else the mean of the coordinates'\n"
           "conditionals over num_draws exact draws.")
-      .def("log_conditional", log_conditional, "x0"_a, "x1"_a,
+      .def("log_conditional", log_conditional, "x0"_a.none(), "x1"_a.none(),
            nb::sig("def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT"),
            "log q*(x1|x0) for the rows of x0 [B,D] and x1 [B,D]: float64 [B]. Exact, but for a\n"
            "reversed pair without a closed form, where it rests on an estimate of p1 (log_p0).")
-      .def("log_marginals", log_marginals, "x0"_a,
+      .def("log_marginals", log_marginals, "x0"_a.none(),
            nb::sig("def log_marginals(self, x0: ArrayT) -> ArrayT"),
            "log q*(x1^d = s | x0), exact, for x0 [B,D]: float64 [B,D,S].")
-      .def("log_transition_marginals", log_transition_marginals, "x"_a, "num_steps"_a, "n"_a,
+      .def("log_transition_marginals", log_transition_marginals, "x"_a.none(), "num_steps"_a.none(),
+           "n"_a.none(),
            nb::sig("def log_transition_marginals(self, x: ArrayT, num_steps: int, n: int) -> "
                    "ArrayT"),
            "log q*(x_{n+1}^d = s | x_n = x), exact, for x [B,D] and step n in 0..num_steps-1:\n"
@@ -349,7 +352,7 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
            nb::sig("def conditional_inputs(self) -> numpy.typing.NDArray[numpy.int32]"),
            "The x0 of the conditional scores, test rows 0, 128, 256, ...: int32 [rows,D], 157\n"
            "rows for a preset.")
-      .def("save", save, "folder"_a,
+      .def("save", save, "folder"_a.none(),
            nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
            "Write config.json and model.safetensors into a folder, in the layout of the published\n"
            "benchmark: `load` and that package read it.")
@@ -375,9 +378,15 @@ void init_pairs(nb::module_& module) {
       "same\n"
       "seed gives the same states for any number of threads, and row i of a seed does not depend\n"
       "on how many are drawn. A reversed pair asks for p1 -> p0.");
+  pair.def(
+      "__init__",
+      [](BenchmarkPair*, const nb::args&, const nb::kwargs&) {
+        throw nb::type_error("[pair] a Pair is made by load(name_or_folder) or build_pair(...)");
+      },
+      nb::sig("def __init__(self, *args: typing.Any, **kwargs: typing.Any) -> None"));
   define_properties(pair);
   define_calls(pair);
-  module.def("load", load, "name_or_folder"_a,
+  module.def("load", load, "name_or_folder"_a.none(),
              nb::sig("def load(name_or_folder: str | os.PathLike[str]) -> Pair"),
              "The pair of a preset's name (NAME-reverse for p1 -> p0) or of a pair folder.");
   module.def("presets", presets, "Names of the pairs that come built in.");

@@ -153,8 +153,9 @@ std::vector<LogLine> history_of_run(const std::filesystem::path& folder) {
   }
 }
 
-FittedCoupling load_coupling(const std::filesystem::path& folder,
+FittedCoupling load_coupling(const PathArgument& named_folder,
                              const std::optional<PairArgument>& named) {
+  const std::filesystem::path folder = named_folder.path("folder");
   const std::optional<BenchmarkPair> given = named ? std::optional(named->pair()) : std::nullopt;
   FittedCoupling loaded = interruptible([&](const Context& context) -> FittedCoupling {
     LoadedRun run =
@@ -215,7 +216,8 @@ std::string described(const FitProblem& problem) {
                          : fmt::format(" with gamma {}", reference.gamma()));
 }
 
-void save(const FittedCoupling& self, const std::filesystem::path& folder) {
+void save(const FittedCoupling& self, const PathArgument& given) {
+  const std::filesystem::path folder = given.path("folder");
   if (self.forward) {
     throw_invalid("coupling", "a coupling must be saved as it was fitted, got a reversed one");
   }
@@ -352,24 +354,25 @@ void define_properties(CouplingClass& coupling) {
 
 void define_calls(CouplingClass& coupling) {
   coupling
-      .def("sample", sample, "x0"_a, "seed"_a.none() = nb::none(),
+      .def("sample", sample, "x0"_a.none(), "seed"_a.none() = nb::none(),
            nb::sig(
                "def sample(self, x0: ArrayT, seed: int | numpy.random.Generator | None = None) -> "
                "ArrayT"),
            "Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D].")
-      .def("sample_trajectory", sample_trajectory, "x0"_a, "num_steps"_a.none() = nb::none(),
+      .def("sample_trajectory", sample_trajectory, "x0"_a.none(), "num_steps"_a.none() = nb::none(),
            "seed"_a.none() = nb::none(),
            nb::sig("def sample_trajectory(self, x0: ArrayT, num_steps: int | None = None, "
                    "seed: int | numpy.random.Generator | None = None) -> ArrayT"),
            "Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D]. Without num_steps: those\n"
            "that the solver trained with, else 16.")
-      .def("log_conditional", log_conditional, "x0"_a, "x1"_a,
+      .def("log_conditional", log_conditional, "x0"_a.none(), "x1"_a.none(),
            nb::sig("def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT"),
            "log q(x1|x0) for the rows of x0 [B,D] and x1 [B,D]: float64 [B].")
-      .def("log_marginals", log_marginals, "x0"_a,
+      .def("log_marginals", log_marginals, "x0"_a.none(),
            nb::sig("def log_marginals(self, x0: ArrayT) -> ArrayT"),
            "log q(x1^d = s | x0) for x0 [B,D]: float64 [B,D,S].")
-      .def("log_transition_marginals", log_transition_marginals, "x"_a, "num_steps"_a, "n"_a,
+      .def("log_transition_marginals", log_transition_marginals, "x"_a.none(), "num_steps"_a.none(),
+           "n"_a.none(),
            nb::sig("def log_transition_marginals(self, x: ArrayT, num_steps: int, n: int) -> "
                    "ArrayT"),
            "log q(x_{n+1}^d = s | x_n = x) for x [B,D] and step n in 0..num_steps-1:\n"
@@ -379,7 +382,7 @@ void define_calls(CouplingClass& coupling) {
            "directions answers itself; a bridge over the reference is turned round by Bayes' rule\n"
            "with the x0 that it was fitted to, so that for data x0 is one of its rows. Raises\n"
            "ValueError where neither is possible.")
-      .def("save", save, "folder"_a,
+      .def("save", save, "folder"_a.none(),
            nb::sig("def save(self, folder: str | os.PathLike[str]) -> None"),
            "Keep the coupling as a run folder, which load_solver and `bridgemark evaluate --run`\n"
            "read. A folder that already holds a run is refused.");
@@ -426,6 +429,12 @@ void init_solvers(nb::module_& module) {
       "returns; evaluate takes both.\n\n"
       "Results are in the library and on the device of the array given. Asking for what the\n"
       "coupling cannot give raises ValueError.");
+  coupling.def(
+      "__init__",
+      [](FittedCoupling*, const nb::args&, const nb::kwargs&) {
+        throw nb::type_error("[coupling] a Coupling is made by Solver.fit: DLightSB().fit(pair)");
+      },
+      nb::sig("def __init__(self, *args: typing.Any, **kwargs: typing.Any) -> None"));
   define_properties(coupling);
   define_calls(coupling);
   define_values(coupling);
@@ -451,7 +460,7 @@ void init_solvers(nb::module_& module) {
               "**options: typing.Any) -> Coupling"),
       "Fit a solver to two sets of states: what Solver.fit(x0, x1) wraps.");
   module.def(
-      "load_coupling", load_coupling, "folder"_a, "pair"_a.none() = nb::none(),
+      "load_coupling", load_coupling, "folder"_a.none(), "pair"_a.none() = nb::none(),
       nb::sig("def load_coupling(folder: str | os.PathLike[str], pair: Pair | str | "
               "os.PathLike[str] | None = None) "
               "-> Coupling"),

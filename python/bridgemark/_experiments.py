@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import _core
+from ._arguments import require_flag, require_path, require_text
 from ._progress import reporter
 from ._tables import Table
 
@@ -21,6 +22,7 @@ def load_results(folder: _PathLike) -> Table:
     Columns are run, method, pair, seed, score, value and standard_error; a value that cannot be
     given is None. `where(score="joint_kl")` keeps one score.
     """
+    require_path(folder=folder)
     return Table((dict(zip(_COLUMNS, row)) for row in _core.result_rows(folder)), _COLUMNS)
 
 
@@ -43,6 +45,9 @@ def run(
     Ctrl-C stops all of them and keeps what is done. Where a run fails the others are done all the
     same; then RuntimeError says which and why.
     """
+    require_path(experiment=experiment, folder=folder)
+    require_flag(resume=resume)
+    require_text(device=device)
     failed = _core.run_experiment(
         experiment,
         folder,
@@ -77,6 +82,8 @@ def report(
     tables, blank where nothing was measured. `vega` is the folder of Vega's scripts, which the HTML
     file takes in: without it the wheel's own, or that of Debian's libjs-vega.
     """
+    require_path(folder=folder)
+    require_flag(whole=whole, tables_only=tables_only)
     target = Path(folder) / "report.html" if output is None else output
     own = Path(__file__).parent / "vega"
     if vega is None and own.is_dir():

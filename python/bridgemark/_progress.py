@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 Reporter = Callable[[str, int, int, str], object]
 
 _FIRST_AFTER = 2.0  # seconds; shorter work shows nothing
@@ -37,4 +39,9 @@ def reporter(progress: bool | Reporter) -> Reporter | None:
     """What `progress=` asks for: a callable as it is, True for a line on standard error."""
     if callable(progress):
         return progress
+    if not isinstance(progress, (bool, np.bool_)):
+        raise TypeError(
+            "[python] progress must be True, False or a callable (what, done, total, detail), "
+            f"got {type(progress).__name__}"
+        )
     return _Printer() if progress else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._arguments import require_flag, require_path, require_text
 from ._outside import OutsideCoupling
 from ._progress import reporter
 from ._solvers import Solver
@@ -134,6 +135,17 @@ def evaluate(
     report of that experiment under its label; the same label, pair and seed again replace it.
     `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
+    require_text(device=device)
+    require_flag(c2st=c2st)
+    if label is not None:
+        require_text(label=label)
+    if add_to is not None:
+        require_path(add_to=add_to)
+    if isinstance(coupling, type) and issubclass(coupling, Solver):
+        raise TypeError(
+            f"[evaluate] coupling must be a fitted solver, {coupling.__name__}().fit(pair), "
+            f"got the class {coupling.__name__}"
+        )
     if add_to is not None and label is None:
         raise ValueError("[evaluate] add_to needs label, what tables call the solver, got None")
     name = label if label is not None else _label(coupling)
@@ -162,6 +174,12 @@ def compare(results: Sequence[Result] | Mapping[str, Result], *scores: str) -> T
     A mapping names the rows. Without `scores` every score is shown. Raises ValueError for a score
     that a result does not have.
     """
+    given = list(results.values() if isinstance(results, Mapping) else results)
+    if isinstance(results, Result) or not all(isinstance(r, Result) for r in given):
+        raise TypeError(
+            "[compare] results must be a sequence or a mapping of what evaluate returned, got "
+            + ("one Result" if isinstance(results, Result) else f"{results!r:.80}")
+        )
     named = results if isinstance(results, Mapping) else {r.label: r for r in results}
     if len(named) != len(results):
         raise ValueError("[compare] results must have labels of their own: pass a dict of results")

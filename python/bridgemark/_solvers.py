@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._arguments import require_flag, require_number, require_path, require_text
 from ._progress import reporter
 
 # The classes of solvers, which the package offers under the same names.
@@ -70,7 +71,12 @@ class Solver:
         cls.__signature__ = _signature(cls.name)
         _CLASSES[cls.name] = cls
 
-    def __init__(self, **options: Any):
+    def __init__(self, *others: Any, **options: Any):
+        if others:
+            raise TypeError(
+                f"[solver] {type(self).__name__} takes its options by name: "
+                f"{type(self).__name__}(option=...), got {others[0]!r}; fit takes the pair or data"
+            )
         if type(self) is Solver:
             raise TypeError("[solver] make a Solver by its class or by make_solver(name)")
         _core.resolve_options(self.name, **options)
@@ -110,6 +116,12 @@ class Solver:
         standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
         build that has it.
         """
+        require_text(device=device)
+        require_flag(resume=resume)
+        if folder is not None:
+            require_path(folder=folder)
+        elif resume:
+            raise ValueError("[fit] resume needs folder, where the run to go on with is, got None")
         common: dict[str, Any] = {
             "seed": seed,
             "folder": folder,
@@ -137,6 +149,8 @@ class Solver:
                 f"got {type(pair).__name__} alone"
             )
         else:
+            if gamma is not None:
+                require_number(gamma=gamma)
             self._coupling = _core.fit_data(
                 self.name,
                 pair,
@@ -276,6 +290,7 @@ def _class_of(name: str) -> type[Solver]:
 
 def make_solver(name: str, **options: Any) -> Solver:
     """The solver of a registry name (see `solvers()`) with its options."""
+    require_text(name=name)
     return _class_of(name)(**options)
 
 

@@ -30,6 +30,12 @@ class Table(Sequence[Mapping[str, Any]]):
     def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None):
         self._rows = [dict(row) for row in rows]
         self.columns = list(columns if columns is not None else self._rows[0] if self._rows else [])
+        for row in self._rows:
+            if row.keys() != set(self.columns):
+                raise ValueError(
+                    f"[table] each row must have the columns {', '.join(self.columns)}, "
+                    f"got {', '.join(row)}"
+                )
 
     def __len__(self) -> int:
         return len(self._rows)

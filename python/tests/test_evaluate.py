@@ -162,7 +162,7 @@ def test_answers_of_any_kind_score_alike(pair):
         (lambda x: x[:, :1], ValueError, "callable returned must have 2 columns"),
         (lambda x: x + 50, ValueError, "callable returned must hold categories 0..49"),
         (lambda x: x / 2, ValueError, "callable returned must have an integer dtype, got float64"),
-        (lambda x: None, ValueError, "callable returned must have an integer dtype"),
+        (lambda x: None, TypeError, "callable returned must be an array of integers .* got NoneType"),
         (lambda x: 1 // 0, ZeroDivisionError, "division"),
         (lambda: None, TypeError, "positional argument"),
         (None, TypeError, "must be a solver or coupling of bridgemark"),

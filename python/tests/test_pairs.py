@@ -249,7 +249,7 @@ def test_bad_states_are_refused(pair, method, x, message):
 
 
 def test_no_states_are_refused(pair, method):
-    with pytest.raises(TypeError, match="incompatible function arguments"):
+    with pytest.raises(TypeError, match=r"x0? must be an array of integers \[rows, D\], got NoneType"):
         method(pair, None)
 
 
@@ -271,8 +271,11 @@ def test_numbers_out_of_range_are_refused(pair, number):
 
 @pytest.mark.parametrize("number", [1.5, "3", None, [1]])
 def test_numbers_of_other_types_are_refused(pair, number):
-    with pytest.raises(TypeError):
+    kind = type(number).__name__
+    with pytest.raises(TypeError, match=f"n must be an int, got {kind}$"):
         pair.sample_x0(number)
+    with pytest.raises(TypeError, match=f"num_steps must be an int, got {kind}$"):
+        pair.log_transition_marginals([[1, 2]], number, 0)
 
 
 def test_numpy_integers_and_the_largest_seed(pair):
@@ -301,8 +304,10 @@ def test_reversed_pairs_say_what_they_cannot_give():
 
 
 def test_pairs_are_not_made_by_hand():
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="a Pair is made by load"):
         bm.Pair()
+    with pytest.raises(TypeError, match="a Coupling is made by Solver.fit"):
+        bm.Coupling(3, name="x")
 
 
 # --- threads

@@ -60,7 +60,7 @@ def test_bad_options_are_refused_at_once():
         bm.DLightSB(component=3)
     with pytest.raises(ValueError, match="did you mean 'updates'"):
         bm.DLightSB().fit(bm.load("d2-gaussian-0.02"), update=3)
-    with pytest.raises(ValueError, match="SOLVER must be one of .* nearest is dlightsb"):
+    with pytest.raises(ValueError, match="solver must be one of .* nearest is dlightsb"):
         bm.make_solver("dlightsbb")
     with pytest.raises(TypeError, match="make_solver"):
         bm.Solver()

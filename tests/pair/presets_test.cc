@@ -328,7 +328,7 @@ TEST(PresetList, ReverseIsTheSamePairBackwards) {
 
 TEST(PresetList, UnknownNameSuggestsTheNearest) {
   EXPECT_EQ(error_of<InvalidArgument>([] { load_pair("d16-gausian-0.02"); }),
-            "[pair] PAIR must be a preset or a pair folder, got 'd16-gausian-0.02'; the nearest "
+            "[pair] pair must be a preset or a pair folder, got 'd16-gausian-0.02'; the nearest "
             "preset is d16-gaussian-0.02");
 }
 

@@ -202,7 +202,7 @@ TEST_F(RunTest, OccupiedFolderIsRefused) {
   train(config("reference"));
   const std::string before = read(run_path() / "result.json");
   EXPECT_THAT(train_error(config("reference")),
-              AllOf(HasSubstr("run"), HasSubstr("already holds a run"), HasSubstr("--resume")));
+              AllOf(HasSubstr("run"), HasSubstr("already holds a run"), HasSubstr("resume it")));
   EXPECT_EQ(read(run_path() / "result.json"), before);
 }
 
@@ -285,7 +285,7 @@ TEST_F(RunTest, IncompleteRunIsNotLoaded) {
   train(config("reference"));
   std::filesystem::remove(run_path() / "result.json");
   EXPECT_FALSE(is_complete_run(run_path()));
-  EXPECT_THAT(load_error(), AllOf(HasSubstr("not complete"), HasSubstr("--resume")));
+  EXPECT_THAT(load_error(), AllOf(HasSubstr("not complete"), HasSubstr("resume its training")));
 }
 
 TEST_F(RunTest, AnotherPairIsRefused) {

@@ -61,11 +61,11 @@ void refuse_other_data(const FitProblem& problem, const std::filesystem::path& f
 
 void require_complete(const std::filesystem::path& folder) {
   if (is_complete_run(folder)) return;
-  throw_file(folder.string(), "the run is not complete; finish it with train --resume");
+  throw_file(folder.string(), "the run is not complete; resume its training");
 }
 
 [[noreturn]] void refuse_second_run(const std::filesystem::path& folder) {
-  throw_file(folder.string(), "already holds a run; give another folder or --resume");
+  throw_file(folder.string(), "already holds a run; give another folder or resume it");
 }
 
 // What a diverged run leaves is not gone on from. A result without a configuration is not ours to

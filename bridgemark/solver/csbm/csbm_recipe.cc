@@ -33,7 +33,7 @@ std::vector<std::size_t> parse_widths(const std::string& text) {
     if (error != std::errc() || width < 1 || width > kMaxWidth || widths.size() == kMaxLayers ||
         (!last && *stop != ',')) {
       throw_invalid("options",
-                    "hidden must be 1 to {} whole numbers in [1, {}] with commas between, got '{}'",
+                    "hidden must be 1 to {} whole numbers in [1, {}], got '{}'",
                     kMaxLayers, kMaxWidth, text);
     }
     widths.push_back(width);
