@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
+from typing import TextIO
 
 import numpy as np
 
 Reporter = Callable[[str, int, int, str], object]
 
 _FIRST_AFTER = 2.0  # seconds; shorter work shows nothing
-_INTERVAL = 0.5
+_REWRITE_EVERY = 0.5
+_LINE_EVERY = 10.0  # in files and pipes, where nothing can be rewritten
+
+
+def _is_notebook(stream: TextIO) -> bool:
+    """Whether this is the stream of a Jupyter kernel: no terminal, but it knows a carriage return."""
+    return type(stream).__module__.partition(".")[0] == "ipykernel"
 
 
 class _Printer:
-    """Rewrites one line of a terminal; prints a line every ten seconds elsewhere."""
+    """Rewrites one line of a terminal or a notebook; prints a line now and then elsewhere.
+
+    A terminal's line goes when its work is done. A notebook's stays as it ended, since an output
+    that was there cannot be taken away, and the next work of the same call rewrites it.
+    """
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
+        self._stream = sys.stderr
+        self._terminal = self._stream.isatty()
+        self._notebook = not self._terminal and _is_notebook(self._stream)
         self._next = time.monotonic() + _FIRST_AFTER
-        self._open = False
+        self._shown = 0  # characters on the line
 
     def __call__(self, what: str, done: int, total: int, detail: str) -> None:
-        if done == total and self._open:
-            sys.stderr.write("\r\x1b[K")
-            self._open = False
-        if done == total or time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + (_INTERVAL if self._terminal else 20 * _INTERVAL)
         text = f"{what}: {done} of {total}" + (f", {detail}" if detail else "")
-        sys.stderr.write(f"\r\x1b[K{text}" if self._terminal else text + "\n")
-        sys.stderr.flush()
-        self._open = self._terminal
+        if done == total:
+            if self._shown:
+                self._rewrite(text if self._notebook else "")
+            return
+        if time.monotonic() < self._next:
+            return
+        rewritten = self._terminal or self._notebook
+        self._next = time.monotonic() + (_REWRITE_EVERY if rewritten else _LINE_EVERY)
+        if rewritten:
+            self._rewrite(text)
+        else:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+
+    def _rewrite(self, text: str) -> None:
+        if self._terminal:  # a line that wraps could not be taken back
+            text = text[: shutil.get_terminal_size().columns - 1]
+            self._stream.write(f"\r\x1b[K{text}")
+        else:  # notebooks keep what a shorter line does not cover
+            self._stream.write(f"\r{text.ljust(self._shown)}")
+        self._stream.flush()
+        self._shown = len(text)
 
 
 def reporter(progress: bool | Reporter) -> Reporter | None:
