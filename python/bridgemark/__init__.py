@@ -21,6 +21,7 @@ from ._core import version as __version__
 from ._experiments import load_results, report, run
 from ._outside import OutsideCoupling
 from ._paper import paper_results
+from ._plots import plot_conditional, plot_samples, plot_trajectories
 from ._results import Result, compare, evaluate
 from ._solvers import *  # the solvers that this build has
 from ._solvers import Solver, load_solver, make_solver
@@ -42,6 +43,9 @@ __all__ = [
     "load_solver",
     "make_solver",
     "paper_results",
+    "plot_conditional",
+    "plot_samples",
+    "plot_trajectories",
     "presets",
     "report",
     "run",
