@@ -10,6 +10,8 @@ import pytest
 SCRIPTS = sorted((Path(__file__).resolve().parents[1] / "gallery").glob("*.py"))
 FIGURES = {
     "digits": {"digits-forward.png", "digits-reverse.png"},
+    "swiss_roll": {"swiss-roll.png"},
+    "words": {"words.png"},
     "trajectories": {"d2-gaussian-0.02.png", "d16-gaussian-0.02.png"},
 }
 
@@ -21,7 +23,9 @@ def test_the_gallery_is_whole():
         "own_torch_solver",
         "published_numbers",
         "quick_start",
+        "swiss_roll",
         "trajectories",
+        "words",
     ]
     assert all("# %%\n" in script.read_text() for script in SCRIPTS)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bridgemark as bm
+from fake_arrays import CurrentArray
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 matplotlib.use("Agg")
@@ -95,6 +96,17 @@ def test_coordinates():
             bm.plot_samples(pair, coordinates=wrong)
 
 
+def test_outside_couplings_are_asked_in_their_library(pair):
+    class Wanting(Shifted):
+        def sample(self, x0, seed):
+            assert isinstance(x0, CurrentArray)
+            return CurrentArray((x0.values + 3) % 50)
+
+    x0 = pair.sample_x0(10, seed=1)
+    ax = bm.plot_samples(Wanting(), x0, like=CurrentArray(np.zeros((1, 2), int)))
+    assert np.array_equal(points(ax, "$x_1$"), (x0 + 3) % 50)
+
+
 def test_histograms():
     pair = bm.build_pair(dim=2, num_categories=6, gamma=0.4, seed=1)
     ax = bm.plot_samples(pair, num_samples=500, seed=1)  # six categories: points would hide others
@@ -114,7 +126,7 @@ def test_trajectories(pair, reference):
     assert ax is axes[0] and len(ax.lines) == 6 and ax.get_title() == f"{pair.name}, 8 steps"
     assert all(len(line.get_xdata()) == 9 for line in ax.lines)
     starts = {(line.get_xdata()[0], line.get_ydata()[0], line.get_color()) for line in ax.lines}
-    assert len(starts) == 3  # the paths of a start share its colour
+    assert len(starts) == len({colour for _, _, colour in starts}) == 3  # one colour a start
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["$p_0$", "$p_1$", "$x_0$", "$x_1$"]
     assert len(bm.plot_trajectories(reference, ax=axes[1]).lines) == 16
