@@ -19,6 +19,7 @@ FIGURES = {
 def test_the_gallery_is_whole():
     assert [script.stem for script in SCRIPTS] == [
         "digits",
+        "flow_matching_torch",
         "own_data",
         "own_torch_solver",
         "published_numbers",
