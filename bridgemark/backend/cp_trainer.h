@@ -44,6 +44,7 @@ class CpTrainer {
   virtual double evaluate(StatesView x, StatesView x1, std::span<const std::int32_t> n,
                           CpTensors<float>& gradient) = 0;
 
+  virtual bool has_finite_parameters() const = 0;
   virtual CpTrainingState state() const = 0;
   virtual void set_state(const CpTrainingState& state) = 0;
 };

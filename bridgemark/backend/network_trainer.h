@@ -75,6 +75,7 @@ class NetworkTrainer {
                           std::span<const std::int32_t> steps_left,
                           NetworkTensors<float>& gradient) = 0;
 
+  virtual bool has_finite_parameters() const = 0;
   virtual NetworkTrainingState state() const = 0;
   virtual void set_state(const NetworkTrainingState& state) = 0;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,6 +16,10 @@
 // The operations of backend/ops.h and of a fitted network (backend/network_training.h) on the CPU;
 // the comments there define them.
 namespace bridgemark::backend::cpu {
+
+inline bool all_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
 
 void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,
                 MatrixView<double> out);

@@ -113,9 +113,11 @@ class Loop {
     if ((last && files_.checkpoint.empty()) ||
         (!last && seconds_since(checked_) >= 100.0 * check_seconds_)) {
       checked_ = Clock::now();
-      SafetensorsWriter writer;
-      model_.save_state(writer);
-      check_parameters(writer);
+      if (!model_.has_finite_parameters()) {
+        SafetensorsWriter writer;
+        model_.save_state(writer);
+        check_parameters(writer);
+      }
       check_seconds_ = seconds_since(checked_);
     }
     write_log(step, earlier_seconds_ + seconds_since(started_));
@@ -208,6 +210,12 @@ class Loop {
 };
 
 }  // namespace
+
+bool Trainable::has_finite_parameters() const {
+  SafetensorsWriter writer;
+  save_state(writer);
+  return writer.not_finite().empty();
+}
 
 double cosine_rate(double rate, double done) {
   return rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done));

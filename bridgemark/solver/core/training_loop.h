@@ -37,6 +37,9 @@ class Trainable {
   // The stage of an update. The log's intervals end where a stage ends, and the progress shows it.
   virtual TrainingStage stage(std::int64_t) const { return {}; }
 
+  // Asked now and then, so it should take little time.
+  virtual bool has_finite_parameters() const;
+
   // The state as tensors; what is added must stay alive until the file is written.
   virtual void save_state(SafetensorsWriter& writer) const = 0;
   virtual void load_state(const SafetensorsFile& file) = 0;

@@ -62,6 +62,8 @@ class CpModel : public TrainedModel {
 
   std::int64_t updates_at_once() const override { return trainer_->updates_at_once(); }
 
+  bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
+
   void save_state(SafetensorsWriter& writer) const override {
     saved_ = trainer_->state();
     each_tensor(saved_, [&](const std::string& name, std::span<const float> values) {

@@ -45,6 +45,7 @@ class CsbmModel : public TrainedModel {
   void updates(std::int64_t first, std::span<double> losses) override;
   std::int64_t updates_at_once() const override { return trainer_->updates_at_once(); }
   TrainingStage stage(std::int64_t step) const override;
+  bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
   void save_state(SafetensorsWriter& writer) const override;
   void load_state(const SafetensorsFile& file) override;
   std::shared_ptr<const Coupling> coupling() const override;

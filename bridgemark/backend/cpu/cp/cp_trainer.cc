@@ -36,6 +36,11 @@ class CpuCpTrainer : public CpTrainer {
     return loss;
   }
 
+  bool has_finite_parameters() const override {
+    const CpTensors<float>& parameters = state_.parameters;
+    return all_finite(parameters.log_beta) && all_finite(parameters.log_cores) &&
+           all_finite(parameters.log_moves);
+  }
   CpTrainingState state() const override { return state_; }
   void set_state(const CpTrainingState& state) override { state_ = state; }
 

@@ -47,6 +47,9 @@ class CpuNetworkTrainer : public NetworkTrainer {
     return loss;
   }
 
+  bool has_finite_parameters() const override {
+    return all_finite(networks_[0].parameters.values) && all_finite(networks_[1].parameters.values);
+  }
   NetworkTrainingState state() const override { return networks_; }
   void set_state(const NetworkTrainingState& state) override { networks_ = state; }
 

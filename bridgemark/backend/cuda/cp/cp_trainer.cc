@@ -9,6 +9,7 @@
 #include "bridgemark/backend/cuda/cp/cp_view.h"
 #include "bridgemark/backend/cuda/cp/matching_steps.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
+#include "bridgemark/backend/cuda/runtime/finite_values.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/update_runs.h"
 #include "bridgemark/backend/cuda_ops.h"
@@ -109,6 +110,18 @@ class CudaCpTrainer : public CpTrainer {
     double loss = 0.0;
     BM_CUDA_CHECK(cudaMemcpy(&loss, losses_.get(), sizeof loss, cudaMemcpyDeviceToHost));
     return loss;
+  }
+
+  // The padding of cores is finite, that of weights and moves is not.
+  bool has_finite_parameters() const override {
+    std::vector<DeviceValues> values{{view_.log_beta, static_cast<std::size_t>(view_.K)},
+                                     {view_.log_cores, padded_size()}};
+    for (std::size_t row = 0; row < padded_moves() / view_.Kp; ++row) {
+      if (static_cast<int>(row % view_.Kp) >= view_.K) continue;
+      values.push_back(
+          {chain_parts_.log_moves + row * view_.Kp, static_cast<std::size_t>(view_.K)});
+    }
+    return all_finite(values, stream_);
   }
 
   CpTrainingState state() const override {

@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/cuda/network/dense_product.h"
 #include "bridgemark/backend/cuda/network/device_network.h"
+#include "bridgemark/backend/cuda/runtime/finite_values.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
 #include "bridgemark/backend/cuda/runtime/update_runs.h"
@@ -75,6 +76,13 @@ class CudaNetworkTrainer : public NetworkTrainer {
   }
 
   std::int64_t updates_at_once() const override { return kUpdatesAtOnce; }
+
+  bool has_finite_parameters() const override {
+    const auto parameters = [&](int direction) -> DeviceValues {
+      return {trained_[direction].network.parameters, shape_.num_parameters()};
+    };
+    return all_finite(std::array{parameters(0), parameters(1)}, stream_);
+  }
 
   double evaluate(int direction, StatesView x, StatesView clean,
                   std::span<const std::int32_t> steps_left,
