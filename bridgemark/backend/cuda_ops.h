@@ -5,8 +5,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/device_scores.h"
 #include "bridgemark/backend/network_training.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/array.h"
@@ -28,20 +32,32 @@ void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, 
                  std::span<double> out);
 void log_chain(std::span<const double> log_start, const Array3<double>& log_moves,
                const Array3<double>& log_u, StatesView x, std::span<double> out);
-void bridge_step_marginals(const BridgeStep& step, StatesView x, Array3<double>& out);
+BridgeStep make_device_step(const StepPlan& plan);
+void bridge_step_marginals(const BridgeStep& step, StatesView x, double* out, void* stream);
+void bridge_step_log_probability(const BridgeStep& step, StatesView from, StatesView to,
+                                 double* out, void* stream);
 void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key,
-                        std::uint64_t first_index, MutableStatesView out);
+                        std::uint64_t first_index, MutableStatesView out, void* stream);
 void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
                          StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out);
-std::unique_ptr<PairSampler> make_pair_sampler(const RowSource& source);
+std::unique_ptr<RowSampler> make_row_sampler(const RowSource& source);
+std::shared_ptr<void> allocate_memory(std::size_t bytes);
+void copy_memory(const void* from, void* to, std::size_t bytes, void* stream);
+void take_states(std::string_view name, const DeviceIntegers& given, int num_categories,
+                 MutableStatesView out, void* stream);
+Matrix<std::int64_t> count_columns(StatesView x, int num_categories, void* stream);
+std::vector<std::int64_t> pair_differences(const ComparedStates& states, void* stream);
+void add_step_kl(const double* log_p, const double* log_q, std::size_t rows, std::size_t dim,
+                 std::size_t num_categories, double* kl, void* stream);
 std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan);
 std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan);
 void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
                           int steps_left, int num_steps, StatesView x, const DrawKey& key,
-                          std::uint64_t first_index, MutableStatesView out);
+                          std::uint64_t first_index, MutableStatesView out, KeptTables* kept,
+                          void* stream);
 void network_log_transition(const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
-                            Array3<double>& out);
+                            double* out, KeptTables* kept, void* stream);
 
 }  // namespace bridgemark::backend::cuda

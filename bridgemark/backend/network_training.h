@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "bridgemark/backend/common/kept_tables.h"
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/network.h"
 #include "bridgemark/core/array.h"
@@ -70,14 +71,18 @@ void ema_update(const Context& context, double decay, std::span<const float> par
 // Walks num_steps steps through a network, from states with steps_left to the clean end: a clean
 // end c is drawn by w, then a step pinned to it, which is a draw of the transition. Step i of row b
 // uses the draws 2 (i D + d) (clean end) and the next (step) of index first_index + b. A row's
-// result does not depend on the rows beside it.
+// result does not depend on the rows beside it. States may lie on the context's device, then both
+// do; `kept` is what a device keeps of the network and its steps from call to call, null: nothing.
 void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
                           const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
                           const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
-                          NetworkWorkspace<float>& workspace);
+                          NetworkWorkspace<float>& workspace, KeptTables* kept = nullptr);
 
 // out[b,d,s] = log of the model's transition probability from x[b] with steps_left to the clean
-// end. Finite wherever the reference allows the step.
+// end, where x lies. Finite wherever the reference allows the step.
+void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
+                            const ChainTables<float>& chain, int steps_left, StatesView x,
+                            double* out, KeptTables* kept = nullptr);
 void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
                             Array3<double>& out);

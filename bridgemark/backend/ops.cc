@@ -4,12 +4,24 @@
 
 #include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/device_scores.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 
 // Sends each operation to the kernels of the context's device.
 namespace bridgemark::backend {
+
+namespace {
+
+[[noreturn]] void throw_not_on_device(const Context& context) {
+  throw DeviceError(
+      fmt::format("[backend] device of arrays outside host memory must be cuda, got {}",
+                  device_name(context.device)));
+}
+
+}  // namespace
 
 void require_device(const Context& context) {
   if (context.device == Device::kCuda) cuda::require_device();
@@ -55,18 +67,31 @@ void log_chain(const Context& context, std::span<const double> log_start,
   cpu::log_chain(context, log_start, log_moves, log_u, x, out);
 }
 
+BridgeStep make_device_step(const Context& context, const StepPlan& plan) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  return cuda::make_device_step(plan);
+}
+
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
-                           Array3<double>& out) {
-  if (context.device == Device::kCuda) return cuda::bridge_step_marginals(step, x, out);
+                           double* out) {
+  if (context.device == Device::kCuda) {
+    return cuda::bridge_step_marginals(step, x, out, context.stream);
+  }
   cpu::bridge_step_marginals(context, step, x, out);
 }
 
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
   if (context.device == Device::kCuda) {
-    return cuda::sample_bridge_step(step, x, key, first_index, out);
+    return cuda::sample_bridge_step(step, x, key, first_index, out, context.stream);
   }
   cpu::sample_bridge_step(context, step, x, key, first_index, out);
+}
+
+void bridge_step_log_probability(const Context& context, const BridgeStep& step, StatesView from,
+                                 StatesView to, double* out) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  cuda::bridge_step_log_probability(step, from, to, out, context.stream);
 }
 
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
@@ -78,10 +103,43 @@ void sample_product_rows(const Context& context, const ScaledRows& left, const S
   cpu::sample_product_rows(context, left, right, left_rows, right_rows, key, first_index, out);
 }
 
-std::unique_ptr<PairSampler> make_pair_sampler(const Context& context, const RowSource& source) {
-  if (context.device == Device::kCuda) return cuda::make_pair_sampler(source);
-  throw DeviceError(fmt::format("[backend] device of a pair sampler must be cuda, got {}",
-                                device_name(context.device)));
+std::unique_ptr<RowSampler> make_row_sampler(const Context& context, const RowSource& source) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  return cuda::make_row_sampler(source);
+}
+
+std::shared_ptr<void> allocate_memory(const Context& context, std::size_t bytes) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  return cuda::allocate_memory(bytes);
+}
+
+void copy_memory(const Context& context, const void* from, void* to, std::size_t bytes) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  cuda::copy_memory(from, to, bytes, context.stream);
+}
+
+void take_states(const Context& context, std::string_view name, const DeviceIntegers& given,
+                 int num_categories, MutableStatesView out) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  cuda::take_states(name, given, num_categories, out, context.stream);
+}
+
+Matrix<std::int64_t> count_columns(const Context& context, StatesView x, int num_categories) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  return cuda::count_columns(x, num_categories, context.stream);
+}
+
+std::vector<std::int64_t> pair_differences(const Context& context, const ComparedStates& states) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  return cuda::pair_differences(states, context.stream);
+}
+
+void add_step_kl(const Context& context, const double* log_p, const double* log_q, std::size_t rows,
+                 std::size_t dim, std::size_t num_categories, double* kl) {
+  if (context.device == Device::kCuda) {
+    return cuda::add_step_kl(log_p, log_q, rows, dim, num_categories, kl, context.stream);
+  }
+  cpu::add_step_kl(context, log_p, log_q, rows, dim, num_categories, kl);
 }
 
 std::unique_ptr<CpTrainer> make_trainer(const Context& context, CpTrainerPlan plan) {
@@ -97,10 +155,10 @@ std::unique_ptr<NetworkTrainer> make_trainer(const Context& context, NetworkTrai
 void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
                           const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
                           const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
-                          NetworkWorkspace<float>& workspace) {
+                          NetworkWorkspace<float>& workspace, KeptTables* kept) {
   if (context.device == Device::kCuda) {
     return cuda::sample_network_chain(parameters, pinned, steps_left, num_steps, x, key,
-                                      first_index, out);
+                                      first_index, out, kept, context.stream);
   }
   cpu::sample_network_chain(context, parameters, pinned, steps_left, num_steps, x, key, first_index,
                             out, workspace);
@@ -108,12 +166,19 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
 
 void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
-                            Array3<double>& out) {
-  out = Array3<double>(x.rows, parameters.shape.dim, parameters.shape.num_categories);
+                            double* out, KeptTables* kept) {
   if (context.device == Device::kCuda) {
-    return cuda::network_log_transition(parameters, chain, steps_left, x, out);
+    return cuda::network_log_transition(parameters, chain, steps_left, x, out, kept,
+                                        context.stream);
   }
   cpu::network_log_transition(context, parameters, chain, steps_left, x, out);
+}
+
+void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
+                            const ChainTables<float>& chain, int steps_left, StatesView x,
+                            Array3<double>& out) {
+  out = Array3<double>(x.rows, parameters.shape.dim, parameters.shape.num_categories);
+  network_log_transition(context, parameters, chain, steps_left, x, out.data());
 }
 
 }  // namespace bridgemark::backend

@@ -10,8 +10,9 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
 
-// The operations that exist once per device. Each runs on the context's device and returns when
-// its result is complete; arrays live in host memory.
+// The operations that exist once per device. Each runs on the context's device. Arrays live in host
+// memory, and it returns when its result is complete; but where states may lie on the device, so
+// does what is made of them, in the order of the context's stream.
 namespace bridgemark::backend {
 
 // Throws DeviceError unless this build and this machine can run on the context's device.
@@ -42,13 +43,23 @@ void log_chain(const Context& context, std::span<const double> log_start,
                const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
                std::span<double> out);
 
+// A step whose tables lie on the context's device, another than the CPU, and nowhere else: for
+// operations there alone.
+BridgeStep make_device_step(const Context& context, const StepPlan& plan);
+
 // out[b,d,s] = log of the marginal q(x_to^d = s | x_from = x[b]) of a bridge step, normalised.
+// States may lie on the device.
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
-                           Array3<double>& out);
+                           double* out);
+
+// out[b] = log q(x_to = to[b] | x_from = from[b]) of a bridge step, all coordinates together; for
+// states on a device, where both must lie.
+void bridge_step_log_probability(const Context& context, const BridgeStep& step, StatesView from,
+                                 StatesView to, double* out);
 
 // One draw of a bridge step for each row of x. Row i uses the draws of index first_index + i:
 // the first picks the component, the following ones the coordinates in order. With a hidden chain
-// the first D pick its path.
+// the first D pick its path. States may lie on the device, then both do.
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
 

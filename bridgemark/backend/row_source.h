@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,6 +23,11 @@ struct RowSource {
   DrawKey key;
   std::shared_ptr<const BridgeStep> step;
   DrawKey step_key;
+
+  std::size_t dim() const {
+    if (observed.size() > 0) return observed.cols();
+    return cumulative.rows() / std::max<std::size_t>(components.size(), 1);
+  }
 };
 
 // q_ref(x_n | x_0, x_1) as products of rows, by n from 0.
@@ -66,20 +72,19 @@ void draw_points(const Context& context, const PinnedRows& pinned, StatesView x0
 void couple_rows(const Context& context, const RowCoupling& coupling, StatesView x0,
                  std::uint64_t first_index, MutableStatesView x1);
 
-// A source with a step, kept on a device: draws rows together with where they started from.
-class PairSampler {
+// A source kept on a device, which draws its rows for any thread and stream.
+class RowSampler {
  public:
-  virtual ~PairSampler() = default;
+  virtual ~RowSampler() = default;
 
-  // Rows first_index.. under these keys, left on the device.
-  virtual void draw(const DrawKey& key, const DrawKey& step_key, std::uint64_t first_index,
-                    std::size_t rows) = 0;
-
-  // The rows of the last draw.
-  virtual void fetch(MutableStatesView x0, MutableStatesView x1) const = 0;
+  // Rows first_index.. under these keys: where they start and, of a source with a step, where that
+  // leads; either may be left out (no rows). Both may lie on the device.
+  virtual void draw(const Context& context, const DrawKey& key, const DrawKey& step_key,
+                    std::uint64_t first_index, MutableStatesView start,
+                    MutableStatesView end) const = 0;
 };
 
 // For a device other than the CPU.
-std::unique_ptr<PairSampler> make_pair_sampler(const Context& context, const RowSource& source);
+std::unique_ptr<RowSampler> make_row_sampler(const Context& context, const RowSource& source);
 
 }  // namespace bridgemark::backend

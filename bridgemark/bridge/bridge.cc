@@ -12,18 +12,22 @@
 
 namespace bridgemark {
 
-// The conditional and the transition asked for last: callers walk a chain step by step and ask for
-// marginals and draws of the same one.
+// The conditional and the transition asked for last, for the host and for a device: callers walk a
+// chain step by step and ask for marginals and draws of the same one.
 struct Bridge::Prepared {
   struct Slot {
     int num_steps = 0;
     int n = 0;
     std::shared_ptr<const backend::BridgeStep> step;
   };
+  struct Slots {
+    Slot conditional;
+    Slot transition;
+  };
 
   std::mutex mutex;
-  Slot conditional;
-  Slot transition;
+  Slots host, device;
+  backend::KeptTables cores;  // the potential's, on the device
 };
 
 Bridge::Bridge(ReferenceProcess process, int own_num_steps)
@@ -64,18 +68,38 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
     throw_invalid("bridge", "step must lie in 0..{}, got {}", num_steps - 1, n);
   }
   const std::lock_guard lock(prepared_->mutex);
-  Prepared::Slot& slot = num_steps == 1 ? prepared_->conditional : prepared_->transition;
+  const bool on_host = context.device == Device::kCpu;
+  Prepared::Slots& slots = on_host ? prepared_->host : prepared_->device;
+  Prepared::Slot& slot = num_steps == 1 ? slots.conditional : slots.transition;
   if (!slot.step || slot.num_steps != num_steps || slot.n != n) {
+    // A device makes large tables itself, small ones are those of the host to the last bit.
+    const bool small = backend::can_tabulate(dim(), log_cores().extent(1), num_components());
     slot = {num_steps, n,
-            std::make_shared<const backend::BridgeStep>(backend::make_bridge_step(
-                {log_weights().begin(), log_weights().end()}, propagated_cores(context, chain, n),
-                chain.log_onestep(context), propagated_cores(context, chain, n + 1), log_moves()))};
+            std::make_shared<const backend::BridgeStep>(on_host || small
+                                                            ? make_host_step(context, chain, n)
+                                                            : make_device_step(context, chain, n))};
   }
   if (slot.step->cumulative.size() == 0 && backend::worth_tabulating(*slot.step, num_samples)) {
     slot.step =
         std::make_shared<const backend::BridgeStep>(backend::tabulated(context, *slot.step));
   }
   return slot.step;
+}
+
+backend::BridgeStep Bridge::make_host_step(const Context& context, const ReferenceChain& chain,
+                                           int n) const {
+  return backend::make_bridge_step({log_weights().begin(), log_weights().end()},
+                                   propagated_cores(context, chain, n), chain.log_onestep(context),
+                                   propagated_cores(context, chain, n + 1), log_moves());
+}
+
+backend::BridgeStep Bridge::make_device_step(const Context& context, const ReferenceChain& chain,
+                                             int n) const {
+  const int rest = chain.num_steps() - n;
+  return backend::make_device_step(
+      context, {log_weights(), log_cores(), log_moves(), chain.log_onestep(context),
+                chain.log_cumulative(context, rest),
+                rest == 1 ? nullptr : &chain.log_cumulative(context, rest - 1), prepared_->cores});
 }
 
 std::shared_ptr<const backend::BridgeStep> Bridge::conditional_step(const Context& context,
@@ -99,7 +123,7 @@ void Bridge::log_potential(const Context& context, StatesView x, std::span<doubl
 
 void Bridge::log_normalizer(const Context& context, StatesView x0, std::span<double> out) const {
   check_states("x0", x0, dim(), num_categories());
-  log_sum_components(context, step(context, 1, 0, 0)->log_from, x0, out);
+  log_sum_components(context, propagated_cores(context, ReferenceChain(process_, 1), 0), x0, out);
 }
 
 void Bridge::log_phi(const Context& context, int num_steps, int n, StatesView x,
@@ -121,6 +145,11 @@ void Bridge::sample(const Context& context, StatesView x0, const DrawKey& key,
 void Bridge::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
   check_states("x0", x0, dim(), num_categories());
   out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
+  backend::bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out.data());
+}
+
+void Bridge::write_log_marginals(const Context& context, StatesView x0, double* out) const {
+  check_states("x0", x0, dim(), num_categories());
   backend::bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out);
 }
 
@@ -137,6 +166,12 @@ void Bridge::log_transition_marginals(const Context& context, int num_steps, int
                                       Array3<double>& out) const {
   check_states("x", x, dim(), num_categories());
   out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
+  backend::bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out.data());
+}
+
+void Bridge::write_log_transition_marginals(const Context& context, int num_steps, int n,
+                                            StatesView x, double* out) const {
+  check_states("x", x, dim(), num_categories());
   backend::bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out);
 }
 
@@ -155,6 +190,11 @@ void Bridge::log_transition(const Context& context, int num_steps, int n, States
   if (from.rows != to.rows) {
     throw_invalid("bridge", "both states must have the same rows, got {} and {}", from.rows,
                   to.rows);
+  }
+  if (from.on_device) {
+    backend::bridge_step_log_probability(context, *step(context, num_steps, n, 0), from, to,
+                                         out.data());
+    return;
   }
   const ReferenceChain chain(process_, num_steps);
   std::vector<double> log_before(from.rows);

@@ -51,6 +51,8 @@ class Bridge : public Coupling {
 
   bool has_marginals() const override { return true; }
   void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const override;
+  bool takes_device_memory() const override { return true; }
+  void write_log_marginals(const Context& context, StatesView x0, double* out) const override;
 
   bool has_joint() const override { return true; }
   void log_conditional(const Context& context, StatesView x0, StatesView x1,
@@ -60,6 +62,8 @@ class Bridge : public Coupling {
   int own_num_steps() const override { return own_num_steps_; }
   void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                 Array3<double>& out) const override;
+  void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                      double* out) const override;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                          const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out) const override;
@@ -88,6 +92,11 @@ class Bridge : public Coupling {
   // chain of one step.
   std::shared_ptr<const backend::BridgeStep> step(const Context& context, int num_steps, int n,
                                                   std::size_t num_samples) const;
+
+  backend::BridgeStep make_host_step(const Context& context, const ReferenceChain& chain,
+                                     int n) const;
+  backend::BridgeStep make_device_step(const Context& context, const ReferenceChain& chain,
+                                       int n) const;
 
   // out[b] = log of the sum over components with the cores u [D,S,K].
   void log_sum_components(const Context& context, const Array3<double>& log_u, StatesView x,

@@ -46,6 +46,19 @@ void Coupling::sample_transition(const Context& context, int num_steps, int n, S
   });
 }
 
+void Coupling::write_log_marginals(const Context& context, StatesView x0, double* out) const {
+  Array3<double> made;
+  log_marginals(context, x0, made);
+  std::copy_n(made.data(), made.size(), out);
+}
+
+void Coupling::write_log_transition_marginals(const Context& context, int num_steps, int n,
+                                              StatesView x, double* out) const {
+  Array3<double> made;
+  log_transition_marginals(context, num_steps, n, x, made);
+  std::copy_n(made.data(), made.size(), out);
+}
+
 std::string Coupling::why_missing(Ability ability, int num_steps) const {
   switch (ability) {
     case Ability::kMarginals:

@@ -62,6 +62,15 @@ class Coupling {
   // Why an ability is not there, as a score that needs it says; num_steps is that of transitions.
   virtual std::string why_missing(Ability ability, int num_steps) const;
 
+  // Whether states may lie in the memory of the context's device; then all that is drawn or
+  // written does, in the order of the context's stream, log_conditional's too.
+  virtual bool takes_device_memory() const { return false; }
+
+  // log_marginals and log_transition_marginals to where the states lie: [B,D,S].
+  virtual void write_log_marginals(const Context& context, StatesView x0, double* out) const;
+  virtual void write_log_transition_marginals(const Context& context, int num_steps, int n,
+                                              StatesView x, double* out) const;
+
   // The same coupling read from x1 to x0, its sample() draws x0 given x1; null where the coupling
   // answers one direction alone.
   virtual std::shared_ptr<const Coupling> reversed() const { return nullptr; }

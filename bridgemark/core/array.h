@@ -10,20 +10,24 @@
 
 namespace bridgemark {
 
-// A row-major matrix that somebody else owns.
+// A row-major matrix that somebody else owns. One that lies in a device's memory is for operations
+// on that device alone: nothing else may look at its entries.
 template <typename T>
 struct MatrixView {
   T* data = nullptr;
   std::size_t rows = 0;
   std::size_t cols = 0;
+  bool on_device = false;
 
   T* row(std::size_t i) const { return data + i * cols; }
   std::span<T> row_span(std::size_t i) const { return {row(i), cols}; }
   T& operator()(std::size_t i, std::size_t j) const { return data[i * cols + j]; }
   std::size_t size() const { return rows * cols; }
-  MatrixView slice(std::size_t first, std::size_t count) const { return {row(first), count, cols}; }
+  MatrixView slice(std::size_t first, std::size_t count) const { return {row(first), count, cols, on_device}; }
 
-  operator MatrixView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, cols}; }
+  operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, rows, cols, on_device};
+  }
 };
 
 // A row-major matrix.

@@ -9,6 +9,7 @@ void check_states(std::string_view name, StatesView states, std::size_t dim, int
     throw_invalid("states", "{} must have {} columns, got shape [{}, {}]", name, dim, states.rows,
                   states.cols);
   }
+  if (states.on_device) return;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const std::int32_t value = states.data[i];
     if (value < 0 || value >= num_categories) {

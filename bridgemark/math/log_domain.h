@@ -64,4 +64,15 @@ inline double portable_log(double x) {
   return exponent * kLn2High + (2.0 * z * series + exponent * kLn2Low);
 }
 
+// sum_s p (log p - log q); terms with p = 0 are 0, and +inf where q = 0 < p, however small p is.
+BM_HD inline double log_kl(const double* log_p, const double* log_q, std::size_t count) {
+  double sum = 0.0;
+  for (std::size_t s = 0; s < count; ++s) {
+    if (log_p[s] == kLogZero) continue;
+    if (log_q[s] == kLogZero) return -kLogZero;
+    sum += std::exp(log_p[s]) * (log_p[s] - log_q[s]);
+  }
+  return sum;
+}
+
 }  // namespace bridgemark

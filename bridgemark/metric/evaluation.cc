@@ -11,6 +11,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/estimate.h"
+#include "bridgemark/metric/placed_states.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "bridgemark/metric/trajectory_kl.h"
 
@@ -51,7 +52,11 @@ class Protocol {
         options_(options),
         num_steps_(trajectory_steps(coupling, options.num_steps)),
         truth_(pair.truth(context)),
+        on_device_(context.device != Device::kCpu && coupling.takes_device_memory() &&
+                   (!truth_ || truth_->takes_device_memory())),
         test_(pair.test_set(context)),
+        test_x0_(context, on_device_, test_.x0),
+        test_x1_(context, on_device_, test_.x1),
         inputs_(conditional_inputs(test_.x0)) {
     if (truth_ && truth_->has_marginals()) {
       truth_->log_marginals(context, inputs_, log_truth_);
@@ -73,22 +78,26 @@ class Protocol {
  private:
   void score_answers(std::uint64_t seed, Values& values) const {
     const bool anew = coupling_.draws_anew();
-    States answers(test_.x0.rows(), pair_.dim());
-    coupling_.sample(context_, test_.x0, {seed, DrawPurpose::kPrediction}, 0, answers);
-    const SampleScores scores = score_samples(context_, test_.x1, answers, pair_.num_categories());
+    PlacedStates answers = make_states(test_.x0.rows());
+    coupling_.sample(context_, test_x0_.view(), {seed, DrawPurpose::kPrediction}, 0,
+                     answers.view());
+    const StatesView given = std::as_const(answers).view();
+    const SampleScores scores =
+        score_samples(context_, test_x1_.view(), given, pair_.num_categories());
     values.push_back({"shape_score", {scores.shape, kMissing, anew}});
     values.push_back({"trend_score", {scores.trend, kMissing, anew}});
     values.push_back(
         {"trend_offdiagonal", offdiagonal({scores.trend_offdiagonal, kMissing, anew})});
-    values.push_back({"mean_marginal_entropy",
-                      {mean_marginal_entropy(answers, pair_.num_categories()), kMissing, anew}});
-    values.push_back({"sb_perplexity", perplexity(answers)});
+    values.push_back(
+        {"mean_marginal_entropy",
+         {mean_marginal_entropy(given, pair_.num_categories(), context_), kMissing, anew}});
+    values.push_back({"sb_perplexity", perplexity(given)});
     if (!options_.c2st) return;
     C2stOptions classifier;
     classifier.seed = seed;
     const C2stResult result =
-        c2st(context_, concatenate(test_.x0, test_.x1), concatenate(test_.x0, answers),
-             pair_.num_categories(), classifier);
+        c2st(context_, concatenate(test_.x0, test_.x1),
+             concatenate(test_.x0, answers.to_host(context_)), pair_.num_categories(), classifier);
     values.push_back({"c2st_auc", {result.auc, result.auc_standard_error}});
     values.push_back({"c2st_score", {result.score}});
   }
@@ -96,10 +105,27 @@ class Protocol {
   Value perplexity(StatesView answers) const {
     if (!truth_) return missing(no_truth());
     if (!truth_->has_joint()) return missing("the truth gives no joint log-probability");
-    std::vector<double> log_q(answers.rows);
-    truth_->log_conditional(context_, test_.x0, answers, log_q);
-    const double mean = estimate_mean(log_q).mean;
+    const double mean = estimate_mean(log_conditional_of(*truth_, answers)).mean;
     return {std::exp(-mean / static_cast<double>(pair_.dim())), kMissing, coupling_.draws_anew()};
+  }
+
+  PlacedStates make_states(std::size_t rows) const {
+    return {context_, on_device_, rows, pair_.dim()};
+  }
+
+  // log q(x1 | x0) for the test's x0.
+  std::vector<double> log_conditional_of(const Coupling& coupling, StatesView x1) const {
+    std::vector<double> log_q(x1.rows);
+    if (!on_device_) {
+      coupling.log_conditional(context_, test_x0_.view(), x1, log_q);
+      return log_q;
+    }
+    const std::size_t bytes = log_q.size() * sizeof(double);
+    const std::shared_ptr<void> memory = backend::allocate_memory(context_, bytes);
+    coupling.log_conditional(context_, test_x0_.view(), x1,
+                             {static_cast<double*>(memory.get()), log_q.size()});
+    backend::copy_memory(context_, memory.get(), log_q.data(), bytes);
+    return log_q;
   }
 
   void score_conditionals(std::uint64_t seed, Values& values) const {
@@ -109,18 +135,23 @@ class Protocol {
       const std::size_t D = pair_.dim(), S = static_cast<std::size_t>(pair_.num_categories()),
                         N = options_.conditional_samples;
       std::vector<double> shapes, trends, offdiagonals, against_exact;
-      States x0(N, D), drawn(N, D), answers(N, D);
+      States repeated(N, D);
+      PlacedStates x0 = make_states(N), drawn = make_states(N), answers = make_states(N);
       for (std::size_t i = 0; i < inputs_.rows(); ++i) {
-        for (std::size_t j = 0; j < N; ++j) std::copy_n(inputs_.row(i), D, x0.row(j));
+        for (std::size_t j = 0; j < N; ++j) std::copy_n(inputs_.row(i), D, repeated.row(j));
+        x0.set(context_, repeated);
         const std::uint64_t first = i * N;
-        truth_->sample(context_, x0, {seed, DrawPurpose::kTruthSample}, first, drawn);
-        coupling_.sample(context_, x0, {seed, DrawPurpose::kConditionalPrediction}, first, answers);
-        const SampleScores scores = score_samples(context_, drawn, answers, pair_.num_categories());
+        truth_->sample(context_, x0.view(), {seed, DrawPurpose::kTruthSample}, first, drawn.view());
+        coupling_.sample(context_, x0.view(), {seed, DrawPurpose::kConditionalPrediction}, first,
+                         answers.view());
+        const SampleScores scores =
+            score_samples(context_, drawn.view(), answers.view(), pair_.num_categories());
         shapes.push_back(scores.shape);
         trends.push_back(scores.trend);
         offdiagonals.push_back(scores.trend_offdiagonal);
         if (truth_->has_marginals()) {
-          against_exact.push_back(shape_against_exact(answers, {log_truth_.row(i, 0), D, S}));
+          against_exact.push_back(
+              shape_against_exact(answers.view(), {log_truth_.row(i, 0), D, S}, context_));
         }
         context_.report("conditional scores", i + 1, inputs_.rows());
       }
@@ -169,7 +200,7 @@ class Protocol {
     reverse = forward;
     if (forward.missing.empty()) {
       const std::size_t rows = std::min(options_.num_trajectories, test_.x0.rows());
-      const StatesView x0 = test_.x0.view().slice(0, rows);
+      const StatesView x0 = test_x0_.view().slice(0, rows);
       const MeanEstimate from_truth =
           trajectory_kl(context_, *truth_, coupling_, steps, x0, derive_seed(seed, 0));
       const MeanEstimate from_coupling =
@@ -190,9 +221,8 @@ class Protocol {
     } else if (!truth_->has_joint()) {
       joint = missing("the truth gives no joint log-probability");
     } else {
-      std::vector<double> log_truth(test_.x0.rows()), log_own(test_.x0.rows());
-      truth_->log_conditional(context_, test_.x0, test_.x1, log_truth);
-      coupling_.log_conditional(context_, test_.x0, test_.x1, log_own);
+      std::vector<double> log_truth = log_conditional_of(*truth_, test_x1_.view());
+      const std::vector<double> log_own = log_conditional_of(coupling_, test_x1_.view());
       for (std::size_t i = 0; i < log_truth.size(); ++i) log_truth[i] -= log_own[i];
       const MeanEstimate estimate = estimate_mean(log_truth);
       joint = {estimate.mean, estimate.standard_error, false};
@@ -219,7 +249,9 @@ class Protocol {
   const EvaluationOptions& options_;
   int num_steps_;
   std::shared_ptr<const Coupling> truth_;
+  bool on_device_;  // whether states stay in the device's memory
   PairedStates test_;
+  PlacedStates test_x0_, test_x1_;
   States inputs_;
   Array3<double> log_truth_;  // [inputs, D, S]; empty where the truth has no marginals
 };

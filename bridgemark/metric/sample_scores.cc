@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/device_scores.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
@@ -60,9 +62,15 @@ struct Weights {
   double denominator;
 };
 
-std::vector<std::int64_t> count_column(StatesView states, std::size_t d, int num_categories) {
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(num_categories), 0);
-  for (std::size_t i = 0; i < states.rows; ++i) ++counts[states(i, d)];
+// How often each category falls in each column: [D,S].
+Matrix<std::int64_t> count_columns(const Context& context, StatesView states, int num_categories) {
+  if (states.on_device) return backend::count_columns(context, states, num_categories);
+  Matrix<std::int64_t> counts(states.cols, static_cast<std::size_t>(num_categories), 0);
+  for (std::size_t i = 0; i < states.rows; ++i) {
+    for (std::size_t d = 0; d < states.cols; ++d) {
+      ++counts(d, static_cast<std::size_t>(states(i, d)));
+    }
+  }
   return counts;
 }
 
@@ -180,8 +188,25 @@ double sum_sorted(const Context& context, const States& truth, const States& pre
   });
 }
 
+States fetched(const Context& context, StatesView states) {
+  States host(states.rows, states.cols);
+  backend::copy_memory(context, states.data, host.data(), states.size() * sizeof(*states.data));
+  return host;
+}
+
 double sum_offdiagonal_scores(const Context& context, StatesView truth, StatesView prediction,
                               int num_categories, const Weights& weights) {
+  if (truth.on_device) {
+    const std::vector<std::int64_t> differences = backend::pair_differences(
+        context, {truth, prediction, weights.truth, weights.prediction, num_categories});
+    if (differences.empty()) {
+      return sum_offdiagonal_scores(context, fetched(context, truth), fetched(context, prediction),
+                                    num_categories, weights);
+    }
+    return sum_pair_scores(context, truth.cols, weights, [&] {
+      return [&](std::size_t d, std::size_t e) { return differences[d * truth.cols + e]; };
+    });
+  }
   const States truth_columns = transposed(truth);
   const States prediction_columns = transposed(prediction);
   const std::size_t categories = static_cast<std::size_t>(num_categories);
@@ -224,13 +249,14 @@ SampleScores score_samples(const Context& context, StatesView truth, StatesView 
   const std::size_t dim = truth.cols;
   const Weights weights(truth.rows, prediction.rows);
 
+  const Matrix<std::int64_t> in_truth = count_columns(context, truth, num_categories),
+                             in_prediction = count_columns(context, prediction, num_categories);
   double diagonal = 0;
   for (std::size_t d = 0; d < dim; ++d) {
-    const std::vector<std::int64_t> a = count_column(truth, d, num_categories);
-    const std::vector<std::int64_t> b = count_column(prediction, d, num_categories);
     std::int64_t difference = 0;
-    for (std::size_t s = 0; s < a.size(); ++s) {
-      difference += std::abs(a[s] * weights.truth - b[s] * weights.prediction);
+    for (std::size_t s = 0; s < in_truth.cols(); ++s) {
+      difference +=
+          std::abs(in_truth(d, s) * weights.truth - in_prediction(d, s) * weights.prediction);
     }
     diagonal += weights.score(difference);
   }
@@ -251,12 +277,13 @@ SampleScores score_samples(const Context& context, StatesView truth, StatesView 
   return scores;
 }
 
-double mean_marginal_entropy(StatesView states, int num_categories) {
+double mean_marginal_entropy(StatesView states, int num_categories, const Context& context) {
   check_set("states", states, states.cols, num_categories);
+  const Matrix<std::int64_t> counts = count_columns(context, states, num_categories);
   const double rows = static_cast<double>(states.rows);
   double sum = 0;
   for (std::size_t d = 0; d < states.cols; ++d) {
-    for (const std::int64_t count : count_column(states, d, num_categories)) {
+    for (const std::int64_t count : counts.view().row_span(d)) {
       if (count == 0) continue;
       const double probability = static_cast<double>(count) / rows;
       sum -= probability * std::log(probability);
@@ -265,17 +292,19 @@ double mean_marginal_entropy(StatesView states, int num_categories) {
   return sum / static_cast<double>(states.cols);
 }
 
-double shape_against_exact(StatesView prediction, MatrixView<const double> log_marginals) {
+double shape_against_exact(StatesView prediction, MatrixView<const double> log_marginals,
+                           const Context& context) {
   check_marginals("log_marginals", log_marginals);
   const int num_categories = static_cast<int>(log_marginals.cols);
   check_set("prediction", prediction, log_marginals.rows, num_categories);
+  const Matrix<std::int64_t> counts = count_columns(context, prediction, num_categories);
   const double rows = static_cast<double>(prediction.rows);
   double sum = 0;
   for (std::size_t d = 0; d < log_marginals.rows; ++d) {
-    const std::vector<std::int64_t> counts = count_column(prediction, d, num_categories);
     double difference = 0;
-    for (std::size_t s = 0; s < counts.size(); ++s) {
-      difference += std::abs(static_cast<double>(counts[s]) / rows - std::exp(log_marginals(d, s)));
+    for (std::size_t s = 0; s < counts.cols(); ++s) {
+      difference +=
+          std::abs(static_cast<double>(counts(d, s)) / rows - std::exp(log_marginals(d, s)));
     }
     sum += 1.0 - 0.5 * difference;
   }

@@ -19,6 +19,7 @@ struct SampleScores {
 // rounded once, so the result does not depend on the order of the rows or on the threads.
 // Time O(D^2 (n + min(S^2, n log n))) for n rows in all; memory one copy of the states, and for
 // each thread at most 8 MB or 8 bytes a row.
+// Sets that lie on the context's device are counted there.
 // Throws InvalidArgument when a set is empty, has another number of columns, or holds a value
 // outside 0..num_categories-1.
 SampleScores score_samples(const Context& context, StatesView truth, StatesView prediction,
@@ -26,11 +27,12 @@ SampleScores score_samples(const Context& context, StatesView truth, StatesView 
 
 // The entropy of the empirical marginal of a coordinate, in nats, averaged over the coordinates.
 // The published table reports it of the true samples.
-double mean_marginal_entropy(StatesView states, int num_categories);
+double mean_marginal_entropy(StatesView states, int num_categories, const Context& context = {});
 
 // The shape score with the truth's marginals in closed form, log_marginals[D,S]: only the noise
 // of the prediction is left. Throws InvalidArgument when a row does not sum to 1.
-double shape_against_exact(StatesView prediction, MatrixView<const double> log_marginals);
+double shape_against_exact(StatesView prediction, MatrixView<const double> log_marginals,
+                           const Context& context = {});
 
 // The shape score between closed-form marginals, each [D,S]: free of any sampling noise.
 double shape_between_marginals(MatrixView<const double> log_p, MatrixView<const double> log_q);

@@ -16,8 +16,7 @@ namespace bridgemark {
 struct BenchmarkPair::Made {
   std::once_flag reverse_once, sampler_once;
   std::unique_ptr<const ReverseTruth> reverse;
-  std::unique_ptr<backend::PairSampler> sampler;
-  std::mutex sampling;  // a sampler holds one draw at a time
+  std::unique_ptr<const backend::RowSampler> sampler;
 };
 
 BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
@@ -81,29 +80,24 @@ ReferenceProcess BenchmarkPair::reference() const {
   return reverse_ ? bridge_->process().time_reversed() : bridge_->process();
 }
 
-PairedStates BenchmarkPair::draw_forward(const Context& context, std::size_t count,
-                                         const DrawKey& source_key, const DrawKey& conditional_key,
-                                         std::uint64_t first_index) const {
-  PairedStates drawn{States(count, dim()), States(count, dim())};
+void BenchmarkPair::draw_forward(const Context& context, const DrawKey& source_key,
+                                 const DrawKey& conditional_key, std::uint64_t first_index,
+                                 MutableStatesView x0, MutableStatesView x1) const {
   constexpr std::size_t kChunk = 1 << 16;
-  const bool on_device = context.device != Device::kCpu;
+  const std::size_t count = x1.rows;
   for (std::size_t done = 0; done < count;) {
     const std::size_t rows = std::min(kChunk, count - done);
-    const MutableStatesView x0 = drawn.x0.view().slice(done, rows);
-    const MutableStatesView x1 = drawn.x1.view().slice(done, rows);
-    if (on_device) {
-      backend::PairSampler& sampler = device_sampler(context);
-      const std::lock_guard lock(made_->sampling);
-      sampler.draw(source_key, conditional_key, first_index + done, rows);
-      sampler.fetch(x0, x1);
+    const MutableStatesView from = x0.slice(done, rows), to = x1.slice(done, rows);
+    if (context.device != Device::kCpu) {
+      device_sampler(context).draw(context, source_key, conditional_key, first_index + done, from,
+                                   to);
     } else {
-      source_.sample(context, source_key, first_index + done, x0);
-      bridge_->sample(context, x0, conditional_key, first_index + done, x1);
+      source_.sample(context, source_key, first_index + done, from);
+      bridge_->sample(context, from, conditional_key, first_index + done, to);
     }
     done += rows;
     context.report("samples", done, count);
   }
-  return drawn;
 }
 
 backend::RowSource BenchmarkPair::target_rows(const Context& context, std::uint64_t seed) const {
@@ -114,46 +108,71 @@ backend::RowSource BenchmarkPair::target_rows(const Context& context, std::uint6
   return rows;
 }
 
-backend::PairSampler& BenchmarkPair::device_sampler(const Context& context) const {
+const backend::RowSampler& BenchmarkPair::device_sampler(const Context& context) const {
   std::call_once(made_->sampler_once, [&] {
     Context host = context;  // the tables are those of the CPU, bit for bit
     host.device = Device::kCpu;
-    made_->sampler = backend::make_pair_sampler(context, target_rows(host, 0));
+    made_->sampler = backend::make_row_sampler(context, target_rows(host, 0));
   });
   return *made_->sampler;
 }
 
-States BenchmarkPair::draw_source(const Context& context, std::size_t count, std::uint64_t seed,
-                                  std::uint64_t first_index) const {
-  States x0(count, dim());
-  source_.sample(context, {seed, DrawPurpose::kSource}, first_index, x0);
-  return x0;
+void BenchmarkPair::write_source(const Context& context, std::uint64_t seed,
+                                 std::uint64_t first_index, MutableStatesView out) const {
+  const DrawKey key{seed, DrawPurpose::kSource};
+  if (out.on_device) return device_sampler(context).draw(context, key, key, first_index, out, {});
+  source_.sample(context, key, first_index, out);
 }
 
-States BenchmarkPair::draw_target(const Context& context, std::size_t count, std::uint64_t seed,
-                                  std::uint64_t first_index) const {
-  return draw_forward(context, count, {seed, DrawPurpose::kTargetSource},
-                      {seed, DrawPurpose::kTargetConditional}, first_index)
-      .x1;
+void BenchmarkPair::write_target(const Context& context, std::uint64_t seed,
+                                 std::uint64_t first_index, MutableStatesView out) const {
+  const DrawKey source_key{seed, DrawPurpose::kTargetSource},
+      conditional_key{seed, DrawPurpose::kTargetConditional};
+  if (out.on_device) {
+    return device_sampler(context).draw(context, source_key, conditional_key, first_index, {}, out);
+  }
+  States x0(out.rows, dim());
+  draw_forward(context, source_key, conditional_key, first_index, x0, out);
+}
+
+void BenchmarkPair::write_x0(const Context& context, std::uint64_t seed, std::uint64_t first_index,
+                             MutableStatesView out) const {
+  reverse_ ? write_target(context, seed, first_index, out)
+           : write_source(context, seed, first_index, out);
+}
+
+void BenchmarkPair::write_x1(const Context& context, std::uint64_t seed, std::uint64_t first_index,
+                             MutableStatesView out) const {
+  reverse_ ? write_source(context, seed, first_index, out)
+           : write_target(context, seed, first_index, out);
+}
+
+void BenchmarkPair::write_joint(const Context& context, std::uint64_t seed,
+                                std::uint64_t first_index, MutableStatesView x0,
+                                MutableStatesView x1) const {
+  if (reverse_) std::swap(x0, x1);
+  draw_forward(context, {seed, DrawPurpose::kSource}, {seed, DrawPurpose::kConditional},
+               first_index, x0, x1);
 }
 
 States BenchmarkPair::sample_x0(const Context& context, std::size_t count, std::uint64_t seed,
                                 std::uint64_t first_index) const {
-  return reverse_ ? draw_target(context, count, seed, first_index)
-                  : draw_source(context, count, seed, first_index);
+  States x0(count, dim());
+  write_x0(context, seed, first_index, x0);
+  return x0;
 }
 
 States BenchmarkPair::sample_x1(const Context& context, std::size_t count, std::uint64_t seed,
                                 std::uint64_t first_index) const {
-  return reverse_ ? draw_source(context, count, seed, first_index)
-                  : draw_target(context, count, seed, first_index);
+  States x1(count, dim());
+  write_x1(context, seed, first_index, x1);
+  return x1;
 }
 
 PairedStates BenchmarkPair::sample_joint(const Context& context, std::size_t count,
                                          std::uint64_t seed, std::uint64_t first_index) const {
-  PairedStates drawn = draw_forward(context, count, {seed, DrawPurpose::kSource},
-                                    {seed, DrawPurpose::kConditional}, first_index);
-  if (reverse_) std::swap(drawn.x0, drawn.x1);
+  PairedStates drawn{States(count, dim()), States(count, dim())};
+  write_joint(context, seed, first_index, drawn.x0, drawn.x1);
   return drawn;
 }
 
@@ -240,9 +259,9 @@ Array3<std::int32_t> BenchmarkPair::sample_trajectory(const Context& context, in
 
 PairedStates BenchmarkPair::test_set(const Context& context) const {
   if (stored_test_set_) return *stored_test_set_;
-  PairedStates drawn =
-      draw_forward(context, kTestSetSize, {identity_.seed, DrawPurpose::kTestSource},
-                   {identity_.seed, DrawPurpose::kTestConditional}, 0);
+  PairedStates drawn{States(kTestSetSize, dim()), States(kTestSetSize, dim())};
+  draw_forward(context, {identity_.seed, DrawPurpose::kTestSource},
+               {identity_.seed, DrawPurpose::kTestConditional}, 0, drawn.x0, drawn.x1);
   if (reverse_) std::swap(drawn.x0, drawn.x1);
   return drawn;
 }

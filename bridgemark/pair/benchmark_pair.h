@@ -17,7 +17,7 @@
 namespace bridgemark {
 
 namespace backend {
-class PairSampler;
+class RowSampler;
 struct RowSource;
 }  // namespace backend
 
@@ -89,11 +89,19 @@ class BenchmarkPair {
   PairedStates sample_joint(const Context& context, std::size_t count, std::uint64_t seed,
                             std::uint64_t first_index = 0) const;
 
+  // The same rows to where the caller wants them, which may be the memory of the context's device.
+  void write_x0(const Context& context, std::uint64_t seed, std::uint64_t first_index,
+                MutableStatesView out) const;
+  void write_x1(const Context& context, std::uint64_t seed, std::uint64_t first_index,
+                MutableStatesView out) const;
+  void write_joint(const Context& context, std::uint64_t seed, std::uint64_t first_index,
+                   MutableStatesView x0, MutableStatesView x1) const;
+
   // The rows of the bridge's end p1, described for a device.
   backend::RowSource target_rows(const Context& context, std::uint64_t seed) const;
 
   // The bridge's joint draws on the context's device, kept there for the next call.
-  backend::PairSampler& device_sampler(const Context& context) const;
+  const backend::RowSampler& device_sampler(const Context& context) const;
 
   // The truth as a coupling: the bridge; for a reversed pair what ReverseTruth says. Null where
   // that has none; then missing_truth says what it would need.
@@ -139,12 +147,13 @@ class BenchmarkPair {
   LogEstimates log_source(StatesView x) const;
 
   // (x0, x1) along the bridge, whatever the direction of the pair.
-  PairedStates draw_forward(const Context& context, std::size_t count, const DrawKey& source_key,
-                            const DrawKey& conditional_key, std::uint64_t first_index) const;
-  States draw_source(const Context& context, std::size_t count, std::uint64_t seed,
-                     std::uint64_t first_index) const;
-  States draw_target(const Context& context, std::size_t count, std::uint64_t seed,
-                     std::uint64_t first_index) const;
+  void draw_forward(const Context& context, const DrawKey& source_key,
+                    const DrawKey& conditional_key, std::uint64_t first_index, MutableStatesView x0,
+                    MutableStatesView x1) const;
+  void write_source(const Context& context, std::uint64_t seed, std::uint64_t first_index,
+                    MutableStatesView out) const;
+  void write_target(const Context& context, std::uint64_t seed, std::uint64_t first_index,
+                    MutableStatesView out) const;
 
   struct Made;  // shared by copies, made on first use
 

@@ -116,7 +116,7 @@ TEST(BridgeStepMarginals, AgreeWithPlainSums) {
     for (const double spread : {2.0, 1e4}) {
       const StepCase item = make_step(D, S, K, spread, 3, 100 * D + 10 * S + K);
       Array3<double> out(3, D, S);
-      backend::bridge_step_marginals(kContext, item.step, item.x, out);
+      backend::bridge_step_marginals(kContext, item.step, item.x, out.data());
       for (std::size_t b = 0; b < 3; ++b) {
         // Sums of D logarithms near 1e4: their rounding stays in the difference.
         EXPECT_TRUE(all_near({out.row(b, 0), D * S}, plain_marginals(item, b),
@@ -131,10 +131,10 @@ TEST(BridgeStepMarginals, SameBitsForAnyNumberOfThreads) {
   const StepCase item = make_step(5, 9, 4, 3.0, 1000, 5);
   Array3<double> expected(1000, 5, 9), out(1000, 5, 9);
   std::vector<double> expected_mixture(1000), mixture(1000);
-  backend::bridge_step_marginals({.num_threads = 1}, item.step, item.x, expected);
+  backend::bridge_step_marginals({.num_threads = 1}, item.step, item.x, expected.data());
   backend::log_mixture({.num_threads = 1}, item.log_beta, item.log_to, item.x, expected_mixture);
   for (const int threads : {2, 5}) {
-    backend::bridge_step_marginals({.num_threads = threads}, item.step, item.x, out);
+    backend::bridge_step_marginals({.num_threads = threads}, item.step, item.x, out.data());
     backend::log_mixture({.num_threads = threads}, item.log_beta, item.log_to, item.x, mixture);
     EXPECT_EQ(out, expected) << threads;
     EXPECT_EQ(mixture, expected_mixture) << threads;

@@ -3,9 +3,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/device_memory.h"
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/categorical.h"
@@ -19,7 +23,8 @@ namespace {
 
 constexpr double kTolerance = 1e-10;  // of logarithms: both sides are float64
 
-class Ops : public testing::DeviceTest {
+// Tables and states of a sequence of its own for each test.
+class RandomTables {
  protected:
   double uniform() { return draw_uniform({5, DrawPurpose::kShuffle}, 0, position_++); }
   double spread(double width) { return width * (2.0 * uniform() - 1.0); }
@@ -51,6 +56,9 @@ class Ops : public testing::DeviceTest {
  private:
   std::uint64_t position_ = 0;
 };
+
+class Ops : public testing::DeviceTest, protected RandomTables {};
+class CudaOps : public testing::CudaTest, protected RandomTables {};
 
 RUN_ON_EVERY_DEVICE(Ops);
 
@@ -102,7 +110,7 @@ TEST_P(Ops, MixtureAndMarginals) {
     std::vector<double> mixture(rows);
     backend::log_mixture(context(), step.log_beta, step.log_from, x, mixture);
     Array3<double> marginals(rows, D, S);
-    backend::bridge_step_marginals(context(), step, x, marginals);
+    backend::bridge_step_marginals(context(), step, x, marginals.data());
     for (std::size_t b = 0; b < rows; ++b) {
       const std::vector<double> weights = component_weights(step, x.row(b));
       EXPECT_NEAR(mixture[b], log_sum(weights.data(), K), kTolerance);
@@ -163,6 +171,99 @@ TEST_P(Ops, SamplesAreThoseOfTheMathematics) {
   }
 }
 
+// States that lie on the device give there what those of the host give, in rows of their own.
+TEST_F(CudaOps, ResultsLieWhereTheStatesDo) {
+  const Context context{.device = Device::kCuda};
+  const std::size_t D = 5, S = 7, K = 3, rows = 100;
+  const backend::BridgeStep plain = random_step(D, S, K, 3.0);
+  const backend::BridgeStep chain =
+      backend::make_bridge_step(plain.log_beta, plain.log_from, plain.q.log,
+                                random_cores(D, S, K, 3.0), random_cores(D - 1, K, K, 3.0));
+  const States x = random_states(rows, D, S);
+  const DrawKey key{3, DrawPurpose::kConditional};
+  for (const backend::BridgeStep& step : {plain, backend::tabulated({}, plain), chain}) {
+    States host(rows, D);
+    backend::sample_bridge_step(context, step, x, key, 11, host);
+    const backend::DeviceStates placed(context, x);
+    backend::DeviceStates drawn(context, rows, D);
+    backend::sample_bridge_step(context, step, placed.view(), key, 11, drawn.view());
+    EXPECT_EQ(drawn.to_host(context), host);
+
+    Array3<double> marginals(rows, D, S), fetched(rows, D, S);
+    backend::bridge_step_marginals(context, step, x, marginals.data());
+    const std::size_t bytes = marginals.size() * sizeof(double);
+    const std::shared_ptr<void> memory = backend::allocate_memory(context, bytes);
+    backend::bridge_step_marginals(context, step, placed.view(),
+                                   static_cast<double*>(memory.get()));
+    backend::copy_memory(context, memory.get(), fetched.data(), bytes);
+    EXPECT_EQ(fetched, marginals);
+  }
+}
+
+// log q(y|x) of a step whose three parts are mixtures known from the host.
+TEST_F(CudaOps, LogProbabilityOfAStep) {
+  const Context context{.device = Device::kCuda};
+  const std::size_t D = 4, S = 5, K = 3, rows = 50;
+  const Array3<double> log_to = random_cores(D, S, K, 2.0),
+                       log_moves = random_cores(D - 1, K, K, 2.0);
+  const backend::BridgeStep any = random_step(D, S, K, 2.0);
+  const States x = random_states(rows, D, S), y = random_states(rows, D, S);
+  for (const bool chain : {false, true}) {
+    const backend::BridgeStep step = backend::make_bridge_step(
+        any.log_beta, any.log_from, any.q.log, log_to, chain ? log_moves : Array3<double>());
+    std::vector<double> before(rows), after(rows), out(rows);
+    const auto sum = [&](const Array3<double>& cores, StatesView states, std::vector<double>& to) {
+      chain ? backend::log_chain({}, step.log_beta, log_moves, cores, states, to)
+            : backend::log_mixture({}, step.log_beta, cores, states, to);
+    };
+    sum(step.log_from, x, before);
+    sum(log_to, y, after);
+    const backend::DeviceStates from(context, x), to(context, y);
+    const std::shared_ptr<void> memory = backend::allocate_memory(context, rows * sizeof(double));
+    backend::bridge_step_log_probability(context, step, from.view(), to.view(),
+                                         static_cast<double*>(memory.get()));
+    backend::copy_memory(context, memory.get(), out.data(), rows * sizeof(double));
+    for (std::size_t b = 0; b < rows; ++b) {
+      double reference = 0.0;
+      for (std::size_t d = 0; d < D; ++d) {
+        reference +=
+            step.q.log(static_cast<std::size_t>(x(b, d)), static_cast<std::size_t>(y(b, d)));
+      }
+      EXPECT_NEAR(out[b], after[b] + reference - before[b], 1e-11);
+    }
+  }
+}
+
+TEST_F(CudaOps, IntegersOfAnyWidthBecomeStates) {
+  const Context context{.device = Device::kCuda};
+  const auto take = [&]<typename T>(const std::vector<T>& values) {
+    const std::shared_ptr<void> memory =
+        backend::allocate_memory(context, values.size() * sizeof(T));
+    backend::copy_memory(context, values.data(), memory.get(), values.size() * sizeof(T));
+    backend::DeviceStates out(context, values.size() / 2, 2);
+    backend::take_states(context, "x0", {memory.get(), sizeof(T), std::is_signed_v<T>}, 5,
+                         out.view());
+    return out.to_host(context);
+  };
+  const States expected(2, 2, {0, 4, 2, 1});
+  EXPECT_EQ(take(std::vector<std::int8_t>{0, 4, 2, 1}), expected);
+  EXPECT_EQ(take(std::vector<std::uint16_t>{0, 4, 2, 1}), expected);
+  EXPECT_EQ(take(std::vector<std::int32_t>{0, 4, 2, 1}), expected);
+  EXPECT_EQ(take(std::vector<std::int64_t>{0, 4, 2, 1}), expected);
+  const auto message = [&](const auto& values) -> std::string {
+    try {
+      take(values);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(message(std::vector<std::int64_t>{0, 4, -3, 9}),
+            "[states] x0 must hold categories 0..4, got -3 at row 1, column 0");
+  EXPECT_EQ(message(std::vector<std::uint8_t>{0, 255, 2, 1}),
+            "[states] x0 must hold categories 0..4, got 255 at row 0, column 1");
+}
+
 // A hidden chain against a sum over each of its paths.
 TEST_P(Ops, ChainsAreSumsOverPaths) {
   for (const double width : {2.0, 300.0}) {
@@ -175,7 +276,7 @@ TEST_P(Ops, ChainsAreSumsOverPaths) {
     std::vector<double> totals(rows);
     backend::log_chain(context(), step.log_beta, step.log_moves, step.log_from, x, totals);
     Array3<double> marginals(rows, D, S);
-    backend::bridge_step_marginals(context(), step, x, marginals);
+    backend::bridge_step_marginals(context(), step, x, marginals.data());
     for (std::size_t b = 0; b < rows; ++b) {
       std::vector<double> weights(paths);
       Matrix<double> others(D * K, paths, kLogZero);  // of the paths with z_d = k, less that weight

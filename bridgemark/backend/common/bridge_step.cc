@@ -49,15 +49,20 @@ BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_fro
   return step;
 }
 
+bool can_tabulate(std::size_t dim, std::size_t num_categories, std::size_t num_components) {
+  return dim * num_components * num_categories * num_categories <= kMaxTableEntries;
+}
+
 bool worth_tabulating(const BridgeStep& step, std::size_t num_samples) {
   const std::size_t S = step.num_categories, K = step.num_components;
   if (num_samples < K * S / 2) return false;  // most rows would be used less than once
-  return step.dim * K * S * S <= kMaxTableEntries;
+  return can_tabulate(step.dim, S, K);
 }
 
 BridgeStep tabulated(const Context& context, BridgeStep step) {
   const std::size_t S = step.num_categories;
   step.cumulative = Matrix<double>(step.to.rows() * S, S);
+  step.kept = std::make_shared<KeptTables>();  // the others have no sums
   parallel_blocks(context, step.cumulative.rows(), 256, [&](std::size_t first, std::size_t last) {
     for (std::size_t row = first; row < last; ++row) {
       const std::size_t x = row % S, component = row / S;

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <span>
 #include <vector>
 
+#include "bridgemark/backend/common/kept_tables.h"
 #include "bridgemark/backend/common/scaled_rows.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -35,6 +38,8 @@ struct BridgeStep {
   Matrix<double> moves;  // [D-1,K*K], each row likewise
   Matrix<double> from;   // [D*S,K], each row likewise
 
+  std::shared_ptr<KeptTables> kept = std::make_shared<KeptTables>();  // copies share them
+
   bool is_chain() const { return log_moves.size() > 0; }
   HiddenChain chain() const;
 };
@@ -44,6 +49,20 @@ struct BridgeStep {
 BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_from,
                             const Matrix<double>& log_q, const Array3<double>& log_to,
                             const Array3<double>& log_moves = {});
+
+// Whether cumulative sums of such a step fit in memory.
+bool can_tabulate(std::size_t dim, std::size_t num_categories, std::size_t num_components);
+
+// What a step is made of, for a device that makes its tables itself.
+struct StepPlan {
+  std::span<const double> log_beta;  // [K]
+  const Array3<double>& log_cores;   // [D,S,K]
+  const Array3<double>& log_moves;
+  const Matrix<double>& log_q;       // [S,S] of the step
+  const Matrix<double>& log_before;  // [S,S] of all that the cores are seen through at its start
+  const Matrix<double>* log_after;   // and at its end; null: they are the cores themselves
+  KeptTables& cores;                 // what the device keeps of log_cores
+};
 
 // Whether cumulative sums would pay for `num_samples` draws and fit in memory.
 bool worth_tabulating(const BridgeStep& step, std::size_t num_samples);

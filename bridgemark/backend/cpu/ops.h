@@ -33,12 +33,14 @@ void log_chain(const Context& context, std::span<const double> log_start,
                const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
                std::span<double> out);
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
-                           Array3<double>& out);
+                           double* out);
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
                          StatesView left_rows, StatesView right_rows, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView out);
+void add_step_kl(const Context& context, const double* log_p, const double* log_q, std::size_t rows,
+                 std::size_t dim, std::size_t num_categories, double* kl);
 std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan);
 std::unique_ptr<NetworkTrainer> make_network_trainer(const Context& context,
                                                      NetworkTrainerPlan plan);
@@ -48,6 +50,6 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
                           NetworkWorkspace<float>& workspace);
 void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
-                            Array3<double>& out);
+                            double* out);
 
 }  // namespace bridgemark::backend::cpu

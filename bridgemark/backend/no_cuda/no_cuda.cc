@@ -28,9 +28,13 @@ void propagate_cores_rank_one(double, double, const Array3<double>&, Array3<doub
 void log_mixture(std::span<const double>, const Array3<double>&, StatesView, std::span<double>) {
   throw_no_cuda();
 }
-void bridge_step_marginals(const BridgeStep&, StatesView, Array3<double>&) { throw_no_cuda(); }
+BridgeStep make_device_step(const StepPlan&) { throw_no_cuda(); }
+void bridge_step_marginals(const BridgeStep&, StatesView, double*, void*) { throw_no_cuda(); }
+void bridge_step_log_probability(const BridgeStep&, StatesView, StatesView, double*, void*) {
+  throw_no_cuda();
+}
 void sample_bridge_step(const BridgeStep&, StatesView, const DrawKey&, std::uint64_t,
-                        MutableStatesView) {
+                        MutableStatesView, void*) {
   throw_no_cuda();
 }
 void log_chain(std::span<const double>, const Array3<double>&, const Array3<double>&, StatesView,
@@ -42,15 +46,28 @@ void sample_product_rows(const ScaledRows&, const ScaledRows&, StatesView, State
   throw_no_cuda();
 }
 void sample_network_chain(const NetworkTensors<float>&, const PinnedSteps&, int, int, StatesView,
-                          const DrawKey&, std::uint64_t, MutableStatesView) {
+                          const DrawKey&, std::uint64_t, MutableStatesView, KeptTables*, void*) {
   throw_no_cuda();
 }
 void network_log_transition(const NetworkTensors<float>&, const ChainTables<float>&, int,
-                            StatesView, Array3<double>&) {
+                            StatesView, double*, KeptTables*, void*) {
   throw_no_cuda();
 }
 
-std::unique_ptr<PairSampler> make_pair_sampler(const RowSource&) { throw_no_cuda(); }
+std::shared_ptr<void> allocate_memory(std::size_t) { throw_no_cuda(); }
+void copy_memory(const void*, void*, std::size_t, void*) { throw_no_cuda(); }
+void take_states(std::string_view, const DeviceIntegers&, int, MutableStatesView, void*) {
+  throw_no_cuda();
+}
+
+Matrix<std::int64_t> count_columns(StatesView, int, void*) { throw_no_cuda(); }
+std::vector<std::int64_t> pair_differences(const ComparedStates&, void*) { throw_no_cuda(); }
+void add_step_kl(const double*, const double*, std::size_t, std::size_t, std::size_t, double*,
+                 void*) {
+  throw_no_cuda();
+}
+
+std::unique_ptr<RowSampler> make_row_sampler(const RowSource&) { throw_no_cuda(); }
 std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan) { throw_no_cuda(); }
 std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan) { throw_no_cuda(); }
 

@@ -45,7 +45,7 @@ void NetworkBridge::sample(const Context& context, StatesView x0, const DrawKey&
   check_states("x0", x0, dim(), num_categories());
   backend::NetworkWorkspace<float> workspace;
   backend::sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps(), num_steps(),
-                                x0, key, first_index, x1, workspace);
+                                x0, key, first_index, x1, workspace, kept_.get());
 }
 
 void NetworkBridge::check_step(int num_steps, int n) const {
@@ -58,10 +58,16 @@ void NetworkBridge::check_step(int num_steps, int n) const {
 
 void NetworkBridge::log_transition_marginals(const Context& context, int num_steps, int n,
                                              StatesView x, Array3<double>& out) const {
+  out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
+  write_log_transition_marginals(context, num_steps, n, x, out.data());
+}
+
+void NetworkBridge::write_log_transition_marginals(const Context& context, int num_steps, int n,
+                                                   StatesView x, double* out) const {
   check_step(num_steps, n);
   check_states("x", x, dim(), num_categories());
   backend::network_log_transition(context, *forward_, steps_.towards_x1->chain, num_steps - n, x,
-                                  out);
+                                  out, kept_.get());
 }
 
 void NetworkBridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
@@ -71,7 +77,7 @@ void NetworkBridge::sample_transition(const Context& context, int num_steps, int
   check_states("x", x, dim(), num_categories());
   backend::NetworkWorkspace<float> workspace;
   backend::sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps - n, 1, x, key,
-                                first_index, out, workspace);
+                                first_index, out, workspace, kept_.get());
 }
 
 void save_network_bridge(const NetworkBridge& bridge, const std::filesystem::path& path) {

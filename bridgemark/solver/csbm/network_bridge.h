@@ -36,6 +36,9 @@ class NetworkBridge : public Coupling {
   int own_num_steps() const override { return num_steps(); }
   void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                 Array3<double>& out) const override;
+  bool takes_device_memory() const override { return true; }
+  void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                      double* out) const override;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                          const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out) const override;
@@ -45,6 +48,8 @@ class NetworkBridge : public Coupling {
 
   TwoWaySteps steps_;
   std::shared_ptr<const backend::NetworkTensors<float>> forward_, backward_;
+  // What a device keeps of the forward network; copies share it.
+  std::shared_ptr<backend::KeptTables> kept_ = std::make_shared<backend::KeptTables>();
 };
 
 // forward.net.0.weight, ..., backward.net.0.weight, ...

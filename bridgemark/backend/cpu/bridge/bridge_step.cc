@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -118,7 +119,7 @@ void log_chain(const Context& context, std::span<const double> log_start,
 }
 
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
-                           Array3<double>& out) {
+                           double* out) {
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
   constexpr std::size_t kMaxWeights = std::size_t{1} << 20;  // 8 MiB a thread
   const std::size_t grain = std::clamp<std::size_t>(kMaxWeights / (D * K), 1, 64);
@@ -132,14 +133,17 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
       sum_others(step, x.slice(first, rows), others);
     }
     Matrix<double> mixed(rows, S);
+    const std::vector<double> ones(S, 0.0);  // as logarithms
     for (std::size_t d = 0; d < D; ++d) {
       cpu::log_matmul(one_thread, {others.data() + d * rows * K, rows, K},
                       {step.to.log.row(d * K), K, S}, mixed.view());
       for (std::size_t r = 0; r < rows; ++r) {
         const double* log_q = step.q.log.row(static_cast<std::size_t>(x(first + r, d)));
-        double* marginal = out.row(first + r, d);
+        double* marginal = out + ((first + r) * D + d) * S;
         for (std::size_t s = 0; s < S; ++s) marginal[s] = log_q[s] + mixed(r, s);
-        log_normalize(marginal, S);
+        const double total = log_dot(marginal, ones.data(), S);
+        if (total == kLogZero) continue;
+        for (std::size_t s = 0; s < S; ++s) marginal[s] -= total;
       }
     }
   });

@@ -103,7 +103,7 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
 
 void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
-                            Array3<double>& out) {
+                            double* out) {
   const std::size_t D = parameters.shape.dim, S = parameters.shape.num_categories;
   std::vector<std::vector<float>> packed;
   pack_network(context, parameters, packed);
@@ -116,7 +116,7 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
       for (std::size_t d = 0; d < D; ++d, logits += S) {
         z.assign(logits, logits + S);
         log_transition_row(parameters.shape, chain, steps_left, static_cast<std::size_t>(x(b, d)),
-                           z.data(), out.row(b, d));
+                           z.data(), out + (b * D + d) * S);
       }
     }
   });

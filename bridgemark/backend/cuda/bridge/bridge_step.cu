@@ -1,12 +1,15 @@
 #include <algorithm>
-#include <optional>
+#include <memory>
 
+#include "bridgemark/backend/cuda/bridge/bridge_tables.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
+#include "bridgemark/backend/cuda/runtime/placed.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/exact_log_dot.h"
 #include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/log_domain.h"
+#include "bridgemark/math/log_rows.h"
 
 namespace bridgemark::backend::cuda {
 
@@ -45,28 +48,6 @@ __global__ void draw_components(double* weights, DrawKey key, std::uint64_t firs
       static_cast<std::int32_t>(draw_category(row, K, draw_uniform(key, first_index + b, 0)));
 }
 
-// The tables of a hidden chain in device memory; those on a linear scale may be left out.
-class DeviceChain {
- public:
-  DeviceChain(std::span<const double> log_start, const Array3<double>& log_moves,
-              const Array3<double>& log_emission, const BridgeStep* linear = nullptr)
-      : log_start_(log_start.data(), log_start.size()),
-        log_moves_(log_moves.data(), log_moves.size()),
-        log_emission_(log_emission.data(), log_emission.size()),
-        start_(linear ? linear->start.data() : nullptr, linear ? linear->start.size() : 0),
-        moves_(linear ? linear->moves.data() : nullptr, linear ? linear->moves.size() : 0),
-        emission_(linear ? linear->from.data() : nullptr, linear ? linear->from.size() : 0),
-        view_{log_emission.extent(0), log_emission.extent(1), log_emission.extent(2),
-              log_start_.get(),       start_.get(),           log_moves_.get(),
-              moves_.get(),           log_emission_.get(),    emission_.get()} {}
-
-  const HiddenChain& view() const { return view_; }
-
- private:
-  Buffer<double> log_start_, log_moves_, log_emission_, start_, moves_, emission_;
-  HiddenChain view_;
-};
-
 // One thread a row of each of these.
 
 __global__ void sum_paths(HiddenChain chain, const std::int32_t* x, std::size_t rows,
@@ -94,12 +75,13 @@ __global__ void draw_paths(HiddenChain chain, const std::int32_t* x, DrawKey key
       paths + b * chain.D, scratch + b * (chain.D + 1) * chain.K);
 }
 
-struct StepView {
+// What the coordinates of a step are drawn with.
+struct CoordinateTables {
   const double *q, *log_q, *to, *log_to, *cumulative;  // cumulative may be null
   bool chain;  // a component for each coordinate, else one for all
 };
 
-__global__ void draw_coordinates(StepView step, const std::int32_t* x,
+__global__ void draw_coordinates(CoordinateTables step, const std::int32_t* x,
                                  const std::int32_t* components, DrawKey key,
                                  std::uint64_t first_index, std::size_t rows, std::size_t D,
                                  std::size_t S, std::size_t K, std::int32_t* out) {
@@ -159,9 +141,40 @@ __global__ void mix_components(const double* others, const double* log_to, const
   out[i] = log_q[x[row] * S + s] + exact_log_dot(other, to, S, K);
 }
 
+// out[b] = log q(to[b] | from[b]) out of the sums over components before and after, which out has.
+__global__ void join_ends(const double* log_q, const std::int32_t* from, const std::int32_t* to,
+                          const double* log_before, std::size_t rows, std::size_t D, std::size_t S,
+                          double* out) {
+  const std::size_t b = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
+  if (b >= rows) return;
+  out[b] += log_of_rows(log_q, S, from + b * D, to + b * D, D) - log_before[b];
+}
+
 __global__ void normalize_rows(double* values, std::size_t rows, std::size_t count) {
   const std::size_t i = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
   if (i < rows) log_normalize(values + i * count, count);
+}
+
+// Calls run(first, rows) for parts of so many rows.
+template <typename Run>
+void in_parts(std::size_t rows, std::size_t part, Run&& run) {
+  for (std::size_t first = 0; first < rows; first += part) {
+    run(first, std::min(part, rows - first));
+  }
+}
+
+// The sums over components, or over the paths of a chain, before a step or after it.
+void sum_weights(const BridgeTables& tables, bool after, const std::int32_t* x, std::size_t rows,
+                 double* scratch, double* out, cudaStream_t stream) {
+  const std::size_t D = tables.dim, S = tables.num_categories, K = tables.num_components;
+  if (tables.is_chain) {
+    sum_paths<<<blocks_for(rows), kThreads, 0, stream>>>(after ? tables.chain_after : tables.chain,
+                                                         x, rows, scratch, out);
+    return;
+  }
+  component_weights<<<blocks_for(rows * K), kThreads, 0, stream>>>(
+      tables.log_beta, after ? tables.log_after : tables.log_from, x, rows, D, S, K, scratch);
+  sum_components<<<blocks_for(rows), kThreads, 0, stream>>>(scratch, rows, K, out);
 }
 
 }  // namespace
@@ -170,10 +183,9 @@ void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, 
                  std::span<double> out) {
   const std::size_t D = log_u.extent(0), S = log_u.extent(1), K = log_u.extent(2);
   const Buffer<double> beta(log_beta.data(), K), u(log_u.data(), log_u.size());
-  const std::size_t chunk = std::min(rows_per_launch(K), x.rows);
-  Buffer<double> weights(chunk * K);
-  for (std::size_t first = 0; first < x.rows; first += chunk) {
-    const std::size_t rows = std::min(chunk, x.rows - first);
+  const std::size_t part = std::min(rows_per_launch(K), x.rows);
+  Buffer<double> weights(part * K);
+  in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
     const Buffer<std::int32_t> states(x.row(first), rows * D);
     Buffer<double> result(rows);
     component_weights<<<blocks_for(rows * K), kThreads>>>(beta.get(), u.get(), states.get(), rows,
@@ -181,86 +193,104 @@ void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, 
     sum_components<<<blocks_for(rows), kThreads>>>(weights.get(), rows, K, result.get());
     BM_CUDA_CHECK(cudaGetLastError());
     result.copy_to(out.data() + first);
-  }
+  });
 }
 
 void log_chain(std::span<const double> log_start, const Array3<double>& log_moves,
                const Array3<double>& log_u, StatesView x, std::span<double> out) {
-  const std::size_t D = log_u.extent(0), K = log_u.extent(2);
-  const DeviceChain chain(log_start, log_moves, log_u);
-  const std::size_t chunk = std::min(rows_per_launch(2 * K), x.rows);
-  Buffer<double> scratch(chunk * 2 * K);
-  for (std::size_t first = 0; first < x.rows; first += chunk) {
-    const std::size_t rows = std::min(chunk, x.rows - first);
+  const std::size_t D = log_u.extent(0), S = log_u.extent(1), K = log_u.extent(2);
+  const Buffer<double> start(log_start.data(), log_start.size()),
+      moves(log_moves.data(), log_moves.size()), emission(log_u.data(), log_u.size());
+  const HiddenChain chain = log_hidden_chain(D, S, K, start.get(), moves.get(), emission.get());
+  const std::size_t part = std::min(rows_per_launch(2 * K), x.rows);
+  Buffer<double> scratch(part * 2 * K);
+  in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
     const Buffer<std::int32_t> states(x.row(first), rows * D);
     Buffer<double> result(rows);
-    sum_paths<<<blocks_for(rows), kThreads>>>(chain.view(), states.get(), rows, scratch.get(),
+    sum_paths<<<blocks_for(rows), kThreads>>>(chain, states.get(), rows, scratch.get(),
                                               result.get());
     BM_CUDA_CHECK(cudaGetLastError());
     result.copy_to(out.data() + first);
-  }
+  });
 }
 
-void bridge_step_marginals(const BridgeStep& step, StatesView x, Array3<double>& out) {
+void bridge_step_marginals(const BridgeStep& step, StatesView x, double* out, void* queue) {
+  const auto stream = static_cast<cudaStream_t>(queue);
+  const std::shared_ptr<const BridgeTables> tables = tables_of(step);
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
-  const Buffer<double> beta(step.log_beta.data(), K), from(step.log_from.data(), D * S * K),
-      to(step.to.log.data(), D * K * S), q(step.q.log.data(), S * S);
-  std::optional<DeviceChain> chain;
-  if (step.is_chain()) chain.emplace(step.log_beta, step.log_moves, step.log_from);
-  const std::size_t chunk = std::min(rows_per_launch(2 * D * std::max(K, S)), x.rows);
-  Buffer<double> others(chunk * D * K), scratch(chain ? chunk * D * K : 0);
-  for (std::size_t first = 0; first < x.rows; first += chunk) {
-    const std::size_t rows = std::min(chunk, x.rows - first);
-    const Buffer<std::int32_t> states(x.row(first), rows * D);
-    Buffer<double> marginals(rows * D * S);
-    if (chain) {
-      sum_other_paths<<<blocks_for(rows), kThreads>>>(chain->view(), states.get(), rows,
-                                                      scratch.get(), others.get());
+  const std::size_t part = std::min(rows_per_launch(2 * D * std::max(K, S)), x.rows);
+  const Scratch<double> others(part * D * K, stream),
+      scratch(tables->is_chain ? part * D * K : 0, stream);
+  in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
+    const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
+    Output<double> marginals(out + first * D * S, rows * D * S, x.on_device, stream);
+    if (tables->is_chain) {
+      sum_other_paths<<<blocks_for(rows), kThreads, 0, stream>>>(tables->chain, states.get(), rows,
+                                                                 scratch.get(), others.get());
     } else {
-      sum_others<<<blocks_for(rows * K), kThreads>>>(beta.get(), from.get(), states.get(), rows, D,
-                                                     S, K, others.get());
+      sum_others<<<blocks_for(rows * K), kThreads, 0, stream>>>(
+          tables->log_beta, tables->log_from, states.get(), rows, D, S, K, others.get());
     }
-    mix_components<<<blocks_for(rows * D * S), kThreads>>>(
-        others.get(), to.get(), q.get(), states.get(), rows, D, S, K, marginals.get());
-    normalize_rows<<<blocks_for(rows * D), kThreads>>>(marginals.get(), rows * D, S);
+    mix_components<<<blocks_for(rows * D * S), kThreads, 0, stream>>>(
+        others.get(), tables->log_to, tables->log_q, states.get(), rows, D, S, K, marginals.get());
+    normalize_rows<<<blocks_for(rows * D), kThreads, 0, stream>>>(marginals.get(), rows * D, S);
     BM_CUDA_CHECK(cudaGetLastError());
-    marginals.copy_to(out.row(first, 0));
-  }
+    marginals.finish();
+  });
+}
+
+void bridge_step_log_probability(const BridgeStep& step, StatesView from, StatesView to,
+                                 double* out, void* queue) {
+  const auto stream = static_cast<cudaStream_t>(queue);
+  const std::shared_ptr<const BridgeTables> tables = tables_of(step);
+  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
+  const std::size_t of_row = tables->is_chain ? 2 * K : K;
+  const std::size_t part = std::min(rows_per_launch(of_row), from.rows);
+  const Scratch<double> scratch(part * of_row, stream), before(part, stream);
+  in_parts(from.rows, part, [&](std::size_t first, std::size_t rows) {
+    const Input<std::int32_t> x(from.row(first), rows * D, from.on_device, stream),
+        y(to.row(first), rows * D, to.on_device, stream);
+    Output<double> result(out + first, rows, from.on_device, stream);
+    sum_weights(*tables, false, x.get(), rows, scratch.get(), before.get(), stream);
+    sum_weights(*tables, true, y.get(), rows, scratch.get(), result.get(), stream);
+    join_ends<<<blocks_for(rows), kThreads, 0, stream>>>(tables->log_q, x.get(), y.get(),
+                                                         before.get(), rows, D, S, result.get());
+    BM_CUDA_CHECK(cudaGetLastError());
+    result.finish();
+  });
 }
 
 void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key,
-                        std::uint64_t first_index, MutableStatesView out) {
+                        std::uint64_t first_index, MutableStatesView out, void* queue) {
+  const auto stream = static_cast<cudaStream_t>(queue);
+  const std::shared_ptr<const BridgeTables> tables = tables_of(step);
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
-  const Buffer<double> beta(step.log_beta.data(), K), from(step.log_from.data(), D * S * K),
-      q(step.q.linear.data(), S * S), log_q(step.q.log.data(), S * S),
-      to(step.to.linear.data(), D * K * S), log_to(step.to.log.data(), D * K * S),
-      cumulative(step.cumulative.data(), step.cumulative.size());
-  std::optional<DeviceChain> chain;
-  if (step.is_chain()) chain.emplace(step.log_beta, step.log_moves, step.log_from, &step);
-  const StepView view{q.get(),      log_q.get(),      to.get(),
-                      log_to.get(), cumulative.get(), chain.has_value()};
-  const std::size_t scratch = chain ? (D + 1) * K : K;  // of a row
-  const std::size_t chunk = std::min(rows_per_launch(scratch + D), x.rows);
-  Buffer<double> weights(chunk * scratch);
-  for (std::size_t first = 0; first < x.rows; first += chunk) {
-    const std::size_t rows = std::min(chunk, x.rows - first);
-    const Buffer<std::int32_t> states(x.row(first), rows * D);
-    Buffer<std::int32_t> components(chain ? rows * D : rows), drawn(rows * D);
+  const bool chain = tables->is_chain;
+  const CoordinateTables coordinates{tables->q,      tables->log_q,      tables->to,
+                                     tables->log_to, tables->cumulative, chain};
+  const std::size_t of_row = chain ? (D + 1) * K : K;
+  const std::size_t part = std::min(rows_per_launch(of_row + D), x.rows);
+  const Scratch<double> weights(part * of_row, stream);
+  const Scratch<std::int32_t> components(chain ? part * D : part, stream);
+  in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
+    const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
+    Output<std::int32_t> drawn(out.row(first), rows * D, out.on_device, stream);
     if (chain) {
-      draw_paths<<<blocks_for(rows), kThreads>>>(chain->view(), states.get(), key,
-                                                 first_index + first, rows, weights.get(),
-                                                 components.get());
+      draw_paths<<<blocks_for(rows), kThreads, 0, stream>>>(tables->chain, states.get(), key,
+                                                            first_index + first, rows,
+                                                            weights.get(), components.get());
     } else {
-      component_weights<<<blocks_for(rows * K), kThreads>>>(beta.get(), from.get(), states.get(),
-                                                            rows, D, S, K, weights.get());
-      draw_components<<<blocks_for(rows), kThreads>>>(weights.get(), key, first_index + first, rows,
-                                                      K, components.get());
+      component_weights<<<blocks_for(rows * K), kThreads, 0, stream>>>(
+          tables->log_beta, tables->log_from, states.get(), rows, D, S, K, weights.get());
+      draw_components<<<blocks_for(rows), kThreads, 0, stream>>>(
+          weights.get(), key, first_index + first, rows, K, components.get());
     }
-    draw_coordinates<<<blocks_for(rows * D), kThreads>>>(
-        view, states.get(), components.get(), key, first_index + first, rows, D, S, K, drawn.get());
+    draw_coordinates<<<blocks_for(rows * D), kThreads, 0, stream>>>(
+        coordinates, states.get(), components.get(), key, first_index + first, rows, D, S, K,
+        drawn.get());
     BM_CUDA_CHECK(cudaGetLastError());
-    drawn.copy_to(out.row(first));
-  }
+    drawn.finish();
+  });
 }
 
 void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "bridgemark/backend/cuda/bridge/bridge_tables.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -51,38 +53,33 @@ class DeviceSource {
     view_.step_key = source.step_key;
     view_.has_step = source.step != nullptr;
     if (!view_.has_step) return;
-    const BridgeStep& step = *source.step;
-    const auto upload = [&](const auto& table) {
-      return memory_.upload(table.data(), table.size());
-    };
-    view_.num_components = static_cast<int>(step.num_components);
-    view_.log_beta = upload(step.log_beta);
-    view_.log_from = upload(step.log_from);
-    view_.q = upload(step.q.linear);
-    view_.log_q = upload(step.q.log);
-    view_.to = upload(step.to.linear);
-    view_.log_to = upload(step.to.log);
-    view_.step_cumulative = upload(step.cumulative);
-    view_.is_chain = step.is_chain();
-    if (!view_.is_chain) {
-      view_.weights = memory_.allocate<double>(rows * step.num_components);
-      return;
-    }
-    view_.chain = step.chain();
-    view_.chain.log_start = view_.log_beta;
-    view_.chain.start = upload(step.start);
-    view_.chain.log_moves = upload(step.log_moves);
-    view_.chain.moves = upload(step.moves);
-    view_.chain.log_emission = view_.log_from;
-    view_.chain.emission = upload(step.from);
-    view_.weights = memory_.allocate<double>(rows * (step.dim + 1) * step.num_components);
-    view_.paths = memory_.allocate<std::int32_t>(rows * step.dim);
+    step_ = tables_of(*source.step);
+    const std::size_t D = step_->dim, K = step_->num_components;
+    view_.num_components = static_cast<int>(K);
+    view_.log_beta = step_->log_beta;
+    view_.log_from = step_->log_from;
+    view_.q = step_->q;
+    view_.log_q = step_->log_q;
+    view_.to = step_->to;
+    view_.log_to = step_->log_to;
+    view_.step_cumulative = step_->cumulative;
+    view_.is_chain = step_->is_chain;
+    view_.chain = step_->chain;
+    view_.weights = memory_.allocate<double>(rows * weights_of_row());
+    view_.paths = memory_.allocate<std::int32_t>(view_.is_chain ? rows * D : 0);
+  }
+
+  // Values of scratch that a row takes.
+  std::size_t weights_of_row() const {
+    if (!step_) return 0;
+    return step_->is_chain ? (step_->dim + 1) * step_->num_components : step_->num_components;
   }
 
   const RowSourceView& view() const { return view_; }
 
  private:
   Memory memory_;
+  std::shared_ptr<const BridgeTables> step_;
   RowSourceView view_{};
 };
 
@@ -101,7 +98,8 @@ inline PinnedView upload_pinned(Memory& memory, const PinnedRows& rows) {
           memory.upload(rows.steps)};
 }
 
-// out0[i], out1[i] = row first_index + i of the source before and after its step.
+// out0[i], out1[i] = row first_index + i of the source before and after its step; either may be
+// null, and without a step the second is not used.
 void launch_pairs(const RowSourceView& source, int D, int S, std::uint64_t first_index,
                   std::size_t rows, std::int32_t* out0, std::int32_t* out1, cudaStream_t stream);
 

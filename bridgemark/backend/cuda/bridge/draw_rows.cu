@@ -53,10 +53,14 @@ __global__ void draw_pairs(RowSourceView source, int D, int S, std::uint64_t fir
                            std::int32_t* out0, std::int32_t* out1) {
   extern __shared__ std::int32_t rows[];
   const std::size_t b = blockIdx.x;
+  const auto store = [&](std::int32_t* out) {
+    for (int d = threadIdx.x; d < D; d += blockDim.x) out[b * D + d] = rows[d];
+  };
   draw_source(source, first_index + b, D, S, rows);
-  for (int d = threadIdx.x; d < D; d += blockDim.x) out0[b * D + d] = rows[d];
+  if (out0 != nullptr) store(out0);
+  if (out1 == nullptr || !source.has_step) return;
   draw_step(source, first_index + b, static_cast<int>(b), D, S, rows);
-  for (int d = threadIdx.x; d < D; d += blockDim.x) out1[b * D + d] = rows[d];
+  store(out1);
 }
 
 }  // namespace

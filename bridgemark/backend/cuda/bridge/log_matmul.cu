@@ -1,3 +1,4 @@
+#include "bridgemark/backend/cuda/bridge/log_product.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/math/exact_log_dot.h"
@@ -31,13 +32,17 @@ __global__ void rank_one(double log_identity, double log_uniform, const double* 
 
 }  // namespace
 
+void launch_log_product(const double* a, const double* b, std::size_t batches, std::size_t M,
+                        std::size_t N, std::size_t T, double* out, cudaStream_t stream) {
+  log_product<<<blocks_for(batches * M * N), kThreads, 0, stream>>>(a, b, batches, M, N, T, out);
+  BM_CUDA_CHECK(cudaGetLastError());
+}
+
 void log_matmul(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> out) {
   const Buffer<double> left(a.data, a.size()), right(b.data, b.size());
   Buffer<double> product(out.size());
   if (out.size() == 0) return;
-  log_product<<<blocks_for(out.size()), kThreads>>>(left.get(), right.get(), 1, a.rows, b.cols,
-                                                    a.cols, product.get());
-  BM_CUDA_CHECK(cudaGetLastError());
+  launch_log_product(left.get(), right.get(), 1, a.rows, b.cols, a.cols, product.get(), nullptr);
   product.copy_to(out.data);
 }
 
@@ -46,9 +51,7 @@ void propagate_cores(MatrixView<const double> log_q, const Array3<double>& log_c
   const std::size_t D = log_cores.extent(0), S = log_cores.extent(1), K = log_cores.extent(2);
   const Buffer<double> q(log_q.data, log_q.size()), cores(log_cores.data(), log_cores.size());
   Buffer<double> product(out.size());
-  log_product<<<blocks_for(out.size()), kThreads>>>(q.get(), cores.get(), D, S, K, S,
-                                                    product.get());
-  BM_CUDA_CHECK(cudaGetLastError());
+  launch_log_product(q.get(), cores.get(), D, S, K, S, product.get(), nullptr);
   product.copy_to(out.data());
 }
 

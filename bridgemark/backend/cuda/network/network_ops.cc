@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
 #include "bridgemark/backend/cuda/network/device_network.h"
+#include "bridgemark/backend/cuda/runtime/placed.h"
 #include "bridgemark/backend/cuda_ops.h"
 
-// The operations of a fitted network on arrays of the host.
+// The operations of a fitted network on arrays of the host or of the device.
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -13,97 +16,122 @@ std::size_t rows_per_launch(std::size_t bytes) {
   return std::max<std::size_t>(1, (std::size_t{1} << 29) / std::max<std::size_t>(bytes, 1));
 }
 
-// The tables of the steps that a chain takes, at the places where they lie in the whole ones.
-StepTables upload_used(Memory& memory, const PinnedSteps& pinned, int first_left, int last_left) {
-  const std::size_t S = pinned.chain.num_categories, square = S * S;
-  // Whole tables where a step is made from its logarithms, else what is used of the others.
-  if (pinned.probabilities.empty()) return upload_steps(memory, pinned);
-  const auto part = [&]<typename T>(const std::vector<T>& table, std::size_t first,
-                                    std::size_t count) -> const T* {
-    T* values = memory.upload(table.data() + first, count);
-    return values - first;
+// A network in device memory, with what its chains and its probabilities need of the reference:
+// either is made when it is first asked for.
+class FittedNetwork {
+ public:
+  explicit FittedNetwork(const NetworkTensors<float>& network)
+      : shape_(network.shape), parameters_(memory_.upload(network.values)) {}
+
+  const float* parameters() const { return parameters_; }
+
+  struct Chain {
+    StepTables tables{};
+    ClusterChain cluster{};
+    const float* step_table = nullptr;  // where clusters walk
   };
-  const auto low = static_cast<std::size_t>(first_left), high = static_cast<std::size_t>(last_left);
-  StepTables tables{};
-  tables.log_powers = part(pinned.log_powers, low * square, (high - low + 1) * square);
-  tables.probabilities =
-      part(pinned.probabilities, (low - 1) * S * square, (high - low + 1) * S * square);
-  return tables;
+  const Chain& chain(const PinnedSteps& pinned) const {
+    std::call_once(chain_once_, [&] {
+      chain_.tables = upload_steps(memory_, pinned);
+      if (chain_.tables.probabilities == nullptr) return;
+      chain_.cluster = plan_cluster_chain(shape_, 0);
+      if (chain_.cluster.blocks == 0) return;
+      float* table = memory_.allocate<float>((static_cast<std::size_t>(shape_.num_steps) + 1) *
+                                             shape_.layer_outputs(0));
+      launch_step_table(shape_, parameters_, table, nullptr);
+      BM_CUDA_CHECK(cudaStreamSynchronize(nullptr));  // it is read on any stream
+      chain_.step_table = table;
+    });
+    return chain_;
+  }
+
+  const double* log_power(const ChainTables<float>& tables, int n) const {
+    std::call_once(powers_once_, [&] { log_powers_ = memory_.upload(tables.log); });
+    return log_powers_ + (tables.log_power(n) - tables.log.data());
+  }
+
+ private:
+  NetworkShape shape_;
+  mutable Memory memory_;
+  const float* parameters_;
+  mutable std::once_flag chain_once_, powers_once_;
+  mutable Chain chain_;
+  mutable const double* log_powers_ = nullptr;
+};
+
+std::shared_ptr<const FittedNetwork> fitted(const NetworkTensors<float>& network,
+                                            KeptTables* kept) {
+  const auto make = [&] { return std::make_shared<const FittedNetwork>(network); };
+  return kept != nullptr ? kept->get<FittedNetwork>(make) : make();
 }
 
 }  // namespace
 
 void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
                           int steps_left, int num_steps, StatesView x, const DrawKey& key,
-                          std::uint64_t first_index, MutableStatesView out) {
+                          std::uint64_t first_index, MutableStatesView out, KeptTables* kept,
+                          void* queue) {
+  const auto stream = static_cast<cudaStream_t>(queue);
   const NetworkShape& shape = parameters.shape;
   const std::size_t D = shape.dim;
-  Memory memory;
+  const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
+  const FittedNetwork::Chain& chain = network->chain(pinned);
   ChainJob job{};
-  job.parameters = memory.upload(parameters.values);
-  job.tables = upload_used(memory, pinned, steps_left - num_steps + 1, steps_left);
+  job.parameters = network->parameters();
+  job.tables = chain.tables;
+  job.step_table = chain.step_table;
   job.key = key;
-  const ClusterChain cluster =
-      job.tables.probabilities != nullptr ? plan_cluster_chain(shape, 0) : ClusterChain{};
-  const bool fits = cluster.blocks > 0;
+  const bool fits = chain.cluster.blocks > 0;
   const std::size_t widest = fits ? 0 : widest_values(shape);
-  const std::size_t chunk =
+  const std::size_t part =
       std::min(rows_per_launch(2 * (widest * sizeof(float) + D * sizeof(std::int32_t))), x.rows);
-  const ChainScratch scratch{memory.allocate<float>(chunk * widest),
-                             memory.allocate<float>(chunk * widest)};
-  std::int32_t *from = memory.allocate<std::int32_t>(chunk * D),
-               *to = memory.allocate<std::int32_t>(chunk * D);
-  if (fits) {
-    float* table = memory.allocate<float>((static_cast<std::size_t>(shape.num_steps) + 1) *
-                                          shape.layer_outputs(0));
-    launch_step_table(shape, job.parameters, table, nullptr);
-    job.step_table = table;
-  }
-  job.from = from;
-  job.to = to;
-  for (std::size_t first = 0; first < x.rows; first += chunk) {
-    const std::size_t rows = std::min(chunk, x.rows - first), bytes = rows * D * sizeof(*from);
-    BM_CUDA_CHECK(cudaMemcpy(from, x.row(first), bytes, cudaMemcpyHostToDevice));
+  const Scratch<float> first_values(part * widest, stream), second_values(part * widest, stream);
+  for (std::size_t first = 0; first < x.rows; first += part) {
+    const std::size_t rows = std::min(part, x.rows - first);
+    const Input<std::int32_t> from(x.row(first), rows * D, x.on_device, stream);
+    Output<std::int32_t> to(out.row(first), rows * D, out.on_device, stream);
+    job.from = from.get();
+    job.to = to.get();
     job.first_index = first_index + first;
     const ChainSteps steps{steps_left, num_steps, rows, shape.reference_last_step};
     if (fits) {
-      launch_cluster_chain(shape, cluster, {&job, 1}, steps, nullptr);
+      launch_cluster_chain(shape, chain.cluster, {&job, 1}, steps, stream);
     } else {
-      launch_chain(shape, job, steps, scratch, nullptr);
+      launch_chain(shape, job, steps, {first_values.get(), second_values.get()}, stream);
     }
-    BM_CUDA_CHECK(cudaMemcpy(out.row(first), to, bytes, cudaMemcpyDeviceToHost));
+    to.finish();
   }
+  // A network that is not kept is freed here, which waits for the device.
 }
 
 void network_log_transition(const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
-                            Array3<double>& out) {
+                            double* out, KeptTables* kept, void* queue) {
+  const auto stream = static_cast<cudaStream_t>(queue);
   const NetworkShape& shape = parameters.shape;
   const std::size_t D = shape.dim, S = shape.num_categories;
-  Memory memory;
-  const float* network = memory.upload(parameters.values);
-  const double* log_one = memory.upload(chain.log_power(1), S * S);
-  const double* log_after = memory.upload(chain.log_power(steps_left - 1), S * S);
+  const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
+  const double* log_one = network->log_power(chain, 1);
+  const double* log_after = network->log_power(chain, steps_left - 1);
   const std::size_t widest = widest_values(shape);
-  const std::size_t chunk =
+  const std::size_t part =
       std::min(rows_per_launch(2 * widest * sizeof(float) + D * S * sizeof(double)), x.rows);
-  float* buffers[2] = {memory.allocate<float>(chunk * widest),
-                       memory.allocate<float>(chunk * widest)};
-  auto* states = memory.allocate<std::int32_t>(chunk * D);
-  auto* result = memory.allocate<double>(chunk * D * S);
+  const Scratch<float> even(part * widest, stream), odd(part * widest, stream);
   std::vector<float*> values;
-  for (std::size_t l = 0; l <= shape.num_layers(); ++l) values.push_back(buffers[l % 2]);
-  for (std::size_t first = 0; first < x.rows; first += chunk) {
-    const std::size_t rows = std::min(chunk, x.rows - first);
-    BM_CUDA_CHECK(
-        cudaMemcpy(states, x.row(first), rows * D * sizeof(*states), cudaMemcpyHostToDevice));
-    launch_inputs(shape, network, states, nullptr, steps_left, rows, values[0], nullptr);
-    launch_forward(shape, network, rows, values, nullptr);
+  for (std::size_t l = 0; l <= shape.num_layers(); ++l) {
+    values.push_back(l % 2 == 0 ? even.get() : odd.get());
+  }
+  for (std::size_t first = 0; first < x.rows; first += part) {
+    const std::size_t rows = std::min(part, x.rows - first);
+    const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
+    Output<double> result(out + first * D * S, rows * D * S, x.on_device, stream);
+    launch_inputs(shape, network->parameters(), states.get(), nullptr, steps_left, rows, values[0],
+                  stream);
+    launch_forward(shape, network->parameters(), rows, values, stream);
     launch_log_transition(static_cast<int>(D), static_cast<int>(S),
-                          shape.is_softmax_step(steps_left), log_one, log_after, states,
-                          values.back(), rows, result, nullptr);
-    BM_CUDA_CHECK(cudaMemcpy(out.row(first, 0), result, rows * D * S * sizeof(double),
-                             cudaMemcpyDeviceToHost));
+                          shape.is_softmax_step(steps_left), log_one, log_after, states.get(),
+                          values.back(), rows, result.get(), stream);
+    result.finish();
   }
 }
 

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "bridgemark/backend/cuda/bridge/device_source.h"
+#include "bridgemark/backend/cuda/runtime/placed.h"
+#include "bridgemark/backend/cuda_ops.h"
+
+namespace bridgemark::backend::cuda {
+
+namespace {
+
+class CudaRowSampler : public RowSampler {
+ public:
+  explicit CudaRowSampler(const RowSource& source)
+      : source_(source, 0),
+        D_(source.dim()),
+        S_(source.step ? source.step->num_categories : source.cumulative.cols()) {}
+
+  void draw(const Context& context, const DrawKey& key, const DrawKey& step_key,
+            std::uint64_t first_index, MutableStatesView start,
+            MutableStatesView end) const override {
+    const auto stream = static_cast<cudaStream_t>(context.stream);
+    const std::size_t rows = std::max(start.rows, end.rows), part = std::min(rows, kRows);
+    RowSourceView view = source_.view();
+    view.key = key;
+    view.step_key = step_key;
+    const Scratch<double> weights(part * source_.weights_of_row(), stream);
+    const Scratch<std::int32_t> paths(view.is_chain ? part * D_ : 0, stream);
+    view.weights = weights.get();
+    view.paths = paths.get();
+    for (std::size_t first = 0; first < rows; first += part) {
+      const std::size_t count = std::min(part, rows - first);
+      const auto output = [&](const MutableStatesView& to) {
+        return to.rows == 0 ? Output<std::int32_t>(nullptr, 0, true, stream)
+                            : Output<std::int32_t>(to.row(first), count * D_, to.on_device, stream);
+      };
+      Output<std::int32_t> out0 = output(start), out1 = output(end);
+      launch_pairs(view, static_cast<int>(D_), static_cast<int>(S_), first_index + first, count,
+                   out0.get(), out1.get(), stream);
+      out0.finish();
+      out1.finish();
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRows = std::size_t{1} << 16;
+
+  DeviceSource source_;
+  std::size_t D_, S_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowSampler> make_row_sampler(const RowSource& source) {
+  require_device();
+  return std::make_unique<CudaRowSampler>(source);
+}
+
+}  // namespace bridgemark::backend::cuda
