@@ -195,10 +195,10 @@ void StatesArgument::narrow(std::string_view name, const T* values, std::size_t 
   }
 }
 
-void check_same_rows(const StatesArgument& x0, const StatesArgument& x1) {
-  if (x0.rows() != x1.rows()) {
+void check_same_rows(std::size_t x0_rows, std::size_t x1_rows) {
+  if (x0_rows != x1_rows) {
     throw_invalid("python", "x0 and x1 must have as many rows as each other, got {} and {}",
-                  x0.rows(), x1.rows());
+                  x0_rows, x1_rows);
   }
 }
 

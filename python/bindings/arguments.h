@@ -101,7 +101,7 @@ class StatesArgument {
 };
 
 // Throws InvalidArgument unless both have the same number of rows.
-void check_same_rows(const StatesArgument& x0, const StatesArgument& x1);
+void check_same_rows(std::size_t x0_rows, std::size_t x1_rows);
 
 }  // namespace bridgemark::python
 

@@ -8,6 +8,7 @@ namespace bridgemark::python {
 
 void init_errors();
 void init_pairs(nanobind::module_& module);
+void init_batches(nanobind::module_& module);
 void init_pair_building(nanobind::module_& module);
 void init_solvers(nanobind::module_& module);
 void init_evaluation(nanobind::module_& module);

@@ -19,6 +19,7 @@
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
+#include "python/bindings/device_arrays.h"
 #include "python/bindings/outside_coupling.h"
 #include "python/bindings/results.h"
 #include "python/bindings/solvers.h"
@@ -85,7 +86,8 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
                        const std::optional<std::filesystem::path>& add_to, const std::string& label,
                        nb::handle progress, const std::string& device_text) {
   const BenchmarkPair pair = given.pair();
-  const Device device = parse_device(device_text);
+  // A solver that works on a GPU's arrays is scored there.
+  const Device device = is_on_gpu({nb::borrow(like)}) ? Device::kCuda : parse_device(device_text);
   EvaluationOptions options;
   options.seed = seed.draw();
   options.num_seeds = num_seeds.to_int("num_seeds");

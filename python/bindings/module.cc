@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   module.attr("ArrayT") = nanobind::type_var("ArrayT");
   init_errors();
   init_pairs(module);
+  init_batches(module);
   init_pair_building(module);
   init_solvers(module);
   init_evaluation(module);

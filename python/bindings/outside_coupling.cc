@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/device_memory.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/given_probabilities.h"
+#include "python/bindings/device_arrays.h"
 #include "python/bindings/results.h"
 
 namespace nb = nanobind;
@@ -42,6 +44,7 @@ class OutsideCoupling : public Coupling {
   OutsideCoupling(nb::handle object, ArrayLike like, std::size_t dim, int num_categories)
       : object_(object),
         like_(std::move(like)),
+        on_gpu_(is_on_gpu(like_)),
         dim_(dim),
         num_categories_(num_categories),
         samples_(has_method(object, "sample")),
@@ -52,6 +55,7 @@ class OutsideCoupling : public Coupling {
 
   std::size_t dim() const override { return dim_; }
   int num_categories() const override { return num_categories_; }
+  bool takes_device_memory() const override { return on_gpu_; }
 
   void sample(const Context&, StatesView x0, const DrawKey& key, std::uint64_t first_index,
               MutableStatesView x1) const override {
@@ -77,8 +81,9 @@ class OutsideCoupling : public Coupling {
     const ArrayLike answer{object_.attr("log_conditional")(given(x0), given(x1))};
     const Doubles values = answer.doubles("evaluate", what, "[B]");
     expect_rows("log_conditional", values.shape(0), x0.rows);
-    std::copy_n(values.data(), values.size(), out.begin());
-    check_given_joint(what, out);
+    const std::vector<double> checked(values.data(), values.data() + values.size());
+    check_given_joint(what, checked);
+    write(checked, x0.on_device, out.data());
   }
 
   bool has_transitions(int num_steps) const override {
@@ -91,11 +96,26 @@ class OutsideCoupling : public Coupling {
     out = rows_of("log_transition_marginals",
                   object_.attr("log_transition_marginals")(given(x), num_steps, n), x.rows);
   }
+  void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                      double* out) const override {
+    Array3<double> made;
+    log_transition_marginals(context, num_steps, n, x, made);
+    const nb::gil_scoped_acquire acquire;
+    write({made.data(), made.size()}, x.on_device, out);
+  }
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                          const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out) const override {
     if (!draws_transitions_) {
-      Coupling::sample_transition(context, num_steps, n, x, key, first_index, out);
+      // By the host: coordinates are drawn from the marginals that the object gives.
+      const nb::gil_scoped_acquire acquire;
+      const States from = on_host(x);
+      States drawn(out.rows, out.cols);
+      {
+        const nb::gil_scoped_release release;
+        Coupling::sample_transition(context, num_steps, n, from, key, first_index, drawn);
+      }
+      write<std::int32_t>({drawn.data(), drawn.size()}, out.on_device, out.data);
       return;
     }
     const nb::gil_scoped_acquire acquire;
@@ -115,6 +135,12 @@ class OutsideCoupling : public Coupling {
  private:
   // A copy, which the object may keep, in the library and on the device asked for.
   nb::object given(StatesView states) const {
+    if (states.on_device) {
+      const GpuOf gpu(like_);
+      MadeArray<std::int32_t> copy = gpu.make_states({states.rows, states.cols});
+      backend::copy_memory(gpu.on({}), states.data, copy.data, states.size() * sizeof(*copy.data));
+      return gpu.finish(std::move(copy));
+    }
     States copy(states.rows, states.cols, {states.data, states.data + states.size()});
     return like_.answer(to_numpy(std::move(copy)));
   }
@@ -135,10 +161,42 @@ class OutsideCoupling : public Coupling {
                   expected, found);
   }
 
+  States on_host(StatesView states) const {
+    States host(states.rows, states.cols);
+    if (states.on_device) {
+      backend::copy_memory(GpuOf(like_).on({}), states.data, host.data(),
+                           states.size() * sizeof(*states.data));
+    } else {
+      std::copy_n(states.data, states.size(), host.data());
+    }
+    return host;
+  }
+
+  // Values of the host to where they are wanted.
+  template <typename T>
+  void write(std::span<const T> values, bool on_device, T* out) const {
+    if (on_device) {
+      backend::copy_memory(GpuOf(like_).on({}), values.data(), out, values.size_bytes());
+    } else {
+      std::copy_n(values.data(), values.size(), out);
+    }
+  }
+  void write(std::span<const double> values, bool on_device, double* out) const {
+    write<double>(values, on_device, out);
+  }
+
   void copy_states(const char* method, const nb::object& answer, MutableStatesView out) const {
+    if (out.on_device && is_on_gpu({answer})) {
+      const GpuOf gpu(like_);
+      const GpuStates states(answer_of(method), {answer}, gpu, dim_, num_categories_);
+      expect_rows(method, states.rows(), out.rows);
+      backend::copy_memory(gpu.on({}), states.view().data, out.data,
+                           out.size() * sizeof(*out.data));
+      return;
+    }
     const StatesArgument states(answer_of(method), {answer}, dim_, num_categories_);
     expect_rows(method, states.rows(), out.rows);
-    std::copy_n(states.view().data, states.view().size(), out.data);
+    write<std::int32_t>({states.view().data, states.view().size()}, out.on_device, out.data);
   }
 
   // Log-probabilities [rows, D, S], each row of S checked and normalised.
@@ -159,6 +217,7 @@ class OutsideCoupling : public Coupling {
 
   nb::handle object_;  // borrowed from the caller of evaluate
   ArrayLike like_;     // arrays go out in its library and on its device
+  bool on_gpu_;        // where states may lie as well
   std::size_t dim_;
   int num_categories_;
   bool samples_;  // else the object itself is called

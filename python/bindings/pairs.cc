@@ -212,6 +212,13 @@ Py_hash_t hash(const BenchmarkPair& pair) {
       nb::make_tuple(identity.name, identity.version, identity.seed, pair.reverse(), pair.dim()));
 }
 
+// The class of the package, which makes the arrays.
+nb::object batches(nb::handle self, const WholeNumber& rows, const Seed& seed, nb::handle device,
+                   const WholeNumber& first_row) {
+  return nb::module_::import_("bridgemark._batches")
+      .attr("Batches")(self, rows.rows("rows"), seed.draw(), device, first_row.rows("first_row"));
+}
+
 nb::object reduce(nb::handle self) {
   return nb::module_::import_("bridgemark._values").attr("reduce_pair")(self);
 }
@@ -297,6 +304,16 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
               "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
               "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
           "Draw (x0, x1) from the truth: two int32 arrays [n,D].")
+      .def(
+          "batches", batches, "rows"_a.none(), "seed"_a.none() = nb::none(),
+          "device"_a.none() = "cpu", "first_row"_a.none() = 0,
+          nb::sig("def batches(self, rows: int, seed: int | numpy.random.Generator | None = None, "
+                  "device: typing.Any = 'cpu', first_row: int = 0) -> "
+                  "collections.abc.Iterator[tuple[typing.Any, typing.Any]]"),
+          "Endless batches (x0, x1) of rows of p0 and of p1 that know nothing of each other, what\n"
+          "a solver may train on: int32 [rows,D] each, NumPy, or for device 'cuda' torch (or\n"
+          "CuPy) arrays on the GPU, drawn there. A seed's rows follow each other whatever the\n"
+          "size of the batches; first_row is where the next one begins.")
       .def("sample_conditional", sample_conditional, "x0"_a.none(), "seed"_a.none() = nb::none(),
            nb::sig("def sample_conditional(self, x0: ArrayT, seed: int | numpy.random.Generator | "
                    "None = None) -> ArrayT"),

@@ -1,8 +1,8 @@
 """Arrays of other libraries: read through DLPack, answered in the same library and device.
 
-The native code works on host memory. An array on another device is copied to the host, and the
-result is copied back to where the array came from. JAX rounds float64 results to float32 unless
-jax_enable_x64 is set.
+Arrays in the memory of the first GPU are worked on there where the native code can; what it cannot
+do there is done on the host, with a copy there and the result back. JAX rounds float64 results to
+float32 unless jax_enable_x64 is set.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 _HOST = (1, 0)  # kDLCPU, device 0
+_FIRST_GPU = (2, 0)  # kDLCUDA, device 0
 
 # What libraries raise for a request of the DLPack protocol that they do not know or cannot serve.
 _REFUSALS = (TypeError, BufferError, NotImplementedError, RuntimeError, ValueError, AttributeError)
@@ -98,3 +99,64 @@ def like(array: Any, result: np.ndarray) -> Any:
         raise ValueError(
             f"[python] a result cannot follow {_describe(array)}: pass a NumPy array ({error})"
         ) from error
+
+
+def is_on_first_gpu(array: Any) -> bool:
+    """Whether the array lies in the memory of CUDA's first device."""
+    if not _is_foreign(array):
+        return False
+    kind, number = array.__dlpack_device__()
+    return (int(kind), int(number)) == _FIRST_GPU
+
+
+def current_stream(array: Any) -> int:
+    """The stream that the array's library launches on; CUDA's default where it does not say."""
+    library = sys.modules.get(type(array).__module__.partition(".")[0])
+    cuda = getattr(library, "cuda", None)
+    if hasattr(cuda, "current_stream"):  # torch
+        return int(cuda.current_stream(array.device).cuda_stream)
+    if hasattr(cuda, "get_current_stream"):  # CuPy
+        return int(cuda.get_current_stream().ptr)
+    return 0
+
+
+def contiguous(array: Any) -> Any:
+    """The array with its rows one behind the other."""
+    if hasattr(array, "contiguous"):  # torch
+        return array.contiguous()
+    library = _library(array)
+    return library.ascontiguousarray(array) if hasattr(library, "ascontiguousarray") else array
+
+
+def empty_like(array: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    """A new array beside the given one; None where the library's arrays cannot be written to."""
+    library = sys.modules.get(type(array).__module__.partition(".")[0])
+    if hasattr(array, "new_empty"):  # torch
+        return array.new_empty(shape, dtype=getattr(library, dtype))
+    if hasattr(library, "cuda") and hasattr(library, "empty"):  # CuPy
+        with array.device:
+            return library.empty(shape, dtype=dtype)
+    return None
+
+
+class _Exported:
+    """Memory of the native code on the first GPU, as DLPack wants it."""
+
+    def __init__(self, capsule: Any):
+        self._capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _FIRST_GPU
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+
+def adopt(array: Any, capsule: Any) -> Any:
+    """Memory of the native code as an array of the given one's library."""
+    return _library(array).from_dlpack(_Exported(capsule))
+
+
+def steps_last(states: Any) -> Any:
+    """[steps, B, D] seen as [B, steps, D]."""
+    return states.swapaxes(0, 1)

@@ -1,0 +1,57 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/pair/benchmark_pair.h"
+#include "python/bindings/arguments.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/calls.h"
+#include "python/bindings/device_arrays.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace bridgemark::python {
+
+namespace {
+
+// The package's own arrays: what they must be has been seen to there.
+template <typename Where>
+MutableStatesView view_of(nb::handle array, bool on_device) {
+  const auto values = nb::cast<nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, Where>>(array);
+  return {values.data(), values.shape(0), values.shape(1), on_device};
+}
+
+// x0 and x1 = rows first_index.. of the two ends under the seed, wherever the arrays lie.
+void fill_ends(const BenchmarkPair& pair, std::uint64_t seed, std::uint64_t first_index,
+               nb::handle x0, nb::handle x1) {
+  const auto fill = [&](const Context& context, MutableStatesView from, MutableStatesView to) {
+    pair.write_x0(context, seed, first_index, from);
+    pair.write_x1(context, seed, first_index, to);
+    return 0;
+  };
+  const ArrayLike given{nb::borrow(x0)};
+  if (is_on_gpu(given)) {
+    const GpuOf gpu(given);
+    const MutableStatesView from = view_of<nb::device::cuda>(x0, true),
+                            to = view_of<nb::device::cuda>(x1, true);
+    interruptible([&](const Context& context) { return fill(gpu.on(context), from, to); });
+    return;
+  }
+  const MutableStatesView from = view_of<nb::device::cpu>(x0, false),
+                          to = view_of<nb::device::cpu>(x1, false);
+  interruptible([&](const Context& context) { return fill(context, from, to); });
+}
+
+}  // namespace
+
+void init_batches(nb::module_& module) {
+  module.def("fill_ends", fill_ends, "pair"_a, "seed"_a, "first_index"_a, "x0"_a, "x1"_a,
+             nb::sig("def fill_ends(pair: Pair, seed: int, first_index: int, x0: typing.Any, x1: "
+                     "typing.Any) -> None"),
+             "Fill x0 and x1, int32 [B,D], with rows first_index.. of p0 and p1 under the seed.");
+}
+
+}  // namespace bridgemark::python
