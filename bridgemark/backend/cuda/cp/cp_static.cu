@@ -155,16 +155,17 @@ __device__ void load_pass(const StaticView& view, const Batch& batch, int d, int
 }
 
 // Adds what the rows of a pass in each state weigh to sums[side][state], sides side_size apart and
-// states kStride; heads has room for [2][kRuns][Tile].
-template <int Tile>
+// states kStride; heads has room for [2][kRuns][Tile]. kByDim: each dimension has weights of its
+// own.
+template <int Tile, bool kByDim>
 __device__ void weigh_pass(const StaticView& view, const SortedPass& pass, int d, int first, int k0,
                            float* sums, int side_size, float* heads) {
   using T = Tiling<Tile>;
   const int c = T::column();
   for (int i = T::row(); i < 2 * kRuns; i += T::kRowGroups) {
     const int side = i / kRuns, run = i % kRuns;
-    const float* weights = view.weights[side] + d * view.weights_of_dim +
-                           static_cast<std::size_t>(first) * view.Kp + k0 + c;
+    const float* weights = view.weights[side] + static_cast<std::size_t>(first) * view.Kp + k0 + c;
+    if constexpr (kByDim) weights += d * view.weights_of_dim;
     float4 weight[kRunRows];
     int state[kRunRows];
 #pragma unroll
@@ -209,6 +210,7 @@ __device__ void weigh_pass(const StaticView& view, const SortedPass& pass, int d
 }
 
 // Shares of log u where u left its range, one column a thread.
+template <bool kByDim>
 __device__ void pull_back_exactly(const StaticView& view, const Batch& batch, int d, int k) {
   const std::size_t Kp = view.Kp, last = static_cast<std::size_t>(view.num_steps) * view.S;
   float* out = view.exact_gradient + core_at(view, d, 0, k);
@@ -217,7 +219,8 @@ __device__ void pull_back_exactly(const StaticView& view, const Batch& batch, in
     const int s = batch.x0[static_cast<std::size_t>(b) * view.D + d];
     const float log_u = view.log_u[core_at(view, d, s, k)];
     if (log_u - view.high[d * Kp + k] >= kLogProductFloor) continue;
-    const float weight = view.weights[0][d * view.weights_of_dim + b * Kp + k] * view.factors[0][b];
+    const std::size_t at = b * Kp + k + (kByDim ? d * view.weights_of_dim : 0);
+    const float weight = view.weights[0][at] * view.factors[0][b];
     if (weight == 0.0f) continue;
     add_exact_shares(view.log_q + (last + s) * view.S, view.log_cores + core_at(view, d, 0, k),
                      view.Kp, view.S, log_u, weight, out);
@@ -231,7 +234,7 @@ __device__ float over_product(float weight, float log_product, int& any_exact) {
   return 0.0f;
 }
 
-template <int Tile>
+template <int Tile, bool kByDim>
 __global__ void __launch_bounds__(kTileThreads, 3) update_tile(StaticView view, Batch batch) {
   using T = Tiling<Tile>;
   extern __shared__ float shared[];
@@ -252,7 +255,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(StaticView view, 
   for (int first = 0; first < view.B; first += kPassRows) {
     load_pass(view, batch, d, first, pass);
     __syncthreads();
-    weigh_pass<Tile>(view, pass, d, first, k0, ratios, Sp * T::kStride, tile);
+    weigh_pass<Tile, kByDim>(view, pass, d, first, k0, ratios, Sp * T::kStride, tile);
     __syncthreads();
   }
   finish_copies();
@@ -272,7 +275,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) update_tile(StaticView view, 
   }
   __syncthreads();
   if (any_exact != 0) {
-    if (threadIdx.x < Tile) pull_back_exactly(view, batch, d, k0 + threadIdx.x);
+    if (threadIdx.x < Tile) pull_back_exactly<kByDim>(view, batch, d, k0 + threadIdx.x);
     __syncthreads();
   }
   if (d == 0 && k0 == 0) add_up_loss(view, 2 * view.B, scratch);
@@ -341,8 +344,10 @@ void prepare_static(const StaticView& view) {
   with_tile(view, [&](auto tile) {
     allow_shared_memory(reinterpret_cast<const void*>(propagate<tile>),
                         propagate_bytes<tile>(view.S, view.Sp), view.S);
-    allow_shared_memory(reinterpret_cast<const void*>(update_tile<tile>),
-                        update_bytes<tile>(view.S, view.Sp), view.S);
+    for (const auto kernel : {update_tile<tile, false>, update_tile<tile, true>}) {
+      allow_shared_memory(reinterpret_cast<const void*>(kernel),
+                          update_bytes<tile>(view.S, view.Sp), view.S);
+    }
   });
 }
 
@@ -368,8 +373,10 @@ void launch_static(const StaticView& view, const Batch& batch, cudaStream_t stre
 
 void launch_weighed(const StaticView& view, const Batch& batch, cudaStream_t stream) {
   with_tile(view, [&](auto tile) {
-    update_tile<tile><<<dim3(view.Kp / tile, view.D), kTileThreads,
-                        update_bytes<tile>(view.S, view.Sp), stream>>>(view, batch);
+    const auto kernel =
+        view.weights_of_dim > 0 ? update_tile<tile, true> : update_tile<tile, false>;
+    kernel<<<dim3(view.Kp / tile, view.D), kTileThreads, update_bytes<tile>(view.S, view.Sp),
+             stream>>>(view, batch);
   });
   BM_CUDA_CHECK(cudaGetLastError());
 }
