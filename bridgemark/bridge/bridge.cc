@@ -79,7 +79,10 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
                                                             ? make_host_step(context, chain, n)
                                                             : make_device_step(context, chain, n))};
   }
-  if (slot.step->cumulative.size() == 0 && backend::worth_tabulating(*slot.step, num_samples)) {
+  // The host makes cumulative sums; a device has drawn a million without them by then.
+  constexpr std::size_t kManyOnDevice = std::size_t{1} << 20;
+  if ((on_host || num_samples >= kManyOnDevice) && slot.step->cumulative.size() == 0 &&
+      backend::worth_tabulating(*slot.step, num_samples)) {
     slot.step =
         std::make_shared<const backend::BridgeStep>(backend::tabulated(context, *slot.step));
   }
