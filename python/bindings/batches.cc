@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bridgemark/core/error.h"
+#include "bridgemark/backend/ops.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
@@ -48,6 +48,9 @@ void fill_ends(const BenchmarkPair& pair, std::uint64_t seed, std::uint64_t firs
 }  // namespace
 
 void init_batches(nb::module_& module) {
+  module.def(
+      "require_gpu", [] { backend::require_device({.device = Device::kCuda}); },
+      "Raise DeviceError where this build or this machine has no GPU.");
   module.def("fill_ends", fill_ends, "pair"_a, "seed"_a, "first_index"_a, "x0"_a, "x1"_a,
              nb::sig("def fill_ends(pair: Pair, seed: int, first_index: int, x0: typing.Any, x1: "
                      "typing.Any) -> None"),

@@ -40,11 +40,16 @@ def _is_on_host(array: Any) -> bool:
     return int(array.__dlpack_device__()[0]) == _HOST[0]
 
 
+def _module(array: Any) -> Any:
+    """The top module that the array's type belongs to."""
+    return sys.modules[type(array).__module__.partition(".")[0]]
+
+
 def _library(array: Any) -> Any:
     """The module with from_dlpack that the array belongs to."""
     if hasattr(array, "__array_namespace__"):
         return array.__array_namespace__()
-    return sys.modules[type(array).__module__.partition(".")[0]]
+    return _module(array)
 
 
 def _describe(array: Any) -> str:
@@ -111,8 +116,7 @@ def is_on_first_gpu(array: Any) -> bool:
 
 def current_stream(array: Any) -> int:
     """The stream that the array's library launches on; CUDA's default where it does not say."""
-    library = sys.modules.get(type(array).__module__.partition(".")[0])
-    cuda = getattr(library, "cuda", None)
+    cuda: Any = getattr(_module(array), "cuda", None)
     if hasattr(cuda, "current_stream"):  # torch
         return int(cuda.current_stream(array.device).cuda_stream)
     if hasattr(cuda, "get_current_stream"):  # CuPy
@@ -130,7 +134,7 @@ def contiguous(array: Any) -> Any:
 
 def empty_like(array: Any, shape: tuple[int, ...], dtype: str) -> Any:
     """A new array beside the given one; None where the library's arrays cannot be written to."""
-    library = sys.modules.get(type(array).__module__.partition(".")[0])
+    library = _module(array)
     if hasattr(array, "new_empty"):  # torch
         return array.new_empty(shape, dtype=getattr(library, dtype))
     if hasattr(library, "cuda") and hasattr(library, "empty"):  # CuPy

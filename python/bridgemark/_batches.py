@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -17,10 +18,11 @@ def _library_of_gpu_arrays() -> Any:
         if name in sys.modules:
             return sys.modules[name]
     try:
-        import torch
+        return importlib.import_module("torch")
     except ImportError as error:
-        raise ValueError("[python] device 'cuda' needs torch or CuPy, neither is installed") from error
-    return torch
+        raise ValueError(
+            "[python] device 'cuda' needs torch or CuPy, neither is installed"
+        ) from error
 
 
 class Batches(Iterator[tuple[Any, Any]]):
@@ -39,8 +41,8 @@ class Batches(Iterator[tuple[Any, Any]]):
             raise ValueError(f"[python] device must be 'cpu', 'cuda' or 'cuda:0', got {device!r}")
         if rows < 1:
             raise ValueError(f"[python] rows must be at least 1, got {rows}")
-        if first_row < 0:
-            raise ValueError(f"[python] first_row must be at least 0, got {first_row}")
+        if kind != "cpu":
+            _core.require_gpu()
         self._pair, self._seed = pair, seed
         self._shape = (rows, pair.dim)
         self._library = np if kind == "cpu" else _library_of_gpu_arrays()

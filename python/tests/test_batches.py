@@ -1,0 +1,66 @@
+"""Batches of a pair's two ends."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import bridgemark as bm
+
+
+def test_batches_join_up_to_the_rows_of_the_seed(pair):
+    x0, x1 = pair.sample_x0(60, seed=3), pair.sample_x1(60, seed=3)
+    for rows in (20, 30):
+        drawn = list(itertools.islice(pair.batches(rows, seed=3), 60 // rows))
+        assert all(batch[0].dtype == np.int32 for batch in drawn)
+        np.testing.assert_array_equal(np.concatenate([batch[0] for batch in drawn]), x0)
+        np.testing.assert_array_equal(np.concatenate([batch[1] for batch in drawn]), x1)
+
+
+def test_a_loop_is_taken_up_where_it_was(pair):
+    batches = pair.batches(10, seed=3)
+    next(batches)
+    later = pair.batches(10, seed=3, first_row=batches.first_row)
+    for left, right in zip(next(batches), next(later), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_each_batch_is_an_array_of_its_own(pair):
+    batches = pair.batches(10, seed=3)
+    first = next(batches)[0]
+    before = first.copy()
+    next(batches)
+    np.testing.assert_array_equal(first, before)
+
+
+def test_ends_of_a_reversed_pair_change_places():
+    forward, backward = bm.load("d2-gaussian-0.02"), bm.load("d2-gaussian-0.02-reverse")
+    x0, x1 = next(forward.batches(50, seed=1))
+    y0, y1 = next(backward.batches(50, seed=1))
+    np.testing.assert_array_equal(x0, y1)
+    np.testing.assert_array_equal(x1, y0)
+
+
+def test_without_a_seed_batches_are_fresh(pair):
+    left, right = next(pair.batches(100)), next(pair.batches(100))
+    assert (left[0] != right[0]).any()
+
+
+def test_bad_requests_are_named(pair):
+    with pytest.raises(ValueError, match="rows must be at least 1, got 0"):
+        pair.batches(0)
+    with pytest.raises(ValueError, match="first_row must lie in 0"):
+        pair.batches(1, first_row=-1)
+    with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'cuda:0', got 'tpu'"):
+        pair.batches(1, device="tpu")
+
+
+def test_a_gpu_that_is_not_there_is_named(pair):
+    try:
+        bm.Independent().fit(pair, device="cuda")
+    except RuntimeError as error:
+        with pytest.raises(RuntimeError) as refused:
+            pair.batches(1, device="cuda")
+        assert str(refused.value) == str(error)
+    else:
+        pytest.skip("there is a GPU")
