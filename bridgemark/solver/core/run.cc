@@ -269,8 +269,8 @@ std::vector<LogLine> load_run_history(const std::filesystem::path& folder) {
 
 nlohmann::json diagnostics_json(const Diagnostics& diagnostics) {
   nlohmann::json object = nlohmann::json::object();
-  for (const auto& [key, value] : diagnostics) {
-    std::visit([&](const auto& kind) { object[key] = kind; }, value);
+  for (const auto& entry : diagnostics) {
+    std::visit([&](const auto& value) { object[entry.first] = value; }, entry.second);
   }
   return object;
 }

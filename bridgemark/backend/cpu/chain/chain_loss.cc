@@ -129,7 +129,7 @@ class ChainLoss {
     exact_rows_.resize(rows.size());
     parallel_blocks(context, rows.size(), 1, [&](std::size_t i, std::size_t) {
       const auto [side, b] = rows[i];
-      exact_rows_[i].emplace(side, b, cpu::ExactPosterior(tables(side), x_[side].row(b)));
+      exact_rows_[i] = ExactRow{side, b, cpu::ExactPosterior(tables(side), x_[side].row(b))};
     });
   }
 
