@@ -39,19 +39,23 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+// One line that is safe to show, whatever it quotes: see terminal_text.
+std::string message_text(std::string_view text);
+
 // Throws InvalidArgument with the tag of the area in brackets.
 template <typename... Args>
 [[noreturn]] void throw_invalid(std::string_view area, fmt::format_string<Args...> format,
                                 Args&&... args) {
   throw InvalidArgument(
-      fmt::format("[{}] {}", area, fmt::format(format, std::forward<Args>(args)...)));
+      message_text(fmt::format("[{}] {}", area, fmt::format(format, std::forward<Args>(args)...))));
 }
 
 // Throws FileError; every message about a file starts with its path.
 template <typename... Args>
 [[noreturn]] void throw_file(std::string_view path, fmt::format_string<Args...> format,
                              Args&&... args) {
-  throw FileError(fmt::format("{}: {}", path, fmt::format(format, std::forward<Args>(args)...)));
+  throw FileError(
+      message_text(fmt::format("{}: {}", path, fmt::format(format, std::forward<Args>(args)...))));
 }
 
 }  // namespace bridgemark

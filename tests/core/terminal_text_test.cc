@@ -1,8 +1,10 @@
-#include "bridgemark/io/printable.h"
+#include "bridgemark/core/terminal_text.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "bridgemark/core/error.h"
 
 namespace bridgemark {
 namespace {
@@ -28,6 +30,21 @@ TEST(TerminalText, ShowsBytesThatAreNoUtf8) {
 TEST(TerminalText, IsCut) {
   EXPECT_EQ(terminal_text(std::string(50, 'a'), 10), std::string(10, 'a') + "...");
   EXPECT_EQ(terminal_text(std::string(10, 'a'), 10), std::string(10, 'a'));
+}
+
+// A message quotes names and values of others.
+TEST(TerminalText, IsWhatErrorsSay) {
+  const auto said = [](const auto& fail) -> std::string {
+    try {
+      fail();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(said([] { throw_invalid("x", "got '{}'", "a\nb\x1b"); }), "[x] got 'a\\x0ab\\x1b'");
+  EXPECT_EQ(said([] { throw_file("a\nb", "got {}", "\xff"); }), "a\\x0ab: got \\xff");
+  EXPECT_LT(said([] { throw_file("a", "{}", std::string(1 << 20, 'b')); }).size(), 5000u);
 }
 
 }  // namespace
