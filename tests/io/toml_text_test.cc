@@ -47,5 +47,44 @@ TEST(Toml, TextThatNeverEndsIsRefused) {
   }
 }
 
+// The parser's own words are those of its code.
+TEST(Toml, SyntaxErrorsAreToldInWordsOfOurOwn) {
+  EXPECT_EQ(refusal("a = 1\nb = = 2\n"), "x.toml: line 2: is not TOML at column 5: 'b = = 2'");
+  EXPECT_EQ(refusal("a = 1\r\na = 2"),
+            "x.toml: line 2: is not TOML at column 5: the key or table is there already: 'a = 2'");
+  EXPECT_EQ(refusal("a = [1,\n  2"),
+            "x.toml: line 2: is not TOML at column 4: the text ends too early: '  2'");
+  testing::contains(refusal("a = \"\xff\""),
+                    "line 1: is not TOML at column 5: the text is not UTF-8");
+  testing::contains(refusal("x = " + repeat("[", 1000)), "nested too deep: 'x = [[");
+  for (const char* text :
+       {"a = \"\\q\"", "a = 1979-99-99", "a = 0x", "a = 1e", "[a]\n[a]", "a = tru"}) {
+    const std::string message = refusal(text);
+    EXPECT_EQ(message.find("rror"), message.npos) << message;
+    EXPECT_EQ(message.find("parsing"), message.npos) << message;
+  }
+}
+
+// Where the parser by itself would end the program.
+TEST(Toml, TextThatTheParserDoesNotReckonWithIsRefused) {
+  EXPECT_EQ(refusal("a = 1\n[[ = g"), "x.toml: line 2: is not TOML: '[[ = g'");
+  EXPECT_EQ(refusal("[ =]\n" + repeat("a = 1\n", 1000)), "x.toml: line 1: is not TOML: '[ =]'");
+  EXPECT_EQ(refusal(repeat("# a\n", 999) + "[.]"), "x.toml: line 1000: is not TOML: '[.]'");
+}
+
+// Undefined behaviour of the parser's, which the sanitizer sees.
+TEST(Toml, CharactersOfAllScriptsAreTextAndNoSpaces) {
+  for (const char* character : {"é", "α", "\u3001", "\ufef7", "日"}) {
+    const std::string c = character;
+    const toml::table table = parse_toml(
+        "a = \"" + c + "\"\n\"" + c + "\" = 1\nc = \"\"\"\\\n" + c + "\"\"\"\n# " + c, "x.toml");
+    EXPECT_EQ(table["a"].value_or(std::string()), c);
+    EXPECT_EQ(table["c"].value_or(std::string()), c);
+    EXPECT_EQ(table[c].value_or(0), 1);
+    testing::contains(refusal("a = 1\nb" + c + " = 1"), "x.toml: line 2: is not TOML");
+    testing::contains(refusal("a = 1 " + c), "x.toml: line 1: is not TOML");
+  }
+}
+
 }  // namespace
 }  // namespace bridgemark
