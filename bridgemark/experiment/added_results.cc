@@ -8,6 +8,7 @@
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_record.h"
 
@@ -58,7 +59,7 @@ std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& i
 
 // Results of the experiment's own runs.
 void require_results(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / kResultsJsonl)) return;
+  if (path_exists(folder / kResultsJsonl)) return;
   throw_file(folder.string(), "has no {}; a result is added to the folder of bridgemark run",
              kResultsJsonl);
 }
@@ -148,10 +149,10 @@ EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& p
 
 std::vector<RunResult> load_added_results(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> found;
-  if (std::filesystem::is_directory(folder / kAdded)) {
+  if (is_folder(folder / kAdded)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder / kAdded)) {
       const std::filesystem::path path = entry.path() / kResultsJsonl;
-      if (std::filesystem::exists(path)) found.push_back(path);
+      if (path_exists(path)) found.push_back(path);
     }
   }
   std::ranges::sort(found);

@@ -17,6 +17,7 @@
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/io/temporaries.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -103,7 +104,7 @@ class GridRunner {
 
   void prepare() {
     const std::filesystem::path record = folder_ / kExperimentFile;
-    if (std::filesystem::exists(record) && !options_.resume) {
+    if (path_exists(record) && !options_.resume) {
       throw_file(folder_.string(), "already holds an experiment; give another folder or resume it");
     }
     create_folder(folder_);
@@ -128,7 +129,7 @@ class GridRunner {
   // hours later.
   void refuse_conflict(const ExperimentRun& run) {
     const std::filesystem::path folder = run_folder(run);
-    if (!std::filesystem::exists(folder / kRunConfig)) return;
+    if (!path_exists(folder / kRunConfig)) return;
     if (!options_.resume) {
       throw_file(folder.string(), "already holds a run; give another folder or resume it");
     }
@@ -149,7 +150,7 @@ class GridRunner {
   // Scores of another protocol do not count: the run is scored again, not trained again.
   bool is_scored(const ExperimentRun& run) const {
     const std::filesystem::path folder = run_folder(run);
-    if (!is_complete_run(folder) || !std::filesystem::exists(folder / kRunScores)) return false;
+    if (!is_complete_run(folder) || !path_exists(folder / kRunScores)) return false;
     if (!load_json(folder / kRunScores).contains("missing")) return false;  // an older protocol
     const RunResult result = read_run_result(experiment_.name, run, folder);
     const EvaluationOptions& wanted = run.evaluation;

@@ -141,6 +141,7 @@ RunResult run_of(const json& line, const std::string& where) {
   }
   result.options = texts_of(json_part(line, "options", json::value_t::object, where), where);
   result.pair_identity = json_part(line, "pair_identity", json::value_t::object, where);
+  check_pair_record(result.pair_identity, where);
   result.diagnostics = json_part(line, "diagnostics", json::value_t::object, where);
   if (line.contains("data")) result.data = json_part(line, "data", json::value_t::object, where);
   return result;

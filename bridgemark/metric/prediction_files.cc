@@ -10,6 +10,7 @@
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/metric/given_probabilities.h"
 
 namespace bridgemark {
@@ -125,13 +126,13 @@ States load_exact(const std::filesystem::path& path, const std::vector<std::size
 GivenProbabilities load_probabilities(const std::filesystem::path& folder, std::size_t inputs,
                                       std::size_t test_rows, std::size_t D, std::size_t S) {
   GivenProbabilities given;
-  if (const auto path = folder / kMarginalsFile; std::filesystem::exists(path)) {
+  if (const auto path = folder / kMarginalsFile; path_exists(path)) {
     given.log_marginals = {inputs, D, S, load_shaped(path, {inputs, D, S}).to_doubles()};
     check_file([&] {
       normalize_given_rows(path.string(), {given.log_marginals.data(), inputs * D, S});
     });
   }
-  if (const auto path = folder / kJointFile; std::filesystem::exists(path)) {
+  if (const auto path = folder / kJointFile; path_exists(path)) {
     given.log_conditional = load_shaped(path, {test_rows}).to_doubles();
     check_file([&] { check_given_joint(path.string(), given.log_conditional); });
   }
@@ -179,7 +180,7 @@ std::unique_ptr<Coupling> make_predictions(const Context& context, const Benchma
 std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
                                            const std::filesystem::path& folder,
                                            std::size_t conditional_samples) {
-  if (!std::filesystem::is_directory(folder)) {
+  if (!is_folder(folder)) {
     throw_file(folder.string(), "expected a folder with pred_x1.npy and pred_conditional_x1.npy");
   }
   const std::size_t test_rows = pair.test_set(context).x0.rows(), inputs = count_inputs(test_rows);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/io/fingerprint.h"
 #include "bridgemark/io/printable.h"
 
@@ -85,6 +86,16 @@ json pair_record(const BenchmarkPair& pair) {
   return {{"name", pair.identity().name}, {"version", pair.identity().version},
           {"seed", pair.identity().seed}, {"reverse", pair.reverse()},
           {kWhole, fingerprint.text()},   {kPotential, potential}};
+}
+
+void check_pair_record(const json& record, std::string_view file) {
+  if (!record.is_object()) throw_file(file, "'pair' must be an object");
+  if (record.contains("name") && !record["name"].is_string()) {
+    throw_file(file, "'name' of a pair must be text");
+  }
+  if (record.contains("reverse") && !record["reverse"].is_boolean()) {
+    throw_file(file, "'reverse' of a pair must be true or false");
+  }
 }
 
 bool same_pair(const json& a, const json& b) {

@@ -14,6 +14,10 @@ namespace bridgemark {
 // ("potential_fingerprint"), which older records have under the name of the first.
 nlohmann::json pair_record(const BenchmarkPair& pair);
 
+// Throws FileError, naming `file`, unless a record that was read has the types of a pair_record()
+// where it says something of name and direction.
+void check_pair_record(const nlohmann::json& record, std::string_view file);
+
 // Whether two records may be of one pair in one direction: what both of them say is the same.
 bool same_pair(const nlohmann::json& a, const nlohmann::json& b);
 

@@ -8,6 +8,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/core/suggest.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/pair/component_means.h"
@@ -244,7 +245,7 @@ std::optional<PairSpec> find_preset(std::string_view name) {
 
 BenchmarkPair load_pair(const std::string& name_or_folder) {
   if (const auto spec = find_preset(name_or_folder)) return build_pair(*spec);
-  if (std::filesystem::is_directory(name_or_folder)) return read_pair_folder(name_or_folder);
+  if (is_folder(name_or_folder)) return read_pair_folder(name_or_folder);
   std::vector<std::string> names;
   for (const PairSpec& spec : preset_specs()) names.push_back(spec.name);
   throw_invalid("pair",

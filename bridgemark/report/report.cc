@@ -16,6 +16,7 @@
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/markup.h"
 #include "bridgemark/report/report_figures.h"
@@ -75,7 +76,7 @@ std::string vega_script(const std::filesystem::path& folder) {
       "*/\nconst vegaModules = {\n";
   for (const VegaModule& module : kVegaModules) {
     const std::filesystem::path path = folder / fmt::format("{}.min.js", module.file);
-    if (!std::filesystem::exists(path)) {
+    if (!path_exists(path)) {
       throw_file(path.string(),
                  "Vega's script is not there; install libjs-vega or name its folder by --vega");
     }
@@ -203,8 +204,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
   for (const Table& table : tables) data["tables"].push_back(table_json(table));
   for (const RunResult& result : results) data["runs"].push_back(run_json(result));
   const std::filesystem::path experiment = folder / "experiment.toml";
-  data["file"] =
-      std::filesystem::exists(experiment) ? read_file(experiment, kMaxScriptBytes) : std::string();
+  data["file"] = path_exists(experiment) ? read_file(experiment, kMaxScriptBytes) : std::string();
   return fill(kReportHtml, {{"title", escape_html(experiment_names(results))},
                             {"css", kReportCss},
                             {"nonce", fresh_nonce()},

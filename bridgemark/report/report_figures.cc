@@ -14,6 +14,7 @@
 #include "bridgemark/core/states.h"
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/tables.h"
 #include "bridgemark/solver/core/run.h"
@@ -118,7 +119,7 @@ bool has_figure(const std::filesystem::path& folder, const RunResult& result) {
   const std::filesystem::path run = run_folder(folder, result);
   if (run.empty()) return false;
   return result.solver == kOutsideSolver
-             ? std::filesystem::exists(added_folder(folder, result) / kAddedSamplesFile)
+             ? path_exists(added_folder(folder, result) / kAddedSamplesFile)
              : is_complete_run(run);
 }
 
@@ -205,7 +206,7 @@ json training_curves(const std::filesystem::path& folder, const std::vector<RunR
   json curves = json::array();
   for (const RunResult& result : results) {
     const std::filesystem::path run = run_folder(folder, result);
-    if (run.empty() || !std::filesystem::exists(run / kRunLog)) continue;
+    if (run.empty() || !path_exists(run / kRunLog)) continue;
     std::vector<json> points;
     for (const LogLine& line : read_training_log(run / kRunLog)) {
       points.push_back({line.update, line.loss, line.seconds});

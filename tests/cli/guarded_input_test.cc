@@ -77,6 +77,24 @@ TEST_F(GuardedInput, ResultsAreRefusedWithFileAndLine) {
   }
 }
 
+TEST_F(GuardedInput, PairRecordsAreRefusedWithFileAndLine) {
+  for (const char* key : {"reverse", "name"}) {
+    for (const nlohmann::json& value : {nlohmann::json(1), nlohmann::json(), nlohmann::json({1})}) {
+      nlohmann::json line = line_;
+      line["pair_identity"][key] = value;
+      EXPECT_THAT(refusal(line.dump() + "\n"),
+                  HasSubstr("results.jsonl: line 1: '" + std::string(key) + "' of a pair must be"));
+    }
+  }
+}
+
+// A run's id is a folder's name, of any length.
+TEST_F(GuardedInput, LongIdsHaveNoFigures) {
+  line_["run"] = std::string(300, 'a');
+  put(path("out/results.jsonl"), line_.dump() + "\n");
+  expect_success({"report", path("out"), "-o", path("report.html")});
+}
+
 TEST_F(GuardedInput, LabelsAndStepsAreShownAsText) {
   line_["method"] = "a\x1b[31mred\nb";
   line_["num_steps"] = "many";

@@ -397,5 +397,15 @@ TEST(PairSpec, RefusesBadInput) {
       "p0 must live on");
 }
 
+TEST(Presets, ANameTooLongForAFolderIsNoPreset) {
+  try {
+    load_pair(std::string(300, 'a'));
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("[pair] pair must be a preset"))
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace bridgemark

@@ -347,6 +347,8 @@ TEST_F(RunTest, CorruptFilesGiveOneClearLine) {
   write(run_path() / "config.toml", config_text);
   for (const char* text : {"{", "", "[]", "3", "null", "{}", R"({"pair": 3})",
                            R"({"pair": {}, "diagnostics": {}, "wall_seconds": "1"})",
+                           R"({"pair": {"name": 5}, "diagnostics": {}, "wall_seconds": 1})",
+                           R"({"pair": {"reverse": null}, "diagnostics": {}, "wall_seconds": 1})",
                            R"({"pair": {}, "diagnostics": {"a": [1]}, "wall_seconds": 1})"}) {
     write(run_path() / "result.json", text);
     EXPECT_THAT(load_error(), HasSubstr("result.json")) << text;

@@ -13,6 +13,7 @@
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/io/temporaries.h"
 #include "bridgemark/io/toml_text.h"
 #include "bridgemark/pair/pair_record.h"
@@ -53,7 +54,7 @@ nlohmann::json problem_record(const FitProblem& problem) {
 // Refuses other data than a run has.
 void refuse_other_data(const FitProblem& problem, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunData;
-  const bool there = std::filesystem::exists(path);
+  const bool there = path_exists(path);
   if (problem.pair() ? there : !there || !same_data(problem, load_data(path))) {
     throw_file(folder.string(), "holds a run of other data (see {})", kRunData);
   }
@@ -105,7 +106,7 @@ void begin_run(const RunConfig& config, const FitProblem& problem,
 void complete_run(const Context& context, const RunConfig& config, const RunIdentity& identity,
                   const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
   find_solver(config.solver).save(*fitted.coupling, folder / kRunModel);
-  if (!std::filesystem::exists(folder / kRunLog)) {
+  if (!path_exists(folder / kRunLog)) {
     const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
     write_file_atomically(folder / kRunLog,
                           fitted.history.empty() ? event.dump() + "\n" : log_text(fitted.history));
@@ -168,7 +169,7 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
 }
 
 bool is_complete_run(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / kRunResult);
+  return path_exists(folder / kRunResult);
 }
 
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
@@ -185,10 +186,10 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   config.options = options.values();
   const RunIdentity identity = run_identity(problem_record(problem), config);
 
-  const bool new_folder = !std::filesystem::exists(folder);
+  const bool new_folder = !path_exists(folder);
   create_folder(folder);
   std::optional<FolderLock> lock(folder);
-  const bool new_run = !std::filesystem::exists(folder / kRunConfig);
+  const bool new_run = !path_exists(folder / kRunConfig);
   if (new_run) {
     clear_remains(folder);
   } else {
@@ -235,7 +236,7 @@ void save_run(const Context& context, const RunConfig& request, const FitProblem
   const RunIdentity identity = run_identity(problem_record(problem), config);
   create_folder(folder);
   const FolderLock lock(folder);
-  if (std::filesystem::exists(folder / kRunConfig)) refuse_second_run(folder);
+  if (path_exists(folder / kRunConfig)) refuse_second_run(folder);
   clear_remains(folder);
   sweep_temporaries(folder, kRunFiles);
   begin_run(config, problem, folder);
@@ -252,6 +253,7 @@ nlohmann::json load_run_result(const std::filesystem::path& folder) {
     }
   };
   require("pair", &nlohmann::json::is_object, "an object");
+  check_pair_record(result["pair"], path.string());
   require("diagnostics", &nlohmann::json::is_object, "an object");
   require("wall_seconds", &nlohmann::json::is_number, "a number");
   for (const auto& [key, value] : result["diagnostics"].items()) {
@@ -295,7 +297,7 @@ Diagnostics read_diagnostics(const nlohmann::json& object) {
 
 LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder) {
   RunConfig config = load_run_config(folder);
-  if (!std::filesystem::exists(folder / kRunData)) {
+  if (!path_exists(folder / kRunData)) {
     const BenchmarkPair pair = load_pair(config.pair);
     return {std::move(config), pair, load_run(context, pair, folder)};
   }
@@ -309,7 +311,7 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
                                          const std::filesystem::path& folder) {
   const RunConfig config = load_run_config(folder);
   require_complete(folder);
-  if (std::filesystem::exists(folder / kRunData)) {
+  if (path_exists(folder / kRunData)) {
     throw_invalid("run", "{} must be fitted to pair '{}', got data, which has no truth to score by",
                   folder.string(), pair.identity().name);
   }

@@ -5,6 +5,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/fingerprint.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/pair/pair_record.h"
@@ -42,7 +43,7 @@ RunIdentity run_identity(json pair, const RunConfig& config) {
   for (const char* option : kDataOptions) {
     const auto found = config.options.find(option);
     if (found == config.options.end() || found->second.empty()) continue;
-    if (!std::filesystem::exists(found->second)) continue;
+    if (!path_exists(found->second)) continue;
     identity.data[option] = file_fingerprint(found->second);
   }
   return identity;
@@ -55,13 +56,13 @@ CheckpointMetadata identity_metadata(const RunIdentity& identity) {
 }
 
 void refuse_other_identity(const RunIdentity& identity, const std::filesystem::path& folder) {
-  if (const auto result = folder / kRunResult; std::filesystem::exists(result)) {
+  if (const auto result = folder / kRunResult; path_exists(result)) {
     const json trained = load_json(result);
     if (!trained.is_object()) throw_file(result.string(), "must hold an object");
     refuse_other(identity, trained.value(kPair, json()), trained.value(kData, json()),
                  result.string());
   }
-  if (const auto checkpoint = folder / kRunCheckpoint; std::filesystem::exists(checkpoint)) {
+  if (const auto checkpoint = folder / kRunCheckpoint; path_exists(checkpoint)) {
     const auto metadata = SafetensorsFile::load(checkpoint).metadata();
     const auto said = [&](const char* key) {
       const auto found = metadata.find(key);

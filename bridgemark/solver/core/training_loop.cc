@@ -12,6 +12,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
@@ -26,7 +27,7 @@ double seconds_since(Clock::time_point start) {
 
 // The lines of a log up to an update; a killed run may have logged past its last checkpoint.
 std::vector<LogLine> log_until(const std::filesystem::path& path, std::int64_t last_update) {
-  if (!std::filesystem::exists(path)) return {};
+  if (!path_exists(path)) return {};
   std::vector<LogLine> lines = read_training_log(path);
   std::erase_if(lines, [&](const LogLine& line) { return line.update > last_update; });
   return lines;
@@ -124,7 +125,7 @@ class Loop {
   }
 
   void resume() {
-    if (files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
+    if (files_.checkpoint.empty() || !path_exists(files_.checkpoint)) return;
     const std::string name = files_.checkpoint.string();
     const SafetensorsFile file = SafetensorsFile::load(files_.checkpoint);
     const std::vector<double> progress = file.read_doubles("training_progress");

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <filesystem>
+
+namespace bridgemark {
+
+// Whether there is something, or a folder, under a path. False too where that cannot be told: a
+// name longer than any file's, a folder that may not be searched. What opens it then says why.
+bool path_exists(const std::filesystem::path& path) noexcept;
+bool is_folder(const std::filesystem::path& path) noexcept;
+
+}  // namespace bridgemark
