@@ -1,6 +1,8 @@
 #include "bridgemark/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,6 +28,14 @@ int sync_folder(const fs::path& folder) {
   const int error = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
   return error == EINVAL || error == ENOTSUP ? 0 : error;
+}
+
+// Marks a new temporary as written to, by a lock that ends with the process. False where somebody
+// who cleans up has taken it meanwhile; where files cannot be locked nobody can.
+bool hold(int fd) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  struct stat status {};
+  return ::fstat(fd, &status) != 0 || status.st_nlink > 0;
 }
 
 }  // namespace
@@ -58,17 +68,23 @@ AtomicFile::AtomicFile(fs::path path) : name_(path.string()), path_(std::move(pa
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::open_temporary() {
+  sweep_unheld_temporaries(folder_, path_.filename().string());
   int error = EEXIST;
   for (int i = 0; i < kMaxNameTries && (error == EEXIST || error == EINTR); ++i) {
     fs::path candidate = folder_ / temporary_name(path_.filename().string());
     registered_ = RegisteredTemporary(candidate);  // before it is there, so that no end misses it
     // Unlike mkstemp, open applies the umask to the mode that the final file should have.
     fd_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd_ >= 0) {
+    if (fd_ < 0) {
+      error = errno;
+    } else if (hold(fd_)) {
       temporary_ = std::move(candidate);
       return;
+    } else {
+      ::close(std::exchange(fd_, -1));
+      ::unlink(candidate.c_str());
+      error = EEXIST;
     }
-    error = errno;
   }
   fail("create", error);
 }

@@ -1,6 +1,8 @@
 #include "bridgemark/io/temporaries.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,6 +35,20 @@ std::string prefix(std::string_view file) {
   return fmt::format(".{}.tmp-", file.substr(0, kMaxStemBytes));
 }
 
+bool is_temporary_of(const std::string& name, std::string_view file) {
+  const std::string start = prefix(file);
+  return name.starts_with(start) && name.size() == start.size() + kSuffix &&
+         name.find_first_not_of(kAlphabet, start.size()) == std::string::npos;
+}
+
+// Removes a temporary unless somebody holds its lock.
+void remove_if_unheld(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  ::close(fd);
+}
+
 }  // namespace
 
 std::string temporary_name(std::string_view file) {
@@ -46,12 +62,17 @@ void sweep_temporaries(const std::filesystem::path& folder, std::span<const char
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool stale = std::ranges::any_of(files, [&](const char* file) {
-      const std::string start = prefix(file);
-      return name.starts_with(start) && name.size() == start.size() + kSuffix &&
-             name.find_first_not_of(kAlphabet, start.size()) == std::string::npos;
-    });
+    const bool stale =
+        std::ranges::any_of(files, [&](const char* file) { return is_temporary_of(name, file); });
     if (stale && entry.is_regular_file(ignored)) std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+void sweep_unheld_temporaries(const std::filesystem::path& folder, std::string_view file) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const bool ours = is_temporary_of(entry.path().filename().string(), file);
+    if (ours && entry.is_regular_file(ignored)) remove_if_unheld(entry.path());
   }
 }
 

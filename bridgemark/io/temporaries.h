@@ -15,6 +15,9 @@ std::string temporary_name(std::string_view file);
 // write at work there would lose its file.
 void sweep_temporaries(const std::filesystem::path& folder, std::span<const char* const> files);
 
+// Removes what killed processes left of one file in a folder: temporaries that nobody holds locked.
+void sweep_unheld_temporaries(const std::filesystem::path& folder, std::string_view file);
+
 // A temporary that remove_temporaries() knows, for as long as the object lives.
 class RegisteredTemporary {
  public:

@@ -54,6 +54,26 @@ TEST(Temporaries, SweepTakesThoseOfTheNamedFilesAlone) {
   sweep_temporaries(dir.path() / "none", files);
 }
 
+// A killed process leaves its temporary without a lock; whoever writes the file next takes it away.
+TEST(Temporaries, AWriteClearsWhatKilledOnesLeftOfTheFile) {
+  const TempDir dir;
+  const fs::path stale = dir.path() / temporary_name("out"),
+                 other = dir.path() / temporary_name("b");
+  put(stale, "x");
+  put(other, "x");
+  AtomicFile first(dir.path() / "out");
+  EXPECT_FALSE(fs::exists(stale));
+  EXPECT_TRUE(fs::exists(other));
+  first.write("first", 5);
+  AtomicFile second(dir.path() / "out");  // the first is at work: its temporary stays
+  second.write("second", 6);
+  first.commit();
+  EXPECT_EQ(testing::slurp(dir.path() / "out"), "first");
+  second.commit();
+  EXPECT_EQ(testing::slurp(dir.path() / "out"), "second");
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), {}), 2);
+}
+
 TEST(FolderLock, IsHeldOnceAndLeavesNothing) {
   const TempDir dir;
   for (int i = 0; i < 3; ++i) {
