@@ -36,8 +36,15 @@ batch_size = 32
 checkpoint_every = 0
 log_every = 7
 """
-TRAIN = ["--set", "updates=1500", "--set", "components=40", "--set", "batch_size=32", "--set",
-         "log_every=7", "--set", "checkpoint_every=0"]
+# Trainings whose checkpoints differ in kind.
+CP = ["updates=1500", "components=40", "batch_size=32"]
+TRAININGS = {
+    "dlightsb": CP,
+    "dlightsb-m": CP,
+    "dlightsb-chain": ["updates=600", "states=8", "batch_size=32"],
+    "csbm": ["updates_first=150", "updates_later=50", "imf_iterations=3", "batch_size=16",
+             "num_steps=8", "hidden=16,16", "initial_pairs=1024", "initial_batch=64"],
+}
 
 
 class Job:
@@ -78,8 +85,9 @@ def make_jobs(program, folder):
     experiment = folder / "kills.toml"
     experiment.write_text(EXPERIMENT.format(pair=pair))
     jobs = []
-    for solver in ("dlightsb", "dlightsb-m"):
-        train = [program, "train", solver, "--pair", pair, *TRAIN, "-o"]
+    for solver, options in TRAININGS.items():
+        sets = [["--set", option] for option in (*options, "log_every=7", "checkpoint_every=0")]
+        train = [program, "train", solver, "--pair", pair, *sum(sets, []), "-o"]
         whole, killed = folder / f"{solver}-whole", folder / f"{solver}-killed"
         jobs.append(Job(solver, train, killed, ["--resume"], lambda whole=whole, killed=killed: (
             (whole / "model.safetensors").read_bytes() == (killed / "model.safetensors").read_bytes()
