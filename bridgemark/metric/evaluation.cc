@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/placed_states.h"
@@ -278,6 +279,20 @@ void check_request(const BenchmarkPair& pair, const Coupling& coupling,
   }
 }
 
+// Draws for one conditional input at a time, the test set with its answers, and the marginals of
+// truth and coupling.
+void require_evaluation_memory(const BenchmarkPair& pair, const EvaluationOptions& options) {
+  const double D = static_cast<double>(pair.dim()), S = pair.num_categories(),
+               rows = static_cast<double>(kTestSetSize),
+               inputs = std::ceil(rows / static_cast<double>(kConditionalStride)),
+               draws = static_cast<double>(options.conditional_samples);
+  require_memory(
+      sizeof(std::int32_t) * D * (3.0 * draws + 6.0 * rows) + 2.0 * sizeof(double) * inputs * D * S,
+      fmt::format("an evaluation with {} conditional samples on D = {}, S = {}",
+                  options.conditional_samples, pair.dim(), pair.num_categories()),
+      "conditional_samples");
+}
+
 const Score* find(const std::vector<Score>& scores, std::string_view name) {
   const auto found = std::find_if(scores.begin(), scores.end(),
                                   [&](const Score& score) { return score.name == name; });
@@ -305,6 +320,7 @@ double Evaluation::standard_error(std::string_view name) const {
 Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
                     const EvaluationOptions& options) {
   check_request(pair, coupling, options);
+  require_evaluation_memory(pair, options);
   const Protocol protocol(context, pair, coupling, options);
   Evaluation evaluation;
   evaluation.num_steps = protocol.num_steps();

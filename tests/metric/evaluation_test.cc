@@ -16,6 +16,7 @@
 #include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/sample_scores.h"
+#include "tests/io/io_testing.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/tolerance.h"
@@ -526,6 +527,23 @@ TEST(Evaluation, RefusesBadRequests) {
 TEST(Evaluation, UnknownScoreIsNaN) {
   EXPECT_TRUE(std::isnan(Evaluation{}.mean("shape_score")));
   EXPECT_TRUE(std::isnan(Evaluation{}.standard_error("shape_score")));
+}
+
+// A million draws of a hundred thousand coordinates, for each conditional input.
+TEST(Evaluation, MoreThanMemoryHoldsIsRefusedFirst) {
+  PairSpec spec = small_spec();
+  spec.dim = 100000;
+  spec.num_categories = 2;
+  spec.num_components = 1;
+  spec.potential = CpPotential({0.0}, Array3<double>(100000, 2, 1));
+  const BenchmarkPair pair = build_pair(spec);
+  EvaluationOptions options = quick_options();
+  options.conditional_samples = kMaxConditionalSamples;
+  const std::string message =
+      testing::error_of<InvalidArgument>([&] { evaluate({}, pair, *pair.truth({}), options); });
+  EXPECT_TRUE(message.starts_with("[memory] an evaluation with 1000000 conditional samples"))
+      << message;
+  EXPECT_TRUE(message.ends_with("; lower conditional_samples")) << message;
 }
 
 }  // namespace

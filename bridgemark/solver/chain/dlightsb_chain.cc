@@ -4,6 +4,7 @@
 
 #include "bridgemark/solver/chain/chain_model_file.h"
 #include "bridgemark/solver/chain/chain_recipe.h"
+#include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
 
 namespace bridgemark {
@@ -20,7 +21,15 @@ class DLightSbChain : public TrainedSolver {
   void resolve(SolverOptions& options) const override { resolve_chain_recipe(options); }
 
   void check(const FitProblem& problem, const SolverOptions& options) const override {
-    read_chain_recipe(options);
+    const CpRecipe recipe = read_chain_recipe(options).cp;
+    const double D = static_cast<double>(problem.dim()), S = problem.num_categories(),
+                 K = static_cast<double>(recipe.components),
+                 B = static_cast<double>(recipe.batch_size);
+    // Floats: parameters, two moments, gradients, and of the passes moves and emissions of two
+    // sides; three messages of each row on either side.
+    require_training_memory(name(), problem,
+                            {{sizeof(float) * (7.0 * D * K * K + 8.0 * D * S * K), "states"},
+                             {sizeof(float) * 6.0 * B * D * K, "batch_size"}});
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 

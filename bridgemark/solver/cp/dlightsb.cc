@@ -1,12 +1,13 @@
 #include "bridgemark/solver/cp/dlightsb.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/core/free_memory.h"
+#include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
@@ -15,16 +16,6 @@ namespace bridgemark {
 
 namespace {
 
-// Parameters, two moments, gradients and what the propagation keeps, [D,S,K] floats each.
-void require_training_memory(const FitProblem& problem, const CpRecipe& recipe) {
-  constexpr double kArrays = 6.0;
-  require_memory(kArrays * sizeof(float) * static_cast<double>(problem.dim()) *
-                     problem.num_categories() * static_cast<double>(recipe.components),
-                 fmt::format("a training with {} components on D = {}, S = {}", recipe.components,
-                             problem.dim(), problem.num_categories()),
-                 "components");
-}
-
 // What both solvers share: recipe, start and files.
 class CpSolver : public TrainedSolver {
  public:
@@ -32,7 +23,16 @@ class CpSolver : public TrainedSolver {
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
   void check(const FitProblem& problem, const SolverOptions& options) const override {
-    require_training_memory(problem, read_cp_recipe(options));
+    // Parameters, two moments, gradients and what the propagation keeps, [D,S,K] floats each.
+    constexpr double kArrays = 6.0;
+    const double cores = static_cast<double>(problem.dim()) * problem.num_categories() *
+                         static_cast<double>(read_cp_recipe(options).components);
+    const int steps = matched_steps(options);
+    ReferenceChain(problem.reference(), std::max(steps, 1));
+    require_training_memory(
+        name(), problem,
+        {{kArrays * sizeof(float) * cores, "components"},
+         {steps > 0 ? matching_tables_bytes(problem, steps) : 0.0, "num_steps"}});
     task({}, problem, options, 0);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
@@ -46,6 +46,9 @@ class CpSolver : public TrainedSolver {
   }
 
  protected:
+  // Of the chain that is matched; 0 where none is.
+  virtual int matched_steps(const SolverOptions&) const { return 0; }
+
   virtual CpTask task(const Context& host, const FitProblem& problem, const SolverOptions& options,
                       std::uint64_t seed) const = 0;
 
@@ -127,10 +130,14 @@ class DLightSbM : public CpSolver {
   }
 
  protected:
+  int matched_steps(const SolverOptions& options) const override {
+    return options.integer("num_steps", 1, kMaxTotalSteps);
+  }
+
   CpTask task(const Context& host, const FitProblem& problem, const SolverOptions& options,
               std::uint64_t seed) const override {
     const ReferenceProcess process = problem.reference();
-    const auto num_steps = static_cast<int>(options.integer("num_steps", 1, 1 << 20));
+    const int num_steps = matched_steps(options);
     CpTask task{ReferenceChain(process, num_steps),
                 options.choice("loss", kLosses) == 0 ? backend::MatchingLoss::kKl
                                                      : backend::MatchingLoss::kMse,

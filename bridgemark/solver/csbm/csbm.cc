@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bridgemark/process/pinned_steps.h"
+#include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
 
 namespace bridgemark {
@@ -22,7 +23,9 @@ class CsbmSolver : public TrainedSolver {
   void resolve(SolverOptions& options) const override { resolve_csbm_recipe(options, variant_); }
 
   void check(const FitProblem& problem, const SolverOptions& options) const override {
-    ReferenceChain(problem.reference(), read_csbm_recipe(options, variant_).num_steps);
+    const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
+    ReferenceChain(problem.reference(), recipe.num_steps);
+    require_csbm_memory(problem, recipe);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
@@ -57,6 +60,32 @@ class CsbmSolver : public TrainedSolver {
   }
 
  private:
+  void require_csbm_memory(const FitProblem& problem, const CsbmRecipe& recipe) const {
+    // Of either network: parameters, average, two moments and a gradient, the start, what a
+    // checkpoint is written from, and the weights as the kernels want them.
+    constexpr double kArrays = 2.0 * 11.0;
+    const backend::NetworkShape shape =
+        network_shape(problem.dim(), problem.num_categories(), recipe);
+    double row = static_cast<double>(shape.input_width());  // activations and their gradients
+    for (std::size_t l = 0; l < shape.num_layers(); ++l) {
+      row += static_cast<double>(shape.layer_inputs(l) + shape.layer_outputs(l));
+    }
+    const double rows = static_cast<double>(recipe.batch_size * recipe.points),
+                 D = static_cast<double>(problem.dim()),
+                 pairs = static_cast<double>(recipe.first_pairs.pairs),
+                 matched = static_cast<double>(recipe.first_pairs.batch);
+    const bool made = recipe.first_pairs.coupling != FirstCoupling::kIndependent,
+               assigned = recipe.first_pairs.coupling == FirstCoupling::kMinibatchOt;
+    require_training_memory(
+        name_, problem,
+        {{kArrays * sizeof(float) * static_cast<double>(shape.num_parameters()), "hidden"},
+         {sizeof(float) * rows * row, "batch_size"},
+         {2.0 * matching_tables_bytes(problem, recipe.num_steps), "num_steps"},
+         {made ? 4.0 * sizeof(std::int32_t) * pairs * D : 0.0, "initial_pairs"},
+         {assigned ? Context{}.threads() * sizeof(double) * matched * matched : 0.0,
+          "initial_batch"}});
+  }
+
   std::string name_, description_;
   CsbmVariant variant_;
 };

@@ -27,13 +27,8 @@ void each_tensor(State& state, Visit&& visit) {
 
 // Both networks before their first update.
 backend::NetworkTrainingState initial_networks(const CsbmTask& task) {
-  backend::NetworkShape shape;
-  shape.dim = task.dim;
-  shape.num_categories = static_cast<std::size_t>(task.process.num_categories());
-  shape.num_steps = task.recipe.num_steps;
-  shape.hidden = task.recipe.hidden;
-  shape.category_width = task.recipe.category_width;
-  shape.reference_last_step = task.recipe.reference_last_step;
+  const backend::NetworkShape shape =
+      network_shape(task.dim, task.process.num_categories(), task.recipe);
   backend::NetworkTrainingState state;
   for (const Direction direction : kDirections) {
     state[direction_index(direction)] =

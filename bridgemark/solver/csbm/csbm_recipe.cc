@@ -150,6 +150,17 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   return recipe;
 }
 
+backend::NetworkShape network_shape(std::size_t dim, int num_categories, const CsbmRecipe& recipe) {
+  backend::NetworkShape shape;
+  shape.dim = dim;
+  shape.num_categories = static_cast<std::size_t>(num_categories);
+  shape.num_steps = recipe.num_steps;
+  shape.hidden = recipe.hidden;
+  shape.category_width = recipe.category_width;
+  shape.reference_last_step = recipe.reference_last_step;
+  return shape;
+}
+
 backend::NetworkTensors<float> initial_network(const backend::NetworkShape& shape,
                                                Direction direction, std::uint64_t seed) {
   backend::NetworkTensors<float> network(shape);

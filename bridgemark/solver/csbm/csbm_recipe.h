@@ -75,6 +75,9 @@ void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant);
 // Throws InvalidArgument that names a value out of range.
 CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& variant);
 
+// Of either network, on {0..S-1}^D.
+backend::NetworkShape network_shape(std::size_t dim, int num_categories, const CsbmRecipe& recipe);
+
 // Weights and biases uniform within 1 / sqrt(inputs), embeddings standard normal.
 backend::NetworkTensors<float> initial_network(const backend::NetworkShape& shape,
                                                Direction direction, std::uint64_t seed);
