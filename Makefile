@@ -8,7 +8,7 @@ PYTHON ?= python3
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
-.PHONY: packages build build-cuda test test-asan test-install test-report demo bench clean
+.PHONY: packages build build-cuda test test-asan fuzz test-install test-report demo bench clean
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
 packages:
@@ -45,6 +45,16 @@ build-asan/build.ninja: | packages
 test-asan: packages build-asan/build.ninja
 	cmake --build --preset asan --target bridgemark_tests
 	ctest --preset asan -j 2
+
+build-fuzz/build.ninja: | packages
+	@scripts/install-packages.sh clang
+	cmake --preset fuzz
+
+# Bytes of all kinds for every reader, FUZZ_SECONDS each; an hour each: make fuzz FUZZ_SECONDS=3600.
+FUZZ_SECONDS ?= 60
+fuzz: packages build-fuzz/build.ninja
+	cmake --build --preset fuzz
+	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .venv/bin/python:
 	@scripts/install-packages.sh python
@@ -126,4 +136,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-cuda build-embedded build-python build-wheel .venv .venv-browser .cuda
+	rm -rf build build-asan build-cuda build-embedded build-fuzz build-python build-wheel .venv .venv-browser .cuda

@@ -3,6 +3,7 @@
 #   python   to build its Python package
 #   torch    to test that package beside torch
 #   browser  to open its report
+#   clang    to fuzz its readers
 #   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
@@ -19,8 +20,9 @@ for part in "$@"; do
     python) packages+=(python3-venv python3-dev) ;;
     torch) packages+=(python3-venv python3-torch) ;;
     browser) packages+=(python3-venv chromium chromium-driver) ;;
+    clang) packages+=(clang libomp-dev) ;;
     ccache) packages+=(ccache) ;;
-    *) echo "$0: unknown part '$part', expected python, torch, browser or ccache" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser, clang or ccache" >&2; exit 2 ;;
   esac
 done
 

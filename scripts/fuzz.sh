@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Fuzzes readers for a number of seconds each, two at a time, under the address and
+# undefined-behaviour sanitizers, and prints how many inputs each had.
+#   scripts/fuzz.sh SECONDS [READER ...]    (all of tests/fuzz where none is named)
+# Inputs start from tests/fuzz/corpus/READER; what finds new ways through the code is kept in
+# build-fuzz/grown, and what trips a reader in build-fuzz/finds. Exits 1 where one did.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:?usage: scripts/fuzz.sh SECONDS [READER ...]}
+shift
+readers=("$@")
+if [ ${#readers[@]} -eq 0 ]; then
+  for folder in tests/fuzz/corpus/*/; do readers+=("$(basename "$folder")"); done
+fi
+mkdir -p build-fuzz/finds build-fuzz/logs
+
+fuzz() {
+  local reader=$1 log=build-fuzz/logs/$1.txt longest=4096 more=() started=$SECONDS
+  # Reference values of every kind.
+  if [ "$reader" = verify ]; then longest=131072 more=(tests/golden); fi
+  mkdir -p "build-fuzz/grown/$reader"
+  # The program's own limits are for machines; a small file may not ask for half a gigabyte.
+  ASAN_OPTIONS=leak_check_at_exit=0 build-fuzz/fuzz_"$reader" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    -malloc_limit_mb=512 -max_len=$longest -print_final_stats=1 -verbosity=1 \
+    -artifact_prefix="build-fuzz/finds/$reader-" \
+    "build-fuzz/grown/$reader" "tests/fuzz/corpus/$reader" "${more[@]}" >"$log" 2>&1
+  local status=$?
+  local inputs
+  inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -1)
+  if [ $status -eq 0 ]; then
+    printf '%-14s %10s inputs in %s s\n' "$reader" "$inputs" $((SECONDS - started))
+  else
+    printf '%-14s FAILED after %s inputs, see %s: %s\n' "$reader" "${inputs:-?}" "$log" \
+      "$(grep -m1 -E '^fault|ERROR|runtime error|terminate' "$log")"
+  fi
+  return $status
+}
+export -f fuzz
+export seconds
+
+# In one group with the whole: Ctrl-C ends all.
+printf '%s\n' "${readers[@]}" | xargs -P 2 -I{} bash -c 'fuzz {}'
+[ $? -eq 0 ]
