@@ -30,19 +30,19 @@ solvers = ["oracle", "reference"]
 pairs = ["{pair}"]
 solvers = ["dlightsb", "dlightsb-m"]
 [grid.options]
-updates = 300
+updates = 100
 components = 20
 batch_size = 32
 checkpoint_every = 0
 log_every = 7
 """
 # Trainings whose checkpoints differ in kind.
-CP = ["updates=1500", "components=40", "batch_size=32"]
+CP = ["updates=400", "components=40", "batch_size=32"]
 TRAININGS = {
     "dlightsb": CP,
     "dlightsb-m": CP,
-    "dlightsb-chain": ["updates=600", "states=8", "batch_size=32"],
-    "csbm": ["updates_first=150", "updates_later=50", "imf_iterations=3", "batch_size=16",
+    "dlightsb-chain": ["updates=200", "states=8", "batch_size=32"],
+    "csbm": ["updates_first=60", "updates_later=20", "imf_iterations=3", "batch_size=16",
              "num_steps=8", "hidden=16,16", "initial_pairs=1024", "initial_batch=64"],
 }
 
