@@ -8,7 +8,8 @@ PYTHON ?= python3
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
-.PHONY: packages build build-cuda test test-asan fuzz test-install test-report demo bench clean
+.PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
+.PHONY: test-install test-report demo bench clean
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
 packages:
@@ -45,6 +46,23 @@ build-asan/build.ninja: | packages
 test-asan: packages build-asan/build.ninja
 	cmake --build --preset asan --target bridgemark_tests
 	ctest --preset asan -j 2
+
+# All floors, and the program that the upper ones run.
+build-asan-all/build.ninja: | packages
+	cmake --preset asan-all
+
+test-asan-all: packages build-asan-all/build.ninja
+	cmake --build --preset asan-all --target bridgemark_tests
+	ctest --preset asan-all
+
+# Operations, trainings and evaluations on many threads, under the thread sanitizer.
+build-tsan/build.ninja: | packages
+	@scripts/install-packages.sh clang
+	cmake --preset tsan
+
+test-thread-sanitizer: packages build-tsan/build.ninja
+	cmake --build --preset tsan
+	ctest --preset tsan
 
 build-fuzz/build.ninja: | packages
 	@scripts/install-packages.sh clang
@@ -136,4 +154,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-cuda build-embedded build-fuzz build-python build-wheel .venv .venv-browser .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-fuzz build-tsan build-python build-wheel .venv .venv-browser .cuda

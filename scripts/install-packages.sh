@@ -3,7 +3,7 @@
 #   python   to build its Python package
 #   torch    to test that package beside torch
 #   browser  to open its report
-#   clang    to fuzz its readers
+#   clang    to fuzz its readers, and for the thread sanitizer
 #   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
