@@ -19,12 +19,17 @@ fuzz() {
   # Reference values of every kind.
   if [ "$reader" = verify ]; then longest=131072 more=(tests/golden); fi
   mkdir -p "build-fuzz/grown/$reader"
+  # In memory where the machine has such a place; a fuzzer ends without removing anything.
+  local files memory=/tmp
+  if [ -w /dev/shm ]; then memory=/dev/shm; fi
+  files=$(mktemp -d -p "$memory" bridgemark-fuzz-XXXXXX)
   # The program's own limits are for machines; a small file may not ask for half a gigabyte.
-  ASAN_OPTIONS=leak_check_at_exit=0 build-fuzz/fuzz_"$reader" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+  TMPDIR=$files ASAN_OPTIONS=leak_check_at_exit=0 build-fuzz/fuzz_"$reader" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -malloc_limit_mb=512 -max_len=$longest -print_final_stats=1 -verbosity=1 \
     -artifact_prefix="build-fuzz/finds/$reader-" \
     "build-fuzz/grown/$reader" "tests/fuzz/corpus/$reader" "${more[@]}" >"$log" 2>&1
   local status=$?
+  rm -rf "$files"
   local inputs
   inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -1)
   if [ $status -eq 0 ]; then

@@ -64,14 +64,8 @@ void attempt(const std::function<void()>& reading) {
 
 const fs::path& folder() {
   static const fs::path path = [] {
-    const fs::path memory = "/dev/shm";
-    std::string name =
-        (fs::is_directory(memory) ? memory : fs::temp_directory_path()) / "bridgemark-fuzz-XXXXXX";
+    std::string name = fs::temp_directory_path() / "bridgemark-fuzz-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) fault("no folder", name.c_str());
-    std::atexit([] {
-      std::error_code ignored;
-      fs::remove_all(folder(), ignored);
-    });
     return fs::path(name);
   }();
   return path;

@@ -18,7 +18,7 @@ void read(std::string_view bytes);
 // Where one input is for several readers: each is judged by itself.
 void attempt(const std::function<void()>& reading);
 
-// A folder of this process, in memory where the machine has such a place, and a file in it.
+// A folder of this process below TMPDIR, which scripts/fuzz.sh removes, and a file in it.
 const std::filesystem::path& folder();
 std::filesystem::path put(const std::string& name, std::string_view bytes);
 
