@@ -72,7 +72,7 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
   Prepared::Slots& slots = on_host ? prepared_->host : prepared_->device;
   Prepared::Slot& slot = num_steps == 1 ? slots.conditional : slots.transition;
   if (!slot.step || slot.num_steps != num_steps || slot.n != n) {
-    // A device makes large tables itself, small ones are those of the host to the last bit.
+    // A device makes large tables itself; small ones come from the host, which may add sums.
     const bool small = backend::can_tabulate(dim(), log_cores().extent(1), num_components());
     slot = {num_steps, n,
             std::make_shared<const backend::BridgeStep>(on_host || small
