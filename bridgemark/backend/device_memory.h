@@ -18,6 +18,9 @@ std::shared_ptr<void> allocate_memory(const Context& context, std::size_t bytes)
 // Between any two memories; returns when it is done.
 void copy_memory(const Context& context, const void* from, void* to, std::size_t bytes);
 
+// Returns when all that is in the context's stream is done.
+inline void wait(const Context& context) { copy_memory(context, nullptr, nullptr, 0); }
+
 // Integers of a caller on the device, one behind the other.
 struct DeviceIntegers {
   const void* data;

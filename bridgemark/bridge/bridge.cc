@@ -79,7 +79,7 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
                                                             ? make_host_step(context, chain, n)
                                                             : make_device_step(context, chain, n))};
   }
-  // The host makes cumulative sums; a device has drawn a million without them by then.
+  // The host makes cumulative sums: for a device only where very many are drawn with them.
   constexpr std::size_t kManyOnDevice = std::size_t{1} << 20;
   if ((on_host || num_samples >= kManyOnDevice) && slot.step->cumulative.size() == 0 &&
       backend::worth_tabulating(*slot.step, num_samples)) {
@@ -146,9 +146,8 @@ void Bridge::sample(const Context& context, StatesView x0, const DrawKey& key,
 }
 
 void Bridge::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
-  check_states("x0", x0, dim(), num_categories());
   out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
-  backend::bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out.data());
+  write_log_marginals(context, x0, out.data());
 }
 
 void Bridge::write_log_marginals(const Context& context, StatesView x0, double* out) const {
@@ -167,9 +166,8 @@ bool Bridge::has_transitions(int num_steps) const {
 
 void Bridge::log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                       Array3<double>& out) const {
-  check_states("x", x, dim(), num_categories());
   out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
-  backend::bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out.data());
+  write_log_transition_marginals(context, num_steps, n, x, out.data());
 }
 
 void Bridge::write_log_transition_marginals(const Context& context, int num_steps, int n,

@@ -23,7 +23,9 @@ struct MatrixView {
   std::span<T> row_span(std::size_t i) const { return {row(i), cols}; }
   T& operator()(std::size_t i, std::size_t j) const { return data[i * cols + j]; }
   std::size_t size() const { return rows * cols; }
-  MatrixView slice(std::size_t first, std::size_t count) const { return {row(first), count, cols, on_device}; }
+  MatrixView slice(std::size_t first, std::size_t count) const {
+    return {row(first), count, cols, on_device};
+  }
 
   operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
     return {data, rows, cols, on_device};

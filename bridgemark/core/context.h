@@ -27,7 +27,7 @@ struct Context {
   int num_threads = 0;       // 0: as many as the machine has
   ProgressFn progress = {};  // may be empty
   StopFn stop = {};          // may be empty
-  void* stream = nullptr;    // the device's queue (a cudaStream_t) for work on arrays that lie there
+  void* stream = nullptr;  // the device's queue (a cudaStream_t) for work on arrays that lie there
 
   int threads() const;
   void report(std::string_view what, std::uint64_t done, std::uint64_t total,

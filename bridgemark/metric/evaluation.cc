@@ -12,7 +12,7 @@
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/estimate.h"
-#include "bridgemark/metric/placed_states.h"
+#include "bridgemark/metric/placed_arrays.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "bridgemark/metric/trajectory_kl.h"
 
@@ -116,17 +116,9 @@ class Protocol {
 
   // log q(x1 | x0) for the test's x0.
   std::vector<double> log_conditional_of(const Coupling& coupling, StatesView x1) const {
-    std::vector<double> log_q(x1.rows);
-    if (!on_device_) {
-      coupling.log_conditional(context_, test_x0_.view(), x1, log_q);
-      return log_q;
-    }
-    const std::size_t bytes = log_q.size() * sizeof(double);
-    const std::shared_ptr<void> memory = backend::allocate_memory(context_, bytes);
-    coupling.log_conditional(context_, test_x0_.view(), x1,
-                             {static_cast<double*>(memory.get()), log_q.size()});
-    backend::copy_memory(context_, memory.get(), log_q.data(), bytes);
-    return log_q;
+    PlacedDoubles log_q(context_, on_device_, x1.rows);
+    coupling.log_conditional(context_, test_x0_.view(), x1, log_q.span());
+    return std::move(log_q).to_host(context_);
   }
 
   void score_conditionals(std::uint64_t seed, Values& values) const {

@@ -75,7 +75,7 @@ MadeArray<T> GpuOf::make(const char* dtype, std::initializer_list<std::size_t> s
 template <typename T>
 nb::object GpuOf::finish(MadeArray<T>&& made) const {
   if (!made.array.is_none()) return made.array;
-  backend::copy_memory(on({}), nullptr, nullptr, 0);  // other streams may read it now
+  backend::wait(on({}));  // other streams may read it now
   auto kept = std::make_unique<std::shared_ptr<void>>(std::move(made.memory));
   const nb::capsule owner(
       kept.get(), [](void* held) noexcept { delete static_cast<std::shared_ptr<void>*>(held); });

@@ -32,8 +32,7 @@ std::vector<std::size_t> parse_widths(const std::string& text) {
     const bool last = stop == end;
     if (error != std::errc() || width < 1 || width > kMaxWidth || widths.size() == kMaxLayers ||
         (!last && *stop != ',')) {
-      throw_invalid("options",
-                    "hidden must be 1 to {} whole numbers in [1, {}], got '{}'",
+      throw_invalid("options", "hidden must be 1 to {} whole numbers in [1, {}], got '{}'",
                     kMaxLayers, kMaxWidth, text);
     }
     widths.push_back(width);

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/ops.h"
-#include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -133,7 +132,6 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
       sum_others(step, x.slice(first, rows), others);
     }
     Matrix<double> mixed(rows, S);
-    const std::vector<double> ones(S, 0.0);  // as logarithms
     for (std::size_t d = 0; d < D; ++d) {
       cpu::log_matmul(one_thread, {others.data() + d * rows * K, rows, K},
                       {step.to.log.row(d * K), K, S}, mixed.view());
@@ -141,9 +139,7 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
         const double* log_q = step.q.log.row(static_cast<std::size_t>(x(first + r, d)));
         double* marginal = out + ((first + r) * D + d) * S;
         for (std::size_t s = 0; s < S; ++s) marginal[s] = log_q[s] + mixed(r, s);
-        const double total = log_dot(marginal, ones.data(), S);
-        if (total == kLogZero) continue;
-        for (std::size_t s = 0; s < S; ++s) marginal[s] -= total;
+        log_normalize(marginal, S);
       }
     }
   });

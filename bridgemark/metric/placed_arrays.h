@@ -1,8 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/backend/device_memory.h"
 #include "bridgemark/core/array.h"
@@ -42,6 +45,40 @@ class PlacedStates {
  private:
   States host_;
   std::optional<backend::DeviceStates> placed_;
+};
+
+// Numbers likewise; only zeros() says what they are at first.
+class PlacedDoubles {
+ public:
+  PlacedDoubles(const Context& context, bool on_device, std::size_t count) : count_(count) {
+    if (on_device) {
+      placed_ = backend::allocate_memory(context, bytes());
+    } else {
+      host_.resize(count);
+    }
+  }
+  static PlacedDoubles zeros(const Context& context, bool on_device, std::size_t count) {
+    PlacedDoubles values(context, on_device, count);
+    const std::vector<double> none(on_device ? count : 0, 0.0);
+    if (on_device) backend::copy_memory(context, none.data(), values.data(), values.bytes());
+    return values;
+  }
+
+  double* data() { return placed_ ? static_cast<double*>(placed_.get()) : host_.data(); }
+  std::span<double> span() { return {data(), count_}; }
+  std::vector<double> to_host(const Context& context) && {
+    if (!placed_) return std::move(host_);
+    std::vector<double> fetched(count_);
+    backend::copy_memory(context, placed_.get(), fetched.data(), bytes());
+    return fetched;
+  }
+
+ private:
+  std::size_t bytes() const { return count_ * sizeof(double); }
+
+  std::size_t count_;
+  std::vector<double> host_;
+  std::shared_ptr<void> placed_;
 };
 
 }  // namespace bridgemark
