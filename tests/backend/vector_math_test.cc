@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bridgemark/math/exact_log_dot.h"
+#include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
 #include "tests/support/tolerance.h"
 
@@ -25,6 +26,42 @@ TEST(LogDot, VectorsSumAsSingleTermsDo) {
     EXPECT_TRUE(testing::is_near(backend::cpu::log_dot(a.data(), b.data(), count),
                                  exact_log_dot(a.data(), b.data(), 1, count), kExact))
         << count;
+  }
+}
+
+// count logarithms, some of them of 0 and some below what exp can give.
+std::vector<double> wide_logs(std::size_t count, std::uint64_t seed) {
+  DrawSequence draws({seed, DrawPurpose::kInitialise}, count);
+  std::vector<double> values(count);
+  for (std::size_t t = 0; t < count; ++t) {
+    values[t] = t % 7 == 3 ? kLogZero : (t % 5 == 1 ? -2000.0 : -9.0) * draws.uniform();
+  }
+  return values;
+}
+
+TEST(LogNormalize, VectorsAreNormalizedAsByTheScalarFunction) {
+  for (std::size_t count = 0; count <= 50; ++count) {
+    std::vector<double> expected = wide_logs(count, 3), values = expected;
+    log_normalize(expected.data(), count);
+    backend::cpu::fast_log_normalize(values.data(), count);
+    EXPECT_TRUE(testing::all_near(values, expected, kExact)) << count;
+  }
+  std::vector<double> nothing(5, kLogZero);
+  backend::cpu::fast_log_normalize(nothing.data(), 5);
+  EXPECT_EQ(nothing, std::vector<double>(5, kLogZero));
+}
+
+TEST(LogKl, VectorsSumAsTheScalarFunctionDoes) {
+  for (std::size_t count = 0; count <= 50; ++count) {
+    const std::vector<double> p = wide_logs(count, 3);
+    std::vector<double> q = wide_logs(count, 4);
+    EXPECT_TRUE(testing::is_near(backend::cpu::fast_log_kl(p.data(), q.data(), count),
+                                 log_kl(p.data(), q.data(), count), kExact))
+        << count;
+    // However small p is where q rules it out.
+    if (count < 2) continue;
+    q[1] = kLogZero;
+    EXPECT_EQ(backend::cpu::fast_log_kl(p.data(), q.data(), count), -kLogZero) << count;
   }
 }
 

@@ -1,6 +1,6 @@
 #include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
-#include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cpu {
 
@@ -11,7 +11,7 @@ void add_step_kl(const Context& context, const double* log_p, const double* log_
     for (std::size_t i = begin; i < end; ++i) {
       for (std::size_t d = 0; d < dim; ++d) {
         const std::size_t at = (i * dim + d) * S;
-        kl[i] += log_kl(log_p + at, log_q + at, S);
+        kl[i] += fast_log_kl(log_p + at, log_q + at, S);
       }
     }
   });

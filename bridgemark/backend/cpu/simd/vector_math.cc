@@ -10,6 +10,8 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "bridgemark/backend/cpu/simd/for_each-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
@@ -17,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 
 // exp(x), 0 below -700 and for NaN (which only arises as -inf minus -inf).
-template <class V>
-HWY_INLINE V exp_or_zero(D d, V x) {
+template <class Tag, class V>
+HWY_INLINE V exp_or_zero(Tag d, V x) {
   return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, -700.0)), hn::Exp(d, x));
 }
 
@@ -91,6 +93,39 @@ double LogDot(const double* HWY_RESTRICT a, const double* HWY_RESTRICT b, std::s
   return high + std::log(sum);
 }
 
+void LogNormalize(double* HWY_RESTRICT values, std::size_t count) {
+  const double minus_infinity = -std::numeric_limits<double>::infinity();
+  double high = minus_infinity, sum = 0.0;
+  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    high = std::fmax(high, hn::GetLane(hn::MaxOfLanes(d, hn::LoadU(d, values + i))));
+  });
+  if (high == minus_infinity) return;
+  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto x = hn::Sub(hn::LoadU(d, values + i), hn::Set(d, high));
+    sum += hn::GetLane(hn::SumOfLanes(d, exp_or_zero(d, x)));
+  });
+  const double total = high + std::log(sum);
+  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    hn::StoreU(hn::Sub(hn::LoadU(d, values + i), hn::Set(d, total)), d, values + i);
+  });
+}
+
+double LogKl(const double* HWY_RESTRICT log_p, const double* HWY_RESTRICT log_q,
+             std::size_t count) {
+  const double minus_infinity = -std::numeric_limits<double>::infinity();
+  double total = 0.0;
+  bool ruled_out = false;  // somewhere q = 0 < p
+  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto p = hn::LoadU(d, log_p + i), q = hn::LoadU(d, log_q + i);
+    const auto zero = hn::Set(d, minus_infinity);
+    const auto possible = hn::Gt(p, zero);
+    ruled_out = ruled_out || !hn::AllFalse(d, hn::And(possible, hn::Eq(q, zero)));
+    const auto terms = hn::Mul(exp_or_zero(d, p), hn::Sub(p, q));
+    total += hn::GetLane(hn::SumOfLanes(d, hn::IfThenElseZero(possible, terms)));
+  });
+  return ruled_out ? -minus_infinity : total;
+}
+
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -101,6 +136,8 @@ HWY_EXPORT(ExpMinusEach);
 HWY_EXPORT(ExpMinusOne);
 HWY_EXPORT(LogPlus);
 HWY_EXPORT(LogDot);
+HWY_EXPORT(LogNormalize);
+HWY_EXPORT(LogKl);
 
 void exp_minus(const double* in, const double* shift, std::size_t count, double* out) {
   HWY_DYNAMIC_DISPATCH(ExpMinusEach)(in, shift, count, out);
@@ -117,6 +154,14 @@ void log_plus(const double* in, double shift_scalar, const double* shift, std::s
 
 double log_dot(const double* a, const double* b, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(LogDot)(a, b, count);
+}
+
+void fast_log_normalize(double* values, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(LogNormalize)(values, count);
+}
+
+double fast_log_kl(const double* log_p, const double* log_q, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(LogKl)(log_p, log_q, count);
 }
 
 }  // namespace bridgemark::backend::cpu
