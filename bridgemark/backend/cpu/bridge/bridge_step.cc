@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -59,36 +60,74 @@ void sum_other_paths(const BridgeStep& step, StatesView x, std::vector<double>& 
   }
 }
 
-// The component of each coordinate, path [D], for a row: one for all, or a path of a hidden chain.
-class ComponentDraws {
+// The component of a row's coordinates: one for all.
+class OneComponent {
  public:
-  explicit ComponentDraws(const BridgeStep& step)
-      : step_(step),
-        chain_(step.chain()),
-        scratch_((step.is_chain() ? step.dim + 1 : 2) * step.num_components) {}
+  explicit OneComponent(const BridgeStep& step)
+      : step_(step), weights_(step.num_components), sums_(step.num_components) {}
 
-  void draw(const std::int32_t* x, DrawSequence& draws, std::int32_t* path) {
-    const std::size_t K = step_.num_components;
-    if (step_.is_chain()) {
-      // The uniforms first: the path may take them twice.
-      uniforms_.resize(step_.dim);
-      for (double& value : uniforms_) value = draws.uniform();
-      draw_path(
-          chain_, x, [&](std::size_t d) { return uniforms_[d]; }, path, scratch_.data());
-      return;
-    }
-    double *weights = scratch_.data(), *sums = weights + K;
-    add_components(step_.log_beta.data(), step_.log_from, x, weights);
-    cumulate_log(weights, K, sums);
-    std::fill_n(path, step_.dim,
-                static_cast<std::int32_t>(draw_category(sums, K, draws.uniform())));
+  void draw(const std::int32_t* x, DrawSequence& draws) {
+    add_components(step_.log_beta.data(), step_.log_from, x, weights_.data());
+    cumulate_log(weights_.data(), weights_.size(), sums_.data());
+    component_ = draw_category(sums_.data(), sums_.size(), draws.uniform());
   }
+  std::size_t of(std::size_t) const { return component_; }
 
  private:
   const BridgeStep& step_;
-  HiddenChain chain_;
-  std::vector<double> scratch_, uniforms_;
+  std::vector<double> weights_, sums_;
+  std::size_t component_ = 0;
 };
+
+// The same where they are a path of a hidden chain.
+class PathOfComponents {
+ public:
+  explicit PathOfComponents(const BridgeStep& step)
+      : chain_(step.chain()),
+        uniforms_(step.dim),
+        scratch_((step.dim + 1) * step.num_components),
+        path_(step.dim) {}
+
+  void draw(const std::int32_t* x, DrawSequence& draws) {
+    // The uniforms first: the path may take them twice.
+    for (double& value : uniforms_) value = draws.uniform();
+    draw_path(
+        chain_, x, [&](std::size_t d) { return uniforms_[d]; }, path_.data(), scratch_.data());
+  }
+  std::size_t of(std::size_t d) const { return static_cast<std::size_t>(path_[d]); }
+
+ private:
+  HiddenChain chain_;
+  std::vector<double> uniforms_, scratch_;
+  std::vector<std::int32_t> path_;
+};
+
+template <typename Components>
+void sample_rows(const BridgeStep& step, StatesView x, const DrawKey& key,
+                 std::uint64_t first_index, MutableStatesView out) {
+  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
+  const bool tabulated = step.cumulative.size() > 0;
+  std::vector<double> sums(S);
+  Components components(step);
+  for (std::size_t b = 0; b < x.rows; ++b) {
+    DrawSequence draws(key, first_index + b);
+    const std::int32_t* from = x.row(b);
+    std::int32_t* to = out.row(b);
+    components.draw(from, draws);
+    for (std::size_t d = 0; d < D; ++d) {
+      const auto s = static_cast<std::size_t>(from[d]);
+      const std::size_t component = d * K + components.of(d);
+      const double* cumulative = sums.data();
+      if (tabulated) {
+        cumulative = step.cumulative.row(component * S + s);
+      } else {
+        cumulate_product(step.q.linear.row(s), step.to.linear.row(component), step.q.log.row(s),
+                         step.to.log.row(component), S, sums.data());
+      }
+      to[d] = static_cast<std::int32_t>(draw_category(cumulative, S, draws.uniform()));
+    }
+  }
+}
 
 }  // namespace
 
@@ -139,7 +178,7 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
         const double* log_q = step.q.log.row(static_cast<std::size_t>(x(first + r, d)));
         double* marginal = out + ((first + r) * D + d) * S;
         for (std::size_t s = 0; s < S; ++s) marginal[s] = log_q[s] + mixed(r, s);
-        log_normalize(marginal, S);
+        fast_log_normalize(marginal, S);
       }
     }
   });
@@ -147,29 +186,13 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
 
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
-  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
-  const bool tabulated = step.cumulative.size() > 0;
   parallel_blocks(context, x.rows, 512, [&](std::size_t first, std::size_t last) {
-    std::vector<double> sums(S);
-    std::vector<std::int32_t> path(D);
-    ComponentDraws components(step);
-    for (std::size_t b = first; b < last; ++b) {
-      DrawSequence draws(key, first_index + b);
-      const std::int32_t* from = x.row(b);
-      std::int32_t* to = out.row(b);
-      components.draw(from, draws, path.data());
-      for (std::size_t d = 0; d < D; ++d) {
-        const auto s = static_cast<std::size_t>(from[d]), k = static_cast<std::size_t>(path[d]);
-        const double* cumulative = sums.data();
-        if (tabulated) {
-          cumulative = step.cumulative.row((d * K + k) * S + s);
-        } else {
-          const std::size_t component = d * K + k;
-          cumulate_product(step.q.linear.row(s), step.to.linear.row(component), step.q.log.row(s),
-                           step.to.log.row(component), S, sums.data());
-        }
-        to[d] = static_cast<std::int32_t>(draw_category(cumulative, S, draws.uniform()));
-      }
+    const StatesView from = x.slice(first, last - first);
+    const MutableStatesView to = out.slice(first, last - first);
+    if (step.is_chain()) {
+      sample_rows<PathOfComponents>(step, from, key, first_index + first, to);
+    } else {
+      sample_rows<OneComponent>(step, from, key, first_index + first, to);
     }
   });
 }
