@@ -65,6 +65,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
       chain_scratch_ = {memory_.allocate<float>(scratch), memory_.allocate<float>(scratch)};
     }
     set_state(plan_.start);
+    BM_CUDA_CHECK(cudaStreamSynchronize(nullptr));  // the tables are there for every stream
   }
 
   void run(std::int64_t first_step, std::span<const NetworkUpdate> updates,
@@ -97,9 +98,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     upload(steps_left.data(), steps_left.size(), trained.points.steps_left);
     const Progress start{0, 0};
     upload(&start, 1, progress_);
-    BM_CUDA_CHECK(cudaDeviceSynchronize());
     launch_gradient(trained, stream_);
-    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
     gradient = NetworkTensors<float>(shape_);
     download(trained.gradient, gradient.values.size(), gradient.values.data());
     double loss = 0.0;
@@ -133,20 +132,21 @@ class CudaNetworkTrainer : public NetworkTrainer {
       write(state[i].first_moment, network.first);
       write(state[i].second_moment, network.second);
     }
-    BM_CUDA_CHECK(cudaDeviceSynchronize());
   }
 
  private:
   int D() const { return static_cast<int>(shape_.dim); }
   int S() const { return static_cast<int>(shape_.num_categories); }
 
+  // In the order of the training's own stream: others may share the device.
   template <typename T>
-  static void upload(const T* from, std::size_t count, T* to) {
-    BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice));
+  void upload(const T* from, std::size_t count, T* to) const {
+    BM_CUDA_CHECK(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream_));
   }
   template <typename T>
-  static void download(const T* from, std::size_t count, T* to) {
-    BM_CUDA_CHECK(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost));
+  void download(const T* from, std::size_t count, T* to) const {
+    BM_CUDA_CHECK(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream_));
+    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
   }
 
   void allocate(Trained& trained) {
@@ -305,12 +305,10 @@ class CudaNetworkTrainer : public NetworkTrainer {
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     upload(settings.data(), settings.size(), settings_);
     upload(&start, 1, progress_);
-    BM_CUDA_CHECK(cudaDeviceSynchronize());
     draw_ends(updates.front().first_pairs, 0, stream_);
     for (std::size_t i = 0; i < updates.size(); ++i) {
       graph_of(updates[i], updates[std::min(i + 1, updates.size() - 1)]).launch(stream_);
     }
-    BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
     std::vector<double> by_direction[2];
     for (std::size_t d = 0; d < 2; ++d) {
       by_direction[d].resize(losses.size());
