@@ -17,32 +17,43 @@ namespace bridgemark::python {
 
 namespace {
 
-// The package's own arrays: what they must be has been seen to there.
+// The package's own arrays, None for one that is not asked for: what they must be has been seen to
+// there.
 template <typename Where>
 MutableStatesView view_of(nb::handle array, bool on_device) {
+  if (array.is_none()) return {};
   const auto values = nb::cast<nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, Where>>(array);
   return {values.data(), values.shape(0), values.shape(1), on_device};
 }
 
-// x0 and x1 = rows first_index.. of the two ends under the seed, wherever the arrays lie.
-void fill_ends(const BenchmarkPair& pair, std::uint64_t seed, std::uint64_t first_index,
-               nb::handle x0, nb::handle x1) {
-  const auto fill = [&](const Context& context, MutableStatesView from, MutableStatesView to) {
-    pair.write_x0(context, seed, first_index, from);
-    pair.write_x1(context, seed, first_index, to);
-    return 0;
-  };
-  const ArrayLike given{nb::borrow(x0)};
+// Calls write(context, x0, x1) where the arrays lie.
+template <typename Write>
+void fill(nb::handle x0, nb::handle x1, const Write& write) {
+  const ArrayLike given{nb::borrow(x0.is_none() ? x1 : x0)};
   if (is_on_gpu(given)) {
     const GpuOf gpu(given);
     const MutableStatesView from = view_of<nb::device::cuda>(x0, true),
                             to = view_of<nb::device::cuda>(x1, true);
-    interruptible([&](const Context& context) { return fill(gpu.on(context), from, to); });
+    interruptible([&](const Context& context) { return write(gpu.on(context), from, to), 0; });
     return;
   }
   const MutableStatesView from = view_of<nb::device::cpu>(x0, false),
                           to = view_of<nb::device::cpu>(x1, false);
-  interruptible([&](const Context& context) { return fill(context, from, to); });
+  interruptible([&](const Context& context) { return write(context, from, to), 0; });
+}
+
+void fill_ends(const BenchmarkPair& pair, std::uint64_t seed, std::uint64_t first_index,
+               nb::handle x0, nb::handle x1) {
+  fill(x0, x1, [&](const Context& context, MutableStatesView from, MutableStatesView to) {
+    if (from.data != nullptr) pair.write_x0(context, seed, first_index, from);
+    if (to.data != nullptr) pair.write_x1(context, seed, first_index, to);
+  });
+}
+
+void fill_joint(const BenchmarkPair& pair, std::uint64_t seed, nb::handle x0, nb::handle x1) {
+  fill(x0, x1, [&](const Context& context, MutableStatesView from, MutableStatesView to) {
+    pair.write_joint(context, seed, 0, from, to);
+  });
 }
 
 }  // namespace
@@ -51,10 +62,16 @@ void init_batches(nb::module_& module) {
   module.def(
       "require_gpu", [] { backend::require_device({.device = Device::kCuda}); },
       "Raise DeviceError where this build or this machine has no GPU.");
-  module.def("fill_ends", fill_ends, "pair"_a, "seed"_a, "first_index"_a, "x0"_a, "x1"_a,
+  module.def("fill_ends", fill_ends, "pair"_a, "seed"_a, "first_index"_a, "x0"_a.none(),
+             "x1"_a.none(),
              nb::sig("def fill_ends(pair: Pair, seed: int, first_index: int, x0: typing.Any, x1: "
                      "typing.Any) -> None"),
-             "Fill x0 and x1, int32 [B,D], with rows first_index.. of p0 and p1 under the seed.");
+             "Fill x0 and x1, int32 [B,D], with rows first_index.. of p0 and p1 under the seed.\n"
+             "One of them may be None.");
+  module.def(
+      "fill_joint", fill_joint, "pair"_a, "seed"_a, "x0"_a, "x1"_a,
+      nb::sig("def fill_joint(pair: Pair, seed: int, x0: typing.Any, x1: typing.Any) -> None"),
+      "Fill x0 and x1, int32 [B,D], with rows of the truth under the seed.");
 }
 
 }  // namespace bridgemark::python

@@ -212,6 +212,28 @@ Py_hash_t hash(const BenchmarkPair& pair) {
       nb::make_tuple(identity.name, identity.version, identity.seed, pair.reverse(), pair.dim()));
 }
 
+// The package's function of the name draws n rows into arrays that it makes on the device.
+nb::object draw_on(const char* function, nb::handle self, const WholeNumber& n, const Seed& seed,
+                   nb::handle device) {
+  return nb::module_::import_("bridgemark._batches")
+      .attr(function)(self, n.rows("n"), seed.draw(), device);
+}
+
+nb::object sample_x0_on(nb::handle self, const WholeNumber& n, const Seed& seed,
+                        nb::handle device) {
+  return draw_on("sample_x0", self, n, seed, device);
+}
+
+nb::object sample_x1_on(nb::handle self, const WholeNumber& n, const Seed& seed,
+                        nb::handle device) {
+  return draw_on("sample_x1", self, n, seed, device);
+}
+
+nb::object sample_joint_on(nb::handle self, const WholeNumber& n, const Seed& seed,
+                           nb::handle device) {
+  return draw_on("sample_joint", self, n, seed, device);
+}
+
 // The class of the package, which makes the arrays.
 nb::object batches(nb::handle self, const WholeNumber& rows, const Seed& seed, nb::handle device,
                    const WholeNumber& first_row) {
@@ -293,17 +315,33 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
                "def sample_x0(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
                "numpy.typing.NDArray[numpy.int32]"),
            "Draw x0 ~ p0: int32 [n,D]. Independent of sample_x1 for every seed.")
+      .def("sample_x0", sample_x0_on, "n"_a.none(), "seed"_a.none() = nb::none(), nb::kw_only(),
+           "device"_a.none(),
+           nb::sig("def sample_x0(self, n: int, seed: int | numpy.random.Generator | None = None, "
+                   "*, device: typing.Any) -> typing.Any"),
+           "The same rows on a device: for 'cuda' torch (or CuPy) array drawn there.")
       .def("sample_x1", sample_x1, "n"_a.none(), "seed"_a.none() = nb::none(),
            nb::sig(
                "def sample_x1(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
                "numpy.typing.NDArray[numpy.int32]"),
            "Draw x1 ~ p1: int32 [n,D]. Independent of sample_x0 for every seed.")
+      .def("sample_x1", sample_x1_on, "n"_a.none(), "seed"_a.none() = nb::none(), nb::kw_only(),
+           "device"_a.none(),
+           nb::sig("def sample_x1(self, n: int, seed: int | numpy.random.Generator | None = None, "
+                   "*, device: typing.Any) -> typing.Any"),
+           "The same rows on a device: for 'cuda' torch (or CuPy) array drawn there.")
       .def(
           "sample_joint", sample_joint, "n"_a.none(), "seed"_a.none() = nb::none(),
           nb::sig(
               "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = None) -> "
               "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
           "Draw (x0, x1) from the truth: two int32 arrays [n,D].")
+      .def("sample_joint", sample_joint_on, "n"_a.none(), "seed"_a.none() = nb::none(),
+           nb::kw_only(), "device"_a.none(),
+           nb::sig(
+               "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = None, "
+               "*, device: typing.Any) -> tuple[typing.Any, typing.Any]"),
+           "The same rows on a device: for 'cuda' torch (or CuPy) arrays drawn there.")
       .def(
           "batches", batches, "rows"_a.none(), "seed"_a.none() = nb::none(),
           "device"_a.none() = "cpu", "first_row"_a.none() = 0,

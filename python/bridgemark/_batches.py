@@ -1,10 +1,10 @@
-"""Batches of a pair's two ends, for a training loop."""
+"""A pair's draws into arrays made for them on a device: samples, and batches for a training loop."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,40 @@ def _library_of_gpu_arrays() -> Any:
         ) from error
 
 
+def _states_on(device: Any, rows: int, dim: int) -> Callable[[], Any]:
+    """What makes an int32 array [rows,dim], not yet filled, on the device: NumPy, torch or CuPy."""
+    kind = str(device)
+    if kind not in ("cpu", "cuda", "cuda:0"):
+        raise ValueError(f"[python] device must be 'cpu', 'cuda' or 'cuda:0', got {device!r}")
+    shape = (rows, dim)
+    if kind == "cpu":
+        return lambda: np.empty(shape, np.int32)
+    _core.require_gpu()
+    library = _library_of_gpu_arrays()
+    if library.__name__ == "torch":
+        return lambda: library.empty(shape, dtype=library.int32, device="cuda")
+    return lambda: library.empty(shape, dtype="int32")
+
+
+def sample_x0(pair: _core.Pair, n: int, seed: int, device: Any) -> Any:
+    x0 = _states_on(device, n, pair.dim)()
+    _core.fill_ends(pair, seed, 0, x0, None)
+    return x0
+
+
+def sample_x1(pair: _core.Pair, n: int, seed: int, device: Any) -> Any:
+    x1 = _states_on(device, n, pair.dim)()
+    _core.fill_ends(pair, seed, 0, None, x1)
+    return x1
+
+
+def sample_joint(pair: _core.Pair, n: int, seed: int, device: Any) -> tuple[Any, Any]:
+    empty = _states_on(device, n, pair.dim)
+    x0, x1 = empty(), empty()
+    _core.fill_joint(pair, seed, x0, x1)
+    return x0, x1
+
+
 class Batches(Iterator[tuple[Any, Any]]):
     """Endless batches (x0, x1), rows of p0 and of p1 that know nothing of each other.
 
@@ -34,29 +68,16 @@ class Batches(Iterator[tuple[Any, Any]]):
     """
 
     def __init__(
-        self, pair: _core.Pair, rows: int, seed: int, device: str = "cpu", first_row: int = 0
+        self, pair: _core.Pair, rows: int, seed: int, device: Any = "cpu", first_row: int = 0
     ):
-        kind = str(device)
-        if kind != "cpu" and kind != "cuda" and kind != "cuda:0":
-            raise ValueError(f"[python] device must be 'cpu', 'cuda' or 'cuda:0', got {device!r}")
         if rows < 1:
             raise ValueError(f"[python] rows must be at least 1, got {rows}")
-        if kind != "cpu":
-            _core.require_gpu()
-        self._pair, self._seed = pair, seed
-        self._shape = (rows, pair.dim)
-        self._library = np if kind == "cpu" else _library_of_gpu_arrays()
+        self._pair, self._rows, self._seed = pair, rows, seed
+        self._empty = _states_on(device, rows, pair.dim)
         self.first_row = first_row
-
-    def _empty(self) -> Any:
-        if self._library is np:
-            return np.empty(self._shape, np.int32)
-        if self._library.__name__ == "torch":
-            return self._library.empty(self._shape, dtype=self._library.int32, device="cuda")
-        return self._library.empty(self._shape, dtype="int32")
 
     def __next__(self) -> tuple[Any, Any]:
         x0, x1 = self._empty(), self._empty()
         _core.fill_ends(self._pair, self._seed, self.first_row, x0, x1)
-        self.first_row += self._shape[0]
+        self.first_row += self._rows
         return x0, x1

@@ -46,7 +46,18 @@ def test_without_a_seed_batches_are_fresh(pair):
     assert (left[0] != right[0]).any()
 
 
+def test_samples_of_a_named_device_are_the_same_rows(pair):
+    np.testing.assert_array_equal(pair.sample_x0(20, 3, device="cpu"), pair.sample_x0(20, 3))
+    np.testing.assert_array_equal(pair.sample_x1(20, 3, device="cpu"), pair.sample_x1(20, 3))
+    joint = pair.sample_joint(20, 3, device="cpu")
+    for left, right in zip(joint, pair.sample_joint(20, 3), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
 def test_bad_requests_are_named(pair):
+    for call in (pair.sample_x0, pair.sample_x1, pair.sample_joint):
+        with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'cuda:0', got 'tpu'"):
+            call(1, device="tpu")
     with pytest.raises(ValueError, match="rows must be at least 1, got 0"):
         pair.batches(0)
     with pytest.raises(ValueError, match="first_row must lie in 0"):

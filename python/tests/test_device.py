@@ -120,6 +120,22 @@ def test_batches_are_those_of_the_host(name):
             assert share_of_differences(drawn.cpu().numpy(), expected) <= 1e-3
 
 
+@pytest.mark.parametrize("suffix", ["", "-chain", "-reverse"])
+def test_samples_are_drawn_there(suffix):
+    torch = pytest.importorskip("torch")
+    pair = bm.load("d2-gaussian-0.02" + suffix)
+
+    def check(drawn, expected):
+        assert drawn.is_cuda and drawn.dtype == torch.int32
+        assert share_of_differences(drawn.cpu().numpy(), expected) <= 1e-3
+
+    check(pair.sample_x0(1000, 5, device="cuda"), pair.sample_x0(1000, 5))
+    check(pair.sample_x1(1000, 5, device="cuda"), pair.sample_x1(1000, 5))
+    joint = pair.sample_joint(1000, 5, device="cuda")
+    for drawn, expected in zip(joint, pair.sample_joint(1000, 5), strict=True):
+        check(drawn, expected)
+
+
 @pytest.mark.parametrize(
     "solver", [bm.DLightSB(components=20), bm.CSBM(num_steps=4, imf_iterations=1, updates_first=20)]
 )
