@@ -11,13 +11,16 @@ namespace bridgemark::backend::cuda {
 namespace {
 
 constexpr int kDrawThreads = 128;
+// Blocks of a multiprocessor: they run beside a training's updates and must leave them registers.
+constexpr int kDrawBlocks = 6;
 
 // Row b of the batches that lie one behind the other.
 __device__ std::uint64_t row_index(const CpView& view, int b) {
   return (view.progress->index + view.ahead) * view.B + b;
 }
 
-__global__ void draw_ends(CpView view, RowSourceView source0, RowSourceView source1, Batch out) {
+__global__ void __launch_bounds__(kDrawThreads, kDrawBlocks)
+    draw_ends(CpView view, RowSourceView source0, RowSourceView source1, Batch out) {
   extern __shared__ std::int32_t rows[];
   const int D = view.D, S = view.S, b = blockIdx.x;
   std::int32_t *x0 = rows, *x1 = rows + D;

@@ -116,12 +116,11 @@ class CudaCpTrainer : public CpTrainer {
   bool has_finite_parameters() const override {
     std::vector<DeviceValues> values{{view_.log_beta, static_cast<std::size_t>(view_.K)},
                                      {view_.log_cores, padded_size()}};
-    for (std::size_t row = 0; row < padded_moves() / view_.Kp; ++row) {
-      if (static_cast<int>(row % view_.Kp) >= view_.K) continue;
-      values.push_back(
-          {chain_parts_.log_moves + row * view_.Kp, static_cast<std::size_t>(view_.K)});
+    const std::size_t K = view_.K, Kp = view_.Kp;
+    for (std::size_t first = 0; first < padded_moves(); first += Kp * Kp) {
+      values.push_back({chain_parts_.log_moves + first, K, K, Kp});
     }
-    return all_finite(values, stream_);
+    return finite_.all_finite(values, stream_);
   }
 
   CpTrainingState state() const override {
@@ -385,6 +384,7 @@ class CudaCpTrainer : public CpTrainer {
   CouplingView coupling_{};
   std::array<Batch, 2> batches_{};
   std::array<Graph, 2> graphs_;
+  FiniteCheck finite_;
   Stream stream_, second_stream_, draw_stream_;
 };
 

@@ -1,32 +1,41 @@
-#include "bridgemark/backend/cuda/runtime/finite_values.h"
+#include <algorithm>
 
-#include "bridgemark/backend/cuda/runtime/buffer.h"
-#include "bridgemark/backend/cuda/runtime/placed.h"
+#include "bridgemark/backend/cuda/runtime/finite_values.h"
 
 namespace bridgemark::backend::cuda {
 
 namespace {
 
-__global__ void find_not_finite(const float* values, std::size_t count, int* found) {
-  const std::size_t i = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
-  if (i < count && !isfinite(values[i])) *found = 1;
+constexpr unsigned kMostBlocks = 1024;
+
+__global__ void find_not_finite(DeviceValues values, int* found) {
+  const std::size_t stride = std::size_t{kThreads} * gridDim.x;
+  const std::size_t count = values.width * values.rows;
+  bool finite = true;
+  for (std::size_t i = blockIdx.x * std::size_t{kThreads} + threadIdx.x; i < count; i += stride) {
+    const std::size_t row = values.rows == 1 ? 0 : i / values.width;
+    finite = finite && isfinite(values.data[row * values.pitch + i - row * values.width]);
+  }
+  if (!finite) *found = 1;
 }
 
 }  // namespace
 
-bool all_finite(std::span<const DeviceValues> values, cudaStream_t stream) {
-  const Scratch<int> found(1, stream);
-  BM_CUDA_CHECK(cudaMemsetAsync(found.get(), 0, sizeof(int), stream));
+FiniteCheck::FiniteCheck() {
+  BM_CUDA_CHECK(cudaHostAlloc(reinterpret_cast<void**>(&found_), sizeof(int), cudaHostAllocMapped));
+}
+
+FiniteCheck::~FiniteCheck() { cudaFreeHost(found_); }
+
+bool FiniteCheck::all_finite(std::span<const DeviceValues> values, cudaStream_t stream) const {
+  *found_ = 0;
   for (const DeviceValues& part : values) {
-    if (part.count == 0) continue;
-    find_not_finite<<<blocks_for(part.count), kThreads, 0, stream>>>(part.data, part.count,
-                                                                     found.get());
+    const unsigned blocks = std::min(blocks_for(part.width * part.rows), kMostBlocks);
+    if (blocks > 0) find_not_finite<<<blocks, kThreads, 0, stream>>>(part, found_);
   }
   BM_CUDA_CHECK(cudaGetLastError());
-  int any = 0;
-  BM_CUDA_CHECK(cudaMemcpyAsync(&any, found.get(), sizeof(int), cudaMemcpyDeviceToHost, stream));
   BM_CUDA_CHECK(cudaStreamSynchronize(stream));
-  return any == 0;
+  return *static_cast<volatile int*>(found_) == 0;
 }
 
 }  // namespace bridgemark::backend::cuda
