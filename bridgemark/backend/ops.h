@@ -52,6 +52,11 @@ BridgeStep make_device_step(const Context& context, const StepPlan& plan);
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                            double* out);
 
+// kl[b] += sum_d KL(p || q) between the marginals of two bridge steps from x[b], +inf where q has 0
+// and p has not. On the CPU alone; for a device see device_scores.h.
+void add_bridge_step_kl(const Context& context, const BridgeStep& p, const BridgeStep& q,
+                        StatesView x, double* kl);
+
 // out[b] = log q(x_to = to[b] | x_from = from[b]) of a bridge step, all coordinates together; for
 // states on a device, where both must lie.
 void bridge_step_log_probability(const Context& context, const BridgeStep& step, StatesView from,

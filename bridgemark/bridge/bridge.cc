@@ -176,6 +176,13 @@ void Bridge::write_log_transition_marginals(const Context& context, int num_step
   backend::bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out);
 }
 
+void Bridge::add_transition_kl(const Context& context, int num_steps, int n, StatesView x,
+                               const Bridge& q, double* kl) const {
+  check_states("x", x, dim(), num_categories());
+  backend::add_bridge_step_kl(context, *step(context, num_steps, n, 0),
+                              *q.step(context, num_steps, n, 0), x, kl);
+}
+
 void Bridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
                                const DrawKey& key, std::uint64_t first_index,
                                MutableStatesView out) const {

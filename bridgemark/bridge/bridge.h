@@ -64,6 +64,10 @@ class Bridge : public Coupling {
                                 Array3<double>& out) const override;
   void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                       double* out) const override;
+  // kl[b] += sum_d KL(this || q) between the marginals of step n from x[b], for states of the host
+  // and a context of the CPU: what log_transition_marginals of both give, without writing them.
+  void add_transition_kl(const Context& context, int num_steps, int n, StatesView x,
+                         const Bridge& q, double* kl) const;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                          const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out) const override;

@@ -127,6 +127,35 @@ TEST(BridgeStepMarginals, AgreeWithPlainSums) {
   }
 }
 
+// With zeros in q, with one reference and two, and where nothing of it can be seen linearly.
+TEST(BridgeStepKl, IsThatOfTheMarginals) {
+  constexpr std::size_t D = 4, S = 9, K = 3, kRows = 70;
+  for (const double spread : {2.0, 300.0, 1e4}) {
+    for (const int kind : {0, 1, 2}) {
+      const bool zeros = kind == 2;
+      const StepCase p = make_step(D, S, K, spread, kRows, 7);
+      StepCase q = make_step(D, S, K, spread, kRows, 8);
+      if (kind > 0) q.log_q = p.log_q;
+      for (std::size_t k = 0; zeros && k < K; ++k) q.log_to(1, 2, k) = kLogZero;
+      q.step = backend::make_bridge_step(q.log_beta, q.log_from, q.log_q, q.log_to);
+      Array3<double> of_p(kRows, D, S), of_q(kRows, D, S);
+      backend::bridge_step_marginals(kContext, p.step, p.x, of_p.data());
+      backend::bridge_step_marginals(kContext, q.step, p.x, of_q.data());
+      std::vector<double> expected(kRows, 1.0), kl(kRows, 1.0), itself(kRows, 0.0);
+      for (std::size_t b = 0; b < kRows; ++b) {
+        for (std::size_t d = 0; d < D; ++d) {
+          expected[b] += log_kl(of_p.row(b, d), of_q.row(b, d), S);
+        }
+      }
+      backend::add_bridge_step_kl(kContext, p.step, q.step, p.x, kl.data());
+      EXPECT_TRUE(all_near(kl, expected, {1e-12, 1e-12})) << spread << ", kind " << kind;
+      EXPECT_EQ(std::isinf(kl[0]), zeros);
+      backend::add_bridge_step_kl(kContext, p.step, p.step, p.x, itself.data());
+      EXPECT_EQ(itself, std::vector<double>(kRows, 0.0));
+    }
+  }
+}
+
 TEST(BridgeStepMarginals, SameBitsForAnyNumberOfThreads) {
   const StepCase item = make_step(5, 9, 4, 3.0, 1000, 5);
   Array3<double> expected(1000, 5, 9), out(1000, 5, 9);

@@ -39,18 +39,6 @@ std::vector<double> wide_logs(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-TEST(LogNormalize, VectorsAreNormalizedAsByTheScalarFunction) {
-  for (std::size_t count = 0; count <= 50; ++count) {
-    std::vector<double> expected = wide_logs(count, 3), values = expected;
-    log_normalize(expected.data(), count);
-    backend::cpu::fast_log_normalize(values.data(), count);
-    EXPECT_TRUE(testing::all_near(values, expected, kExact)) << count;
-  }
-  std::vector<double> nothing(5, kLogZero);
-  backend::cpu::fast_log_normalize(nothing.data(), 5);
-  EXPECT_EQ(nothing, std::vector<double>(5, kLogZero));
-}
-
 TEST(LogKl, VectorsSumAsTheScalarFunctionDoes) {
   for (std::size_t count = 0; count <= 50; ++count) {
     const std::vector<double> p = wide_logs(count, 3);
@@ -62,6 +50,23 @@ TEST(LogKl, VectorsSumAsTheScalarFunctionDoes) {
     if (count < 2) continue;
     q[1] = kLogZero;
     EXPECT_EQ(backend::cpu::fast_log_kl(p.data(), q.data(), count), -kLogZero) << count;
+  }
+}
+
+TEST(SumLogRatios, VectorsSumAsSingleTermsDo) {
+  for (std::size_t count = 0; count <= 50; ++count) {
+    DrawSequence draws({3, DrawPurpose::kInitialise}, count);
+    const auto draw = [&] { return std::exp(350.0 * (2.0 * draws.uniform() - 1.0)); };
+    std::vector<double> weights(count), p(count), q(count);
+    double expected = 0.0;
+    for (std::size_t t = 0; t < count; ++t) {
+      weights[t] = t % 7 == 3 ? 0.0 : draws.uniform();
+      p[t] = draw();
+      q[t] = draw();
+      expected += weights[t] * std::log(p[t] / q[t]);
+    }
+    const double sum = backend::cpu::sum_log_ratios(weights.data(), p.data(), q.data(), count);
+    EXPECT_TRUE(testing::is_near(sum, expected, {1e-13, 1e-12})) << count;
   }
 }
 

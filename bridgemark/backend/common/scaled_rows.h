@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "bridgemark/core/array.h"
 
 namespace bridgemark::backend {
@@ -7,8 +9,9 @@ namespace bridgemark::backend {
 // Logarithms beside their exponentials, each row scaled to a maximum of 1: a product of two such
 // rows is cheap, and the logarithms are there for the exact path (math/categorical.h).
 struct ScaledRows {
-  Matrix<double> log;     // [rows, cols]
-  Matrix<double> linear;  // [rows, cols], exp(log - maximum of the row)
+  Matrix<double> log;        // [rows, cols]
+  Matrix<double> linear;     // [rows, cols], exp(log - maximum of the row)
+  std::vector<double> high;  // [rows], the maxima
 
   std::size_t rows() const { return log.rows(); }
   std::size_t cols() const { return log.cols(); }

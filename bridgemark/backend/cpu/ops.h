@@ -34,6 +34,8 @@ void log_chain(const Context& context, std::span<const double> log_start,
                std::span<double> out);
 void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                            double* out);
+void add_bridge_step_kl(const Context& context, const BridgeStep& p, const BridgeStep& q,
+                        StatesView x, double* kl);
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,

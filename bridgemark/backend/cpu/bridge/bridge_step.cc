@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/ops.h"
-#include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -20,43 +19,6 @@ void add_components(const double* log_beta, const Array3<double>& log_u, const s
   for (std::size_t d = 0; d < D; ++d) {
     const double* row = log_u.row(d, static_cast<std::size_t>(x[d]));
     for (std::size_t k = 0; k < K; ++k) out[k] += row[k];
-  }
-}
-
-// others[d][r,k] = log_beta[k] + the sum over j != d of log_from[j, x^j, k]: added up from both
-// sides, since the whole minus one term would cancel where that term is far below the others.
-void sum_others(const BridgeStep& step, StatesView x, std::vector<double>& others) {
-  const std::size_t K = step.num_components, rows = x.rows;
-  std::vector<double> running(rows * K);
-  for (std::size_t r = 0; r < rows; ++r) {
-    std::copy_n(step.log_beta.data(), K, running.data() + r * K);
-  }
-  const auto walk = [&](std::size_t d, bool accumulate) {
-    for (std::size_t r = 0; r < rows; ++r) {
-      const double* from = step.log_from.row(d, static_cast<std::size_t>(x(r, d)));
-      double* other = others.data() + (d * rows + r) * K;
-      double* sum = running.data() + r * K;
-      for (std::size_t k = 0; k < K; ++k) {
-        other[k] = accumulate ? other[k] + sum[k] : sum[k];
-        sum[k] += from[k];
-      }
-    }
-  };
-  for (std::size_t d = 0; d < step.dim; ++d) walk(d, false);
-  std::fill(running.begin(), running.end(), 0.0);
-  for (std::size_t d = step.dim; d-- > 0;) walk(d, true);
-}
-
-// The same over the paths of a hidden chain that have z_d = k.
-void sum_other_paths(const BridgeStep& step, StatesView x, std::vector<double>& others) {
-  const std::size_t D = step.dim, K = step.num_components, rows = x.rows;
-  const HiddenChain chain = step.chain();
-  std::vector<double> of_row(D * K), scratch(D * K);
-  for (std::size_t r = 0; r < rows; ++r) {
-    log_other_paths(chain, x.row(r), of_row.data(), scratch.data());
-    for (std::size_t d = 0; d < D; ++d) {
-      std::copy_n(of_row.data() + d * K, K, others.data() + (d * rows + r) * K);
-    }
   }
 }
 
@@ -152,34 +114,6 @@ void log_chain(const Context& context, std::span<const double> log_start,
     std::vector<double> scratch(2 * chain.K);
     for (std::size_t b = first; b < last; ++b) {
       out[b] = log_all_paths(chain, x.row(b), scratch.data());
-    }
-  });
-}
-
-void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
-                           double* out) {
-  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
-  constexpr std::size_t kMaxWeights = std::size_t{1} << 20;  // 8 MiB a thread
-  const std::size_t grain = std::clamp<std::size_t>(kMaxWeights / (D * K), 1, 64);
-  const Context one_thread{.num_threads = 1};
-  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
-    const std::size_t rows = last - first;
-    std::vector<double> others(D * rows * K);
-    if (step.is_chain()) {
-      sum_other_paths(step, x.slice(first, rows), others);
-    } else {
-      sum_others(step, x.slice(first, rows), others);
-    }
-    Matrix<double> mixed(rows, S);
-    for (std::size_t d = 0; d < D; ++d) {
-      cpu::log_matmul(one_thread, {others.data() + d * rows * K, rows, K},
-                      {step.to.log.row(d * K), K, S}, mixed.view());
-      for (std::size_t r = 0; r < rows; ++r) {
-        const double* log_q = step.q.log.row(static_cast<std::size_t>(x(first + r, d)));
-        double* marginal = out + ((first + r) * D + d) * S;
-        for (std::size_t s = 0; s < S; ++s) marginal[s] = log_q[s] + mixed(r, s);
-        fast_log_normalize(marginal, S);
-      }
     }
   });
 }

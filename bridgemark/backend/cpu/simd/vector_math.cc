@@ -93,23 +93,6 @@ double LogDot(const double* HWY_RESTRICT a, const double* HWY_RESTRICT b, std::s
   return high + std::log(sum);
 }
 
-void LogNormalize(double* HWY_RESTRICT values, std::size_t count) {
-  const double minus_infinity = -std::numeric_limits<double>::infinity();
-  double high = minus_infinity, sum = 0.0;
-  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
-    high = std::fmax(high, hn::GetLane(hn::MaxOfLanes(d, hn::LoadU(d, values + i))));
-  });
-  if (high == minus_infinity) return;
-  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
-    const auto x = hn::Sub(hn::LoadU(d, values + i), hn::Set(d, high));
-    sum += hn::GetLane(hn::SumOfLanes(d, exp_or_zero(d, x)));
-  });
-  const double total = high + std::log(sum);
-  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
-    hn::StoreU(hn::Sub(hn::LoadU(d, values + i), hn::Set(d, total)), d, values + i);
-  });
-}
-
 double LogKl(const double* HWY_RESTRICT log_p, const double* HWY_RESTRICT log_q,
              std::size_t count) {
   const double minus_infinity = -std::numeric_limits<double>::infinity();
@@ -126,6 +109,17 @@ double LogKl(const double* HWY_RESTRICT log_p, const double* HWY_RESTRICT log_q,
   return ruled_out ? -minus_infinity : total;
 }
 
+double SumLogRatios(const double* HWY_RESTRICT weights, const double* HWY_RESTRICT p,
+                    const double* HWY_RESTRICT q, std::size_t count) {
+  double total = 0.0;
+  ForEach<double>(count, [&](auto d, std::size_t i) HWY_ATTR {
+    const auto ratio = hn::Div(hn::LoadU(d, p + i), hn::LoadU(d, q + i));
+    const auto terms = hn::Mul(hn::LoadU(d, weights + i), hn::Log(d, ratio));
+    total += hn::GetLane(hn::SumOfLanes(d, terms));
+  });
+  return total;
+}
+
 }  // namespace bridgemark::backend::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -136,8 +130,8 @@ HWY_EXPORT(ExpMinusEach);
 HWY_EXPORT(ExpMinusOne);
 HWY_EXPORT(LogPlus);
 HWY_EXPORT(LogDot);
-HWY_EXPORT(LogNormalize);
 HWY_EXPORT(LogKl);
+HWY_EXPORT(SumLogRatios);
 
 void exp_minus(const double* in, const double* shift, std::size_t count, double* out) {
   HWY_DYNAMIC_DISPATCH(ExpMinusEach)(in, shift, count, out);
@@ -156,12 +150,12 @@ double log_dot(const double* a, const double* b, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(LogDot)(a, b, count);
 }
 
-void fast_log_normalize(double* values, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(LogNormalize)(values, count);
-}
-
 double fast_log_kl(const double* log_p, const double* log_q, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(LogKl)(log_p, log_q, count);
+}
+
+double sum_log_ratios(const double* weights, const double* p, const double* q, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(SumLogRatios)(weights, p, q, count);
 }
 
 }  // namespace bridgemark::backend::cpu

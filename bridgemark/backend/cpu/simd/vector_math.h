@@ -18,8 +18,10 @@ void log_plus(const double* in, double shift_scalar, const double* shift, std::s
 // log sum_i exp(a[i] + b[i]); -inf where no term is finite. Exact: the maximum is found first.
 double log_dot(const double* a, const double* b, std::size_t count);
 
-// log_normalize and log_kl of math/log_domain.h.
-void fast_log_normalize(double* values, std::size_t count);
+// log_kl of math/log_domain.h.
 double fast_log_kl(const double* log_p, const double* log_q, std::size_t count);
+
+// sum_i weights[i] log(p[i] / q[i]) for p and q in exp(-350)..exp(350).
+double sum_log_ratios(const double* weights, const double* p, const double* q, std::size_t count);
 
 }  // namespace bridgemark::backend::cpu
