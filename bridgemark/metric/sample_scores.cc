@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "bridgemark/backend/device_memory.h"
@@ -86,34 +87,46 @@ States transposed(StatesView states) {
 
 using Column = std::span<const std::int32_t>;
 
-// The weighted difference of two-dimensional counts through a table [S, S]. The table is zero
-// before and after each use.
+// The weighted difference of two-dimensional counts through tables [S, S] that are zero before and
+// after each use. Rows take turns between them: where most fall into one cell, an addition need not
+// wait for the one before.
 template <typename Cell>
 class PairTable {
  public:
   explicit PairTable(int num_categories)
       : num_categories_(static_cast<std::size_t>(num_categories)),
-        cells_(num_categories_ * num_categories_, 0) {}
+        even_(num_categories_ * num_categories_, 0),
+        odd_(even_) {}
 
   void add(Column first, Column second, std::int64_t weight) {
     const Cell step = static_cast<Cell>(weight);
-    Cell* cells = cells_.data();
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      cells[static_cast<std::size_t>(first[i]) * num_categories_ +
-            static_cast<std::size_t>(second[i])] += step;
+    const auto cell = [&](std::size_t i) {
+      return static_cast<std::size_t>(first[i]) * num_categories_ +
+             static_cast<std::size_t>(second[i]);
+    };
+    Cell *even = even_.data(), *odd = odd_.data();
+    std::size_t i = 0;
+    for (; i + 1 < first.size(); i += 2) {
+      const std::size_t left = cell(i), right = cell(i + 1);
+      even[left] = static_cast<Cell>(even[left] + step);
+      odd[right] = static_cast<Cell>(odd[right] + step);
     }
+    if (i < first.size()) even[cell(i)] = static_cast<Cell>(even[cell(i)] + step);
   }
 
   std::int64_t take_difference() {
-    std::int64_t sum = 0;
-    for (const Cell cell : cells_) sum += std::abs(cell);
-    std::fill(cells_.begin(), cells_.end(), Cell{0});
+    Sum sum = 0;
+    for (std::size_t i = 0; i < even_.size(); ++i) sum += std::abs(Sum{even_[i]} + Sum{odd_[i]});
+    std::fill(even_.begin(), even_.end(), Cell{0});
+    std::fill(odd_.begin(), odd_.end(), Cell{0});
     return sum;
   }
 
  private:
+  using Sum = std::conditional_t<sizeof(Cell) == 2, std::int32_t, std::int64_t>;
+
   std::size_t num_categories_;
-  std::vector<Cell> cells_;
+  std::vector<Cell> even_, odd_;
 };
 
 // The same difference for a space too large to tabulate: each pair of values becomes a key whose
@@ -215,6 +228,10 @@ double sum_offdiagonal_scores(const Context& context, StatesView truth, StatesVi
     return sum_sorted(context, truth_columns, prediction_columns, num_categories, weights);
   }
   // No cell exceeds the denominator, nor does one of its partial sums.
+  if (weights.denominator <= static_cast<double>(std::numeric_limits<std::int16_t>::max())) {
+    return sum_tabulated<std::int16_t>(context, truth_columns, prediction_columns, num_categories,
+                                       weights);
+  }
   if (weights.denominator <= static_cast<double>(std::numeric_limits<std::int32_t>::max())) {
     return sum_tabulated<std::int32_t>(context, truth_columns, prediction_columns, num_categories,
                                        weights);
