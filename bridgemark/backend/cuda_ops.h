@@ -51,7 +51,7 @@ std::vector<std::int64_t> pair_differences(const ComparedStates& states, void* s
 void add_step_kl(const double* log_p, const double* log_q, std::size_t rows, std::size_t dim,
                  std::size_t num_categories, double* kl, void* stream);
 std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan);
-std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan);
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan, int sharers);
 void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
                           int steps_left, int num_steps, StatesView x, const DrawKey& key,
                           std::uint64_t first_index, MutableStatesView out, KeptTables* kept,

@@ -80,6 +80,11 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
   cpu::bridge_step_marginals(context, step, x, out);
 }
 
+void add_bridge_step_kl(const Context& context, const BridgeStep& p, const BridgeStep& q,
+                        StatesView x, double* kl) {
+  cpu::add_bridge_step_kl(context, p, q, x, kl);
+}
+
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
   if (context.device == Device::kCuda) {
@@ -148,7 +153,9 @@ std::unique_ptr<CpTrainer> make_trainer(const Context& context, CpTrainerPlan pl
 }
 
 std::unique_ptr<NetworkTrainer> make_trainer(const Context& context, NetworkTrainerPlan plan) {
-  if (context.device == Device::kCuda) return cuda::make_network_trainer(std::move(plan));
+  if (context.device == Device::kCuda) {
+    return cuda::make_network_trainer(std::move(plan), context.device_sharers);
+  }
   return cpu::make_network_trainer(context, std::move(plan));
 }
 

@@ -20,13 +20,14 @@ using ProgressFn = std::function<void(std::string_view what, std::uint64_t done,
 // Asked now and then by long work; true makes it stop at the next safe point.
 using StopFn = std::function<bool()>;
 
-// Where and how an operation runs. A result never depends on num_threads. A process that was forked
-// after threads were used has one, whatever num_threads says.
+// Where and how an operation runs. A result never depends on num_threads or device_sharers. A
+// process that was forked after threads were used has one, whatever num_threads says.
 struct Context {
   Device device = Device::kCpu;
   int num_threads = 0;       // 0: as many as the machine has
   ProgressFn progress = {};  // may be empty
   StopFn stop = {};          // may be empty
+  int device_sharers = 1;    // processes that work on the device at once, this one among them
   void* stream = nullptr;  // the device's queue (a cudaStream_t) for work on arrays that lie there
 
   int threads() const;

@@ -36,9 +36,11 @@ __host__ __device__ constexpr int padded_stride(int count) {
 __host__ __device__ constexpr int hidden_stride(int inputs) { return (inputs + 7) / 8 * 8 + 4; }
 __host__ __device__ constexpr int half_row_stride(int inner) { return inner + 4; }
 
-// Parts of the inputs that a hidden layer of a block is summed in.
+// Parts of the inputs that a hidden layer of a block is summed in: the same for every cluster of a
+// training, so that its sums do not depend on how many share the device.
+inline constexpr int kMostTrainingRows = 32;
 __host__ __device__ constexpr int hidden_parts(int rows) {
-  return rows <= 16 ? 16 : (rows <= 32 ? 8 : 4);
+  return rows <= kMostTrainingRows ? 8 : 4;
 }
 
 // Eight rows of the last hidden layer are shared by split_warps warps, which hold at most

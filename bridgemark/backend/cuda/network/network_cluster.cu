@@ -149,7 +149,7 @@ double time_of_step(const ClusterNetwork& net, const ClusterChain& plan) {
 
 }  // namespace
 
-ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
+ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows, int sharers) {
   int device = 0, major = 0, limit = 0;
   BM_CUDA_CHECK(cudaGetDevice(&device));
   BM_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
@@ -169,6 +169,7 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
   for (int blocks = 16; blocks >= 2; --blocks) {
     for (const int of_cluster : {8, 16, 24, 32, 48}) {
       const ClusterChain plan{blocks, of_cluster};
+      if (rows > 0 && of_cluster > kMostTrainingRows) continue;
       if (share_of(net.D, blocks) * of_cluster > kGroups * kDrawLanes ||
           round_up(net.widths[net.num_hidden], 16) > most_split_inputs(of_cluster)) {
         continue;
@@ -177,8 +178,11 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows) {
       if (at_once == 0) continue;
       const double time = time_of_step(net, plan);
       const double clusters = std::ceil(static_cast<double>(rows) / of_cluster);
-      const double cost = rows > 0 ? time * std::ceil(clusters / at_once)
-                                   : time / (static_cast<double>(at_once) * of_cluster);
+      // Alone, a chain waits for whole rounds of clusters; beside others they all fill the device.
+      const double rounds = sharers == 1 ? std::ceil(clusters / at_once)
+                                         : std::max(1.0, clusters * sharers / at_once);
+      const double cost =
+          rows > 0 ? time * rounds : time / (static_cast<double>(at_once) * of_cluster);
       if (cost < lowest) {
         lowest = cost;
         best = plan;

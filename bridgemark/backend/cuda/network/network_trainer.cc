@@ -38,7 +38,7 @@ struct Trained {
 
 class CudaNetworkTrainer : public NetworkTrainer {
  public:
-  explicit CudaNetworkTrainer(NetworkTrainerPlan plan)
+  CudaNetworkTrainer(NetworkTrainerPlan plan, int sharers)
       : plan_(std::move(plan)),
         shape_(plan_.start[0].parameters.shape),
         rows_(plan_.batch_size * plan_.points),
@@ -58,7 +58,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
                                                           : upload_steps(memory_, *plan_.steps[1]);
     const std::size_t chains = plan_.both_directions ? 2 : 1;
     if (trained_[0].tables.probabilities != nullptr) {
-      cluster_ = plan_cluster_chain(shape_, chains * plan_.batch_size);
+      cluster_ = plan_cluster_chain(shape_, chains * plan_.batch_size, sharers);
     }
     if (cluster_.blocks == 0) {
       const std::size_t scratch = plan_.batch_size * widest_values(shape_);
@@ -82,7 +82,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     const auto parameters = [&](int direction) -> DeviceValues {
       return {trained_[direction].network.parameters, shape_.num_parameters()};
     };
-    return all_finite(std::array{parameters(0), parameters(1)}, stream_);
+    return finite_.all_finite(std::array{parameters(0), parameters(1)}, stream_);
   }
 
   double evaluate(int direction, StatesView x, StatesView clean,
@@ -333,15 +333,16 @@ class CudaNetworkTrainer : public NetworkTrainer {
   std::array<Trained, 2> trained_;
   ClusterChain cluster_;
   ChainScratch chain_scratch_{};
+  FiniteCheck finite_;
   std::array<Graph, 8> graphs_;
   Stream stream_, draw_stream_, second_stream_;
 };
 
 }  // namespace
 
-std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan) {
+std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan, int sharers) {
   require_device();
-  return std::make_unique<CudaNetworkTrainer>(std::move(plan));
+  return std::make_unique<CudaNetworkTrainer>(std::move(plan), sharers);
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -124,8 +124,9 @@ struct ClusterChain {
   int rows = 0;    // of a cluster
 };
 // `rows` of all jobs together; 0 chooses as if there were many, so that a row's sums have the same
-// order whatever the rows beside it.
-ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows);
+// order whatever the rows beside it. Among sharers of the device it is the throughput of all that
+// counts.
+ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows, int sharers = 1);
 void launch_cluster_chain(const NetworkShape& shape, const ClusterChain& plan,
                           std::span<const ChainJob> jobs, const ChainSteps& steps,
                           cudaStream_t stream);
