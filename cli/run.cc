@@ -53,6 +53,7 @@ int run(const Options& options) {
   grid.jobs = options.jobs;
   grid.resume = options.resume;
   grid.overview = [&](const Overview& overview) { printer.show(overview); };
+  grid.note = [](const std::string& text) { note("{}\n", terminal_text(text)); };
   GridSummary summary;
   try {
     summary = run_grid(context, experiment, options.output, grid);
@@ -90,10 +91,12 @@ struct CellOptions {
   CommonOptions common;
   std::string cell;
   std::string folder;
+  int sharers = 1;
 };
 
 int run_one_cell(const CellOptions& options) {
-  const Context context = options.common.context();
+  Context context = options.common.context();
+  context.device_sharers = options.sharers;
   stop_on_signals();
   const ExperimentRun run = parse_cell(options.cell);
   const BenchmarkPair pair = load_pair(run.config.pair);
@@ -110,6 +113,8 @@ void add_run_cell(CLI::App& app, Action& action) {
   command->group("");  // not in the help: run is what people use
   command->add_option("CELL", options->cell, "The cell as JSON")->required();
   command->add_option("FOLDER", options->folder, "Its run folder")->required();
+  command->add_option(kSharersOption, options->sharers, "Cells that share the device")
+      ->check(CLI::Range(1, 4096));
   add_common_options(*command, options->common, "Not used: the cell has its seeds");
   command->callback([=, &action] { action = [=] { return run_one_cell(*options); }; });
 }
@@ -130,7 +135,10 @@ void add_run(CLI::App& app, Action& action) {
                    "Runs to make: a part of their id, or a pattern with * and ? for all of it")
       ->type_size(1)
       ->allow_extra_args(false);
-  command->add_option("--jobs", options->jobs, "Runs side by side; 0 takes one for each thread")
+  command
+      ->add_option("--jobs", options->jobs,
+                   "Runs side by side; 0 takes one for each thread, on a GPU up to 8 where they "
+                   "can share it")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   command->add_flag("--resume", options->resume,

@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -25,19 +27,35 @@ int open_for(const std::filesystem::path& path, int flags) {
   return fd;
 }
 
+// Whether one of the variables has the name that the inherited one has.
+bool is_named_in(std::string_view inherited, const std::vector<std::string>& variables) {
+  const std::string_view name = inherited.substr(0, inherited.find('=') + 1);
+  return std::ranges::any_of(variables, [&](const std::string& variable) {
+    return std::string_view(variable).starts_with(name);
+  });
+}
+
 int decode(int raw) { return WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw); }
 
 }  // namespace
 
 ChildProcess::ChildProcess(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments,
-                           const std::filesystem::path& out, const std::filesystem::path& err) {
+                           const std::filesystem::path& out, const std::filesystem::path& err,
+                           const std::vector<std::string>& environment) {
   const std::string name = program.string();
-  std::vector<char*> argv{const_cast<char*>(name.c_str())};
+  std::vector<char*> argv{const_cast<char*>(name.c_str())}, envp;
   for (const std::string& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }
   argv.push_back(nullptr);
+  for (const std::string& variable : environment) {
+    envp.push_back(const_cast<char*>(variable.c_str()));
+  }
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) {
+    if (!is_named_in(*inherited, environment)) envp.push_back(*inherited);
+  }
+  envp.push_back(nullptr);
   const int out_fd = open_for(out, O_TRUNC);
   int err_fd = -1;
   try {
@@ -56,7 +74,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
     if (getppid() != parent) _exit(kNotStarted);
     dup2(out_fd, STDOUT_FILENO);
     dup2(err_fd, STDERR_FILENO);
-    execv(argv[0], argv.data());
+    execve(argv[0], argv.data(), envp.data());
     _exit(kNotStarted);
   }
   const int error = errno;

@@ -13,10 +13,12 @@ namespace bridgemark {
 // on the same files.
 class ChildProcess {
  public:
-  // Standard output goes to `out`, which is replaced; standard error is added to `err`. Throws
-  // Error where the program cannot be started.
+  // Standard output goes to `out`, which is replaced; standard error is added to `err`. The
+  // environment is this one's, with `environment`, of NAME=value, in place of what it has by those
+  // names. Throws Error where the program cannot be started.
   ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-               const std::filesystem::path& out, const std::filesystem::path& err);
+               const std::filesystem::path& out, const std::filesystem::path& err,
+               const std::vector<std::string>& environment = {});
   ~ChildProcess();  // kills what still runs
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;

@@ -13,6 +13,7 @@
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/device_sharing.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/folder_lock.h"
@@ -63,13 +64,12 @@ class GridRunner {
         folder_(folder),
         options_(options),
         runs_(select_runs(experiment.runs, options.only)),
-        slots_(options.jobs > 0                  ? options.jobs
-               : context.device == Device::kCuda ? 1
-                                                 : context.threads()) {}
+        slots_(options.jobs > 0 ? options.jobs : context.threads()) {}
 
   GridSummary run() {
     const auto started = Clock::now();
     prepare();
+    if (context_.device == Device::kCuda) share_device();
     while (!waiting_.empty() || !active_.empty()) {
       if (context_.should_stop()) stop();
       start_what_fits();
@@ -123,6 +123,22 @@ class GridRunner {
       }
     }
     save_results();
+  }
+
+  // As many runs at once as the GPU is asked or able to serve.
+  void share_device() {
+    const int wanted =
+        std::min<int>(options_.jobs > 0 ? options_.jobs : std::min(kRunsOnOneGpu, slots_),
+                      static_cast<int>(waiting_.size()));
+    if (wanted > 1) sharing_ = std::make_unique<DeviceSharing>();
+    const bool shared = sharing_ && sharing_->works();
+    slots_ = std::max(1, shared || options_.jobs > 0 ? wanted : 1);
+    if (!sharing_ || !options_.note) return;
+    const std::string how =
+        shared ? "which they share by its Multi-Process Service"
+               : fmt::format("which serves one process at a time: {}", sharing_->problem());
+    options_.note(
+        fmt::format("{} {} at a time on the GPU, {}", slots_, slots_ == 1 ? "run" : "runs", how));
   }
 
   // A folder of the same name with another configuration, pair or data would be found out only
@@ -191,11 +207,15 @@ class GridRunner {
   }
 
   std::unique_ptr<ChildProcess> start(const ExperimentRun& run, int threads) const {
+    const bool shared = sharing_ && sharing_->works();
     std::vector<std::string> arguments = options_.program_arguments;
     arguments.insert(arguments.end(), {kCellCommand, cell_text(run), run_folder(run).string(),
                                        "--threads", std::to_string(threads), "--device",
-                                       std::string(device_name(context_.device))});
-    return std::make_unique<ChildProcess>(options_.program, arguments, "/dev/null", log_file(run));
+                                       std::string(device_name(context_.device)), kSharersOption,
+                                       std::to_string(shared ? slots_ : 1)});
+    return std::make_unique<ChildProcess>(
+        options_.program, arguments, "/dev/null", log_file(run),
+        shared ? sharing_->environment() : std::vector<std::string>());
   }
 
   void collect() {
@@ -317,8 +337,9 @@ class GridRunner {
   const std::filesystem::path folder_;
   const GridOptions& options_;
   const std::vector<ExperimentRun> runs_;
-  const int slots_;
+  int slots_;  // runs side by side
   std::unique_ptr<FolderLock> lock_;
+  std::unique_ptr<DeviceSharing> sharing_;
   std::vector<const ExperimentRun*> waiting_;
   std::vector<Job> active_;
   std::map<std::string, RunResult> done_;

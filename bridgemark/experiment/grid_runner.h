@@ -33,16 +33,21 @@ struct FailedRun {
 };
 
 // The program's command that runs one cell: its text and its run folder follow, then the context's
-// threads and device. For a grid's own use.
+// threads and device, and kSharersOption. For a grid's own use.
 inline constexpr char kCellCommand[] = "run-cell";
+inline constexpr char kSharersOption[] = "--sharers";
+
+// Runs that a GPU has at once where none are asked for and processes can share it.
+inline constexpr int kRunsOnOneGpu = 8;
 
 struct GridOptions {
   std::filesystem::path program;  // the bridgemark program, which runs the cells
   std::vector<std::string> only;  // see select_runs
-  int jobs = 0;                   // runs side by side; 0: one for each thread, one on a GPU
+  int jobs = 0;                   // runs side by side; 0: see run_grid
   bool resume = false;
   std::vector<std::string> program_arguments = {};     // that come before those of a cell
   std::function<void(const Overview&)> overview = {};  // called a few times a second; may be empty
+  std::function<void(const std::string&)> note = {};   // how runs share a GPU; may be empty
 };
 
 struct GridSummary {
@@ -58,10 +63,11 @@ struct GridSummary {
 //   logs/ID.txt           what the run printed
 //   results.csv, .jsonl   every score of every complete run, see results.h
 // Each run is a process of its own, so a run that fails or is killed for memory leaves the others
-// alone. They start in the order of the file, as many at a time as the threads and the free memory
-// allow. Complete runs are skipped and interrupted ones go on, both with `resume` only: without it
-// a folder that holds an experiment is refused. Throws Interrupted once the context says stop; what
-// was done is kept.
+// alone. They start in the order of the file, as many at a time as the jobs and the free memory
+// allow: by default one for each thread, on a GPU kRunsOnOneGpu where it can be shared
+// (device_sharing.h), else one. Complete runs are skipped and interrupted ones go on, both with
+// `resume` only: without it a folder that holds an experiment is refused. Throws Interrupted once
+// the context says stop; what was done is kept.
 GridSummary run_grid(const Context& context, const Experiment& experiment,
                      const std::filesystem::path& folder, const GridOptions& options);
 

@@ -58,13 +58,16 @@ nb::list run_experiment(const std::filesystem::path& file, const std::filesystem
 }
 
 void run_one_cell(const std::string& text, const std::filesystem::path& folder,
-                  const WholeNumber& threads, nb::handle progress, const std::string& device) {
+                  const WholeNumber& threads, nb::handle progress, const std::string& device,
+                  const WholeNumber& sharers) {
   const ExperimentRun run = parse_cell(text);
   const int count = static_cast<int>(threads.in_range("threads", 0, 4096));
+  const int together = static_cast<int>(sharers.in_range("sharers", 1, 4096));
   interruptible(
       [&](const Context& watched) {
         Context context = watched;
         context.num_threads = count;
+        context.device_sharers = together;
         run_cell(context, run, load_pair(run.config.pair), folder);
         return 0;
       },
@@ -111,10 +114,10 @@ void init_experiments(nb::module_& module) {
                      "None, device: str) -> list[tuple[str, str]]"),
              "Runs a grid whose cells `command` runs; the runs that failed and why.");
   module.def("run_cell", run_one_cell, "text"_a, "folder"_a, nb::kw_only(), "threads"_a,
-             "progress"_a.none(), "device"_a,
+             "progress"_a.none(), "device"_a, "sharers"_a,
              nb::sig("def run_cell(text: str, folder: str | os.PathLike[str], *, threads: int, "
                      "progress: collections.abc.Callable[[str, int, int, str], object] | None, "
-                     "device: str) -> None"),
+                     "device: str, sharers: int) -> None"),
              "One cell of a grid, as run_experiment hands it to a process of its own.");
   module.def("result_rows", result_rows, "folder"_a,
              nb::sig("def result_rows(folder: str | os.PathLike[str]) -> list[tuple[str, str, str, "

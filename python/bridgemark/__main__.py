@@ -15,15 +15,20 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the cell of CELL_COMMAND TEXT FOLDER --threads N --device NAME."""
-    if len(arguments) != 7 or arguments[0] != _core.CELL_COMMAND:
+    """Run the cell of CELL_COMMAND TEXT FOLDER --threads N --device NAME --sharers N."""
+    if len(arguments) != 9 or arguments[0] != _core.CELL_COMMAND:
         sys.stderr.write("[python] python -m bridgemark belongs to bridgemark.run: call that\n")
         return 2
     signal.signal(signal.SIGTERM, _stop)
-    _, text, folder, _, threads, _, device = arguments
+    _, text, folder, _, threads, _, device, _, sharers = arguments
     try:
         _core.run_cell(
-            text, folder, threads=int(threads), progress=reporter(True), device=device
+            text,
+            folder,
+            threads=int(threads),
+            progress=reporter(True),
+            device=device,
+            sharers=int(sharers),
         )
     except KeyboardInterrupt:
         return 130

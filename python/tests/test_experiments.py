@@ -106,4 +106,5 @@ def test_the_process_of_a_cell_is_no_command(tmp_path):
         return subprocess.run(command, capture_output=True, check=False).returncode
 
     assert exit_status("list") == 2
-    assert exit_status("run-cell", "{}", str(tmp_path), "--threads", "1", "--device", "cpu") == 2
+    rest = ("--threads", "1", "--device", "cpu", "--sharers", "1")
+    assert exit_status("run-cell", "{}", str(tmp_path), *rest) == 2
