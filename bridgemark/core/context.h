@@ -6,8 +6,10 @@
 
 namespace bridgemark {
 
+// Where an operation runs.
 enum class Device { kCpu, kCuda };
 
+// "cpu" or "cuda".
 std::string_view device_name(Device device);
 
 // Parses "cpu" or "cuda"; throws InvalidArgument otherwise.

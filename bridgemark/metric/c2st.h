@@ -9,6 +9,7 @@
 
 namespace bridgemark {
 
+// How the classifier is trained and the rows are split.
 struct C2stOptions {
   int hidden = 128;  // width of both hidden layers
   int max_epochs = 50;
@@ -21,6 +22,7 @@ struct C2stOptions {
   std::uint64_t seed = 0;
 };
 
+// How well the classifier tells the sets apart, and how its training went.
 struct C2stResult {
   double auc = 0;                 // on the test part; 1/2: the sets cannot be told apart
   double auc_standard_error = 0;  // see AucEstimate

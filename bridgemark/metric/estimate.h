@@ -10,6 +10,7 @@ struct MeanEstimate {
   double standard_error = 0.0;  // NaN for fewer than two values
 };
 
+// NaN for no value at all.
 MeanEstimate estimate_mean(std::span<const double> values);
 
 }  // namespace bridgemark

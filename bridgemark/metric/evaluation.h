@@ -17,6 +17,7 @@ inline constexpr int kMaxEvaluationSeeds = 100000;
 inline constexpr std::size_t kMaxTrajectories = kTestSetSize;  // one for each row
 inline constexpr std::size_t kMaxConditionalSamples = 1000000;
 
+// What is drawn for an evaluation.
 struct EvaluationOptions {
   std::uint64_t seed = 0;
   int num_seeds = 1;                    // repetitions with seeds seed, seed + 1, ...
@@ -43,6 +44,7 @@ struct Score {
   std::string missing = {};    // why the mean is NaN; empty where it is given
 };
 
+// The scores of a coupling, in the order of the protocol.
 struct Evaluation {
   int num_steps = 0;  // grid of the trajectory KL
   std::vector<Score> scores;

@@ -23,6 +23,7 @@ struct RowSource;
 
 class ReverseTruth;
 
+// What the protocol of the benchmark fixes.
 inline constexpr std::string_view kReverseSuffix = "-reverse";  // of a reversed pair's name
 inline constexpr std::size_t kTestSetSize = 20000;
 inline constexpr std::size_t kConditionalStride = 128;    // every 128th test row: 157 of 20,000

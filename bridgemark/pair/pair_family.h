@@ -12,6 +12,7 @@ enum class PairFamily {
   kTwoSided,  // as spread, for a potential at either end
 };
 
+// "sphere", "spread", "chain" or "twosided".
 std::string_view pair_family_name(PairFamily family);
 
 // Parses "sphere", "spread", "chain" or "twosided"; throws InvalidArgument otherwise.

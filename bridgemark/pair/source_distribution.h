@@ -17,8 +17,10 @@ namespace backend {
 struct RowSource;
 }
 
+// What kind of distribution p0 is.
 enum class SourceKind { kGaussian, kUniform, kProduct, kMixture, kEmpirical };
 
+// "gaussian", "uniform", "product", "mixture" or "empirical".
 std::string_view source_kind_name(SourceKind kind);
 
 // The paper quantises p0 on [-7, 7].

@@ -13,8 +13,10 @@
 
 namespace bridgemark {
 
+// How the matrix of an elementary step is given.
 enum class ReferenceKind { kUniform, kGaussian, kMatrix };
 
+// "uniform", "gaussian" or "matrix".
 std::string_view reference_kind_name(ReferenceKind kind);
 
 // The number of elementary steps between x0 and x1 in the paper's pairs.

@@ -27,7 +27,8 @@ class Result(Mapping[str, Any]):
     A mapping with the keys of `bridgemark evaluate --json`: each score's mean by its name (None
     where it is infinite, then it is named in `infinite`, or cannot be given, then `missing` says
     why), `standard_errors` (None where nothing was drawn anew), `values` for each seed, and pair,
-    seed, version, machine and time. `print(result)` shows the scores.
+    seed, version, machine and time. `print(result)` shows the scores, `label` is what it calls the
+    solver.
     """
 
     def __init__(self, values: Mapping[str, Any], label: str):

@@ -61,7 +61,8 @@ class Solver:
     The constructor and `fit` take its options as keywords, `help(DLightSB)` lists them; an unknown
     one raises ValueError with the nearest known. A Solver may be fitted again: `coupling` is what
     the last fit made, a value that does not change, and `sample` and the others answer by it.
-    Arrays are answered in their library and on their device.
+    Arrays are answered in their library and on their device. `name` is the one of `solvers()`,
+    `options` what the constructor was given.
     """
 
     name: ClassVar[str]

@@ -23,6 +23,7 @@
 //   lock                  there and locked while something works in the folder
 namespace bridgemark {
 
+// What was asked of a run: config.toml.
 struct RunConfig {
   std::string solver;
   std::string pair;  // a preset's name or a folder; empty for own data
@@ -30,9 +31,12 @@ struct RunConfig {
   std::map<std::string, std::string, std::less<>> options;  // every option of the solver
 };
 
+// Write and read the config.toml of a run folder. Throw FileError for one that is not there or not
+// ours.
 void save_run_config(const RunConfig& config, const std::filesystem::path& folder);
 RunConfig load_run_config(const std::filesystem::path& folder);
 
+// Whether the folder holds a run that came to its end.
 bool is_complete_run(const std::filesystem::path& folder);
 
 // Fits the solver and fills the folder. A folder that already holds a run is refused, unless
