@@ -28,7 +28,7 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def start(width, height, profile, mobile):
+def start(width, height, profile, mobile, logs=None):
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
@@ -41,7 +41,7 @@ def start(width, height, profile, mobile):
                      "--hide-scrollbars", f"--user-data-dir={profile}",
                      f"--window-size={width},{height}"):
         options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", **(logs or {})})
     if mobile:
         options.add_experimental_option("mobileEmulation", {
             "deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0}})
