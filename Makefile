@@ -10,6 +10,7 @@ export CXX
 
 .PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
 .PHONY: test-install test-report demo bench clean
+.PHONY: docs test-docs
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
 packages:
@@ -149,9 +150,24 @@ test-report: .venv-browser/bin/python demo
 	rm -rf build/hostile && scripts/make_hostile_experiment.py build/bridgemark build/hostile
 	.venv-browser/bin/python scripts/check_report.py build/hostile/report.html --require
 
+.venv-docs/bin/python:
+	@scripts/install-packages.sh docs
+	$(PYTHON) -m venv .venv-docs
+
+# The documentation as a site, build-docs/html: its reference is made from the wheel and the headers.
+docs: wheel .venv-docs/bin/python
+	@.venv-docs/bin/python -c 'import furo, myst_parser, numpy, py_mini_racer, sphinx' 2>/dev/null || \
+	  .venv-docs/bin/python -m pip install --quiet sphinx furo myst-parser mini-racer numpy
+	.venv-docs/bin/python -m pip install --quiet --no-deps --force-reinstall build-wheel/dist/*.whl
+	.venv-docs/bin/python docs/site/build.py build-docs
+
+# Opens every page of it in headless Chromium, whose pictures lie in build-docs/screenshots.
+test-docs: .venv-browser/bin/python docs
+	.venv-browser/bin/python scripts/check_docs.py build-docs/html build-docs/screenshots
+
 bench: build
 	build/sampling_bench
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-fuzz build-tsan build-python build-wheel .venv .venv-browser .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-fuzz build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda

@@ -4,6 +4,7 @@
 #   torch    to test that package beside torch
 #   browser  to open its report
 #   clang    to fuzz its readers, and for the thread sanitizer
+#   docs     to build its documentation as a site
 #   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
@@ -21,8 +22,9 @@ for part in "$@"; do
     torch) packages+=(python3-venv python3-torch) ;;
     browser) packages+=(python3-venv chromium chromium-driver) ;;
     clang) packages+=(clang libomp-dev) ;;
+    docs) packages+=(python3-venv doxygen libjs-katex) ;;
     ccache) packages+=(ccache) ;;
-    *) echo "$0: unknown part '$part', expected python, torch, browser, clang or ccache" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs or ccache" >&2; exit 2 ;;
   esac
 done
 
