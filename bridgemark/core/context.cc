@@ -37,4 +37,12 @@ int Context::threads() const {
   return threads;
 }
 
+Context Context::on_one_thread() const {
+  return {.device = Device::kCpu, .num_threads = 1, .interrupt = interrupt};
+}
+
+void Context::throw_if_interrupted() const {
+  if (interrupt && interrupt()) throw Interrupted("interrupted before it was done");
+}
+
 }  // namespace bridgemark

@@ -19,17 +19,23 @@ Device parse_device(std::string_view name);
 using ProgressFn = std::function<void(std::string_view what, std::uint64_t done,
                                       std::uint64_t total, std::string_view detail)>;
 
-// Asked now and then by long work; true makes it stop at the next safe point.
+// Asked now and then by long work that keeps what it did; true makes it stop at the next safe
+// point.
 using StopFn = std::function<bool()>;
+
+// Asked between pieces of work that take milliseconds, on any of its threads; true leaves the work
+// undone.
+using InterruptFn = std::function<bool()>;
 
 // Where and how an operation runs. A result never depends on num_threads or device_sharers. A
 // process that was forked after threads were used has one, whatever num_threads says.
 struct Context {
   Device device = Device::kCpu;
-  int num_threads = 0;       // 0: as many as the machine has
-  ProgressFn progress = {};  // may be empty
-  StopFn stop = {};          // may be empty
-  int device_sharers = 1;    // processes that work on the device at once, this one among them
+  int num_threads = 0;         // 0: as many as the machine has
+  ProgressFn progress = {};    // may be empty
+  StopFn stop = {};            // may be empty
+  InterruptFn interrupt = {};  // may be empty
+  int device_sharers = 1;      // processes that work on the device at once, this one among them
   void* stream = nullptr;  // the device's queue (a cudaStream_t) for work on arrays that lie there
 
   int threads() const;
@@ -38,6 +44,10 @@ struct Context {
     if (progress) progress(what, done, total, detail);
   }
   bool should_stop() const { return stop && stop(); }
+  void throw_if_interrupted() const;
+
+  // For a part of work that is spread over the threads already.
+  Context on_one_thread() const;
 };
 
 }  // namespace bridgemark

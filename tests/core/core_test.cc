@@ -50,6 +50,60 @@ TEST(ParallelBlocks, RethrowTheFirstException) {
   }
 }
 
+// Counts the blocks that begin once it is set.
+class LateBlocks {
+ public:
+  void begin() { late_ += set_ ? 1 : 0; }
+  void set() { set_ = true; }
+  bool is_set() const { return set_; }
+  int count() const { return late_; }
+
+ private:
+  std::atomic<bool> set_ = false;
+  std::atomic<int> late_ = 0;
+};
+
+constexpr std::size_t kManyBlocks = 100'000;
+
+TEST(ParallelBlocks, LeaveTheRestUndoneAfterAnException) {
+  for (const int threads : {1, 2, 5}) {
+    LateBlocks late;
+    EXPECT_THROW(parallel_blocks({.num_threads = threads}, kManyBlocks, 1,
+                                 [&](std::size_t first, std::size_t) {
+                                   late.begin();
+                                   if (first != 10) return;
+                                   late.set();
+                                   throw std::out_of_range("block");
+                                 }),
+                 std::out_of_range);
+    EXPECT_LT(late.count(), static_cast<int>(kManyBlocks / 2)) << threads;
+  }
+}
+
+TEST(ParallelBlocks, EndWhereTheContextIsInterrupted) {
+  for (const int threads : {1, 2, 5}) {
+    LateBlocks late;
+    Context context{.num_threads = threads};
+    context.interrupt = [&] { return late.is_set(); };
+    const auto work = [&] {
+      parallel_blocks(context, kManyBlocks, 1, [&](std::size_t first, std::size_t) {
+        late.begin();
+        if (first == 10) late.set();
+      });
+    };
+    EXPECT_EQ(error_of<Interrupted>(work), "interrupted before it was done");
+    EXPECT_LT(late.count(), threads) << "more than had looked before";
+    EXPECT_THROW(work(), Interrupted) << "before its first block";
+  }
+}
+
+TEST(ParallelBlocks, GrainIsPromptForItemsThatTakeLong) {
+  EXPECT_EQ(prompt_grain(512, 0), 512u);
+  EXPECT_EQ(prompt_grain(512, 64'000), 512u);
+  EXPECT_EQ(prompt_grain(512, 6'400'000), 10u);
+  EXPECT_EQ(prompt_grain(512, std::size_t{1} << 40), 1u);
+}
+
 TEST(NearestName, HasTheSmallestEditDistance) {
   const std::vector<std::string> names{"d2-gaussian-0.02", "d2-gaussian-0.05", "d16-uniform-0.01"};
   EXPECT_EQ(nearest_name("d2-gaussian-0.05", names), "d2-gaussian-0.05");
@@ -96,6 +150,18 @@ TEST(Context, ThreadsAndProgress) {
   EXPECT_FALSE(context.should_stop());
   context.stop = [] { return true; };
   EXPECT_TRUE(context.should_stop());
+}
+
+TEST(Context, PartsOnOneThreadAreInterruptedWithTheWhole) {
+  bool interrupted = false;
+  Context context{.num_threads = 3};
+  context.throw_if_interrupted();  // nobody to ask is fine
+  context.interrupt = [&] { return interrupted; };
+  const Context part = context.on_one_thread();
+  EXPECT_EQ(part.threads(), 1);
+  part.throw_if_interrupted();
+  interrupted = true;
+  EXPECT_THROW(part.throw_if_interrupted(), Interrupted);
 }
 
 TEST(Errors, SayWhereAndWhat) {
