@@ -236,32 +236,36 @@ const Matrix<double>& ReferenceProcess::log_power(const Context& context, int n)
   if (n < 0 || n > total_steps_) {
     throw_invalid("reference", "power must lie in 0..{}, got {}", total_steps_, n);
   }
+  auto& known = powers_->log;
+  {
+    const std::lock_guard lock(powers_->mutex);
+    if (const auto found = known.find(n); found != known.end()) return found->second;
+  }
+  // Made without the lock: it may take long, and its context may wait for somebody who waits for
+  // the lock. Where two make the same, the first one stays.
+  Matrix<double> made = make_power(context, n);
   const std::lock_guard lock(powers_->mutex);
-  return power_locked(context, n);
+  return known.emplace(n, std::move(made)).first->second;
 }
 
-const Matrix<double>& ReferenceProcess::power_locked(const Context& context, int n) const {
-  auto& known = powers_->log;
-  if (const auto found = known.find(n); found != known.end()) return found->second;
+Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const {
   const auto S = static_cast<std::size_t>(num_categories_);
   if (n == 0) {
     Matrix<double> identity(S, S, kLogZero);
     for (std::size_t s = 0; s < S; ++s) identity(s, s) = 0.0;
-    return known.emplace(0, std::move(identity)).first->second;
+    return identity;
   }
-  if (kind_ == ReferenceKind::kUniform) {
-    return known.emplace(n, log_uniform_power(num_categories_, gamma_, n)).first->second;
-  }
+  if (kind_ == ReferenceKind::kUniform) return log_uniform_power(num_categories_, gamma_, n);
   // The largest power of two below n and the rest: the same product whatever was asked before, and
   // one product for each power where the multiples of a step are asked for in turn.
   int left = 1;
   while (2 * left < n) left *= 2;
-  const Matrix<double>& a = power_locked(context, left);
-  const Matrix<double>& b = power_locked(context, n - left);
+  const Matrix<double>& a = log_power(context, left);
+  const Matrix<double>& b = log_power(context, n - left);
   require_matrices(num_categories_, 3);  // the product and what it is made from, scaled
   Matrix<double> product(S, S);
   backend::log_matmul(context, a, b, product.view());
-  return known.emplace(n, std::move(product)).first->second;
+  return product;
 }
 
 ReferenceChain::ReferenceChain(ReferenceProcess process, int num_steps)

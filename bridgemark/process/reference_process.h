@@ -90,7 +90,7 @@ class ReferenceProcess {
   ReferenceProcess(ReferenceKind kind, int num_categories, double gamma, int total_steps,
                    Matrix<double> log_elementary);
 
-  const Matrix<double>& power_locked(const Context& context, int n) const;
+  Matrix<double> make_power(const Context& context, int n) const;
 
   ReferenceKind kind_;
   int num_categories_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <string>
 #include <thread>
@@ -208,6 +211,33 @@ TEST(ReferenceProcess, CopiesAndThreadsShareThePowers) {
 }
 
 // The larger gamma, the more alike all moves; the diagonal keeps its half.
+TEST(ReferenceProcess, AnInterruptedPowerIsMadeAnew) {
+  const ReferenceProcess process = ReferenceProcess::gaussian(300, 0.02),
+                         other = ReferenceProcess::gaussian(300, 0.02);
+  for (const int interrupted_at : {1, 4, 9}) {
+    std::atomic<int> asked = 0;
+    Context context;
+    context.interrupt = [&] { return ++asked >= interrupted_at; };
+    EXPECT_THROW(process.log_power(context, 100), Interrupted);
+  }
+  EXPECT_EQ(process.log_power(kContext, 100), other.log_power(kContext, 100));
+}
+
+// Nobody waits for a power that is being made: whoever asks the context may hold what they need.
+TEST(ReferenceProcess, OthersReadPowersWhileOneIsMade) {
+  const ReferenceProcess process = ReferenceProcess::gaussian(300, 0.02);
+  Context context{.num_threads = 1};
+  std::future<double> movement;
+  context.interrupt = [&] {
+    if (movement.valid()) return false;
+    movement = std::async(std::launch::async, [&] { return process.expected_movement(); });
+    EXPECT_EQ(movement.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    return false;
+  };
+  process.log_power(context, 100);
+  EXPECT_GT(movement.get(), 0.0);
+}
+
 TEST(ReferenceProcess, GaussianTakesAnyPositiveGamma) {
   for (const double gamma : {1.0, 1.5, 100.0, 1e200}) {
     expect_powers(ReferenceProcess::gaussian(5, gamma), testing::gaussian_step(5, gamma),
