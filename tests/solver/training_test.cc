@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
@@ -14,12 +17,14 @@
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
 #include "bridgemark/solver/registry.h"
+#include "tests/io/io_testing.h"
 #include "tests/support/killed_run.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
 namespace {
 
+using testing::error_of;
 using testing::TempDir;
 
 RunConfig small_run(const std::string& solver) {
@@ -87,6 +92,49 @@ TEST(Training, StoppedAndResumedGivesTheSameParameters) {
     EXPECT_EQ(lines.size(), 6u);
     EXPECT_EQ(lines, log_lines(dir.path() / "whole"));
   }
+}
+
+// An interrupt while an update is under way: it ends and is kept where that takes moments.
+TEST(Training, AnInterruptedUpdateEndsAndIsKept) {
+  const TempDir dir;
+  const RunConfig config = small_run("dlightsb");
+  train_run({}, config, dir.path() / "whole", false);
+  Context context;
+  std::atomic<int> asked = 0;  // some times for the start, then several times in each update
+  context.interrupt = [&] { return ++asked >= 300; };
+  context.stop = [&] { return asked >= 300; };
+  try {
+    train_run(context, config, dir.path() / "parts", false);
+    FAIL() << "was done before it was interrupted";
+  } catch (const Interrupted& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("stopped at update ")) << error.what();
+  }
+  train_run({}, config, dir.path() / "parts", true);
+  EXPECT_EQ(cores_of(dir.path() / "parts"), cores_of(dir.path() / "whole"));
+}
+
+// One that takes longer is given up, and the checkpoint before it stays.
+TEST(Training, AnUpdateThatIsGivenUpLeavesTheCheckpointBeforeIt) {
+  const TempDir dir;
+  RunConfig config = small_run("dlightsb");
+  config.options["updates"] = "3";
+  train_run({}, config, dir.path() / "whole", false);
+  Context context{.num_threads = 1};
+  bool updated = false, slow = false;
+  context.stop = [&] {
+    updated = true;
+    return false;
+  };
+  context.interrupt = [&] {
+    if (slow) std::this_thread::sleep_for(std::chrono::seconds(1));
+    slow = updated;
+    return updated;
+  };
+  EXPECT_EQ(error_of<Interrupted>([&] { train_run(context, config, dir.path() / "parts", false); }),
+            "interrupted before it was done");
+  train_run({}, config, dir.path() / "parts", true);
+  EXPECT_EQ(cores_of(dir.path() / "parts"), cores_of(dir.path() / "whole"));
+  EXPECT_EQ(load_json(dir.path() / "parts" / "result.json")["diagnostics"]["resumed_from"], 1);
 }
 
 // kill -9 at any moment: the folder stays readable, and going on ends in the same parameters.
