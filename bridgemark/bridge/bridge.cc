@@ -7,6 +7,7 @@
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/math/log_rows.h"
 
@@ -91,7 +92,7 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
 
 backend::BridgeStep Bridge::make_host_step(const Context& context, const ReferenceChain& chain,
                                            int n) const {
-  return backend::make_bridge_step({log_weights().begin(), log_weights().end()},
+  return backend::make_bridge_step(context, {log_weights().begin(), log_weights().end()},
                                    propagated_cores(context, chain, n), chain.log_onestep(context),
                                    propagated_cores(context, chain, n + 1), log_moves());
 }
@@ -209,10 +210,13 @@ void Bridge::log_transition(const Context& context, int num_steps, int n, States
   log_phi(context, num_steps, n, from, log_before);
   log_phi(context, num_steps, n + 1, to, out);
   const Matrix<double>& log_q = chain.log_onestep(context);
-  for (std::size_t b = 0; b < from.rows; ++b) {
-    out[b] +=
-        log_of_rows(log_q.data(), log_q.cols(), from.row(b), to.row(b), dim()) - log_before[b];
-  }
+  constexpr std::size_t kRows = 1024;
+  parallel_blocks(context, from.rows, kRows, [&](std::size_t first, std::size_t last) {
+    for (std::size_t b = first; b < last; ++b) {
+      out[b] +=
+          log_of_rows(log_q.data(), log_q.cols(), from.row(b), to.row(b), dim()) - log_before[b];
+    }
+  });
 }
 
 }  // namespace bridgemark

@@ -1,6 +1,8 @@
 #include "bridgemark/bridge/cp_potential.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/bridge/potential_checks.h"
@@ -12,17 +14,29 @@ namespace bridgemark {
 
 namespace {
 
-// True where the component has positive weight and a positive factor in every dimension.
-bool is_positive_somewhere(double log_beta, const Array3<double>& log_cores, std::size_t k) {
-  if (log_beta == kLogZero) return false;
+// Components that have positive weight and a positive factor in every dimension.
+std::vector<std::size_t> positive_components(const std::vector<double>& log_beta,
+                                             const Array3<double>& log_cores) {
+  const std::size_t K = log_beta.size();
+  std::vector<char> positive(K), in_dimension(K);
+  for (std::size_t k = 0; k < K; ++k) positive[k] = log_beta[k] != kLogZero;
   for (std::size_t d = 0; d < log_cores.extent(0); ++d) {
-    bool positive = false;
+    std::fill(in_dimension.begin(), in_dimension.end(), char{0});
     for (std::size_t s = 0; s < log_cores.extent(1); ++s) {
-      positive = positive || log_cores(d, s, k) != kLogZero;
+      const double* log_factor = log_cores.row(d, s);
+      for (std::size_t k = 0; k < K; ++k) {
+        if (log_factor[k] != kLogZero) in_dimension[k] = 1;
+      }
     }
-    if (!positive) return false;
+    for (std::size_t k = 0; k < K; ++k) {
+      if (!in_dimension[k]) positive[k] = 0;
+    }
   }
-  return true;
+  std::vector<std::size_t> components;
+  for (std::size_t k = 0; k < K; ++k) {
+    if (positive[k]) components.push_back(k);
+  }
+  return components;
 }
 
 }  // namespace
@@ -34,10 +48,7 @@ CpPotential::CpPotential(std::vector<double> log_beta, Array3<double> log_cores)
   check_logarithms("log_beta", log_beta_);
   check_logarithms("log_cores", log_cores_);
 
-  std::vector<std::size_t> kept;
-  for (std::size_t k = 0; k < K; ++k) {
-    if (is_positive_somewhere(log_beta_[k], log_cores_, k)) kept.push_back(k);
-  }
+  const std::vector<std::size_t> kept = positive_components(log_beta_, log_cores_);
   if (kept.empty()) throw_invalid("potential", "the potential must be positive somewhere, got 0");
   if (kept.size() == K) return;
   std::vector<double> kept_beta;

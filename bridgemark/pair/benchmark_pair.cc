@@ -8,6 +8,7 @@
 
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/pair/reverse_truth.h"
 
@@ -209,18 +210,22 @@ std::string BenchmarkPair::missing_truth(const Context& context) const {
   return reverse_ ? reverse_truth(context).missing() : "";
 }
 
-LogEstimates BenchmarkPair::log_source(StatesView x) const {
+LogEstimates BenchmarkPair::log_source(const Context& context, StatesView x) const {
+  check_states("x", x, dim(), num_categories());
   LogEstimates exact{std::vector<double>(x.rows), std::vector<double>(x.rows, 0.0)};
-  source_.log_probability(x, exact.value);
+  const std::span<double> values = exact.value;
+  parallel_blocks(context, x.rows, 1024, [&](std::size_t first, std::size_t last) {
+    source_.log_probability(x.slice(first, last - first), values.subspan(first, last - first));
+  });
   return exact;
 }
 
 LogEstimates BenchmarkPair::log_p0(const Context& context, StatesView x, std::uint64_t seed) const {
-  return reverse_ ? reverse_truth(context).log_p1(context, x, seed) : log_source(x);
+  return reverse_ ? reverse_truth(context).log_p1(context, x, seed) : log_source(context, x);
 }
 
 LogEstimates BenchmarkPair::log_p1(const Context& context, StatesView x, std::uint64_t seed) const {
-  return reverse_ ? log_source(x) : reverse_truth(context).log_p1(context, x, seed);
+  return reverse_ ? log_source(context, x) : reverse_truth(context).log_p1(context, x, seed);
 }
 
 MarginalEstimates BenchmarkPair::estimate_marginals(const Context& context, StatesView x0,

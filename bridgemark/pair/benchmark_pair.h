@@ -145,7 +145,7 @@ class BenchmarkPair {
                 std::shared_ptr<const Bridge> bridge, bool reverse);
 
   const ReverseTruth& reverse_truth(const Context& context) const;
-  LogEstimates log_source(StatesView x) const;
+  LogEstimates log_source(const Context& context, StatesView x) const;
 
   // (x0, x1) along the bridge, whatever the direction of the pair.
   void draw_forward(const Context& context, const DrawKey& source_key,

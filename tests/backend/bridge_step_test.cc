@@ -53,7 +53,7 @@ StepCase make_step(std::size_t D, std::size_t S, std::size_t K, double spread, s
     item.x.data()[i] = static_cast<std::int32_t>(generator() % S);
   }
   backend::propagate_cores(kContext, item.log_q, item.log_to, item.log_from);
-  item.step = backend::make_bridge_step(item.log_beta, item.log_from, item.log_q, item.log_to);
+  item.step = backend::make_bridge_step({}, item.log_beta, item.log_from, item.log_q, item.log_to);
   return item;
 }
 

@@ -49,8 +49,8 @@ class RandomTables {
   backend::BridgeStep random_step(std::size_t D, std::size_t S, std::size_t K, double width) {
     std::vector<double> beta(K);
     for (double& value : beta) value = spread(width);
-    return backend::make_bridge_step(beta, random_cores(D, S, K, width), random_matrix(S, S, width),
-                                     random_cores(D, S, K, width));
+    return backend::make_bridge_step({}, beta, random_cores(D, S, K, width),
+                                     random_matrix(S, S, width), random_cores(D, S, K, width));
   }
 
  private:
@@ -177,7 +177,7 @@ TEST_F(CudaOps, ResultsLieWhereTheStatesDo) {
   const std::size_t D = 5, S = 7, K = 3, rows = 100;
   const backend::BridgeStep plain = random_step(D, S, K, 3.0);
   const backend::BridgeStep chain =
-      backend::make_bridge_step(plain.log_beta, plain.log_from, plain.q.log,
+      backend::make_bridge_step({}, plain.log_beta, plain.log_from, plain.q.log,
                                 random_cores(D, S, K, 3.0), random_cores(D - 1, K, K, 3.0));
   const States x = random_states(rows, D, S);
   const DrawKey key{3, DrawPurpose::kConditional};
@@ -210,7 +210,7 @@ TEST_F(CudaOps, LogProbabilityOfAStep) {
   const States x = random_states(rows, D, S), y = random_states(rows, D, S);
   for (const bool chain : {false, true}) {
     const backend::BridgeStep step = backend::make_bridge_step(
-        any.log_beta, any.log_from, any.q.log, log_to, chain ? log_moves : Array3<double>());
+        {}, any.log_beta, any.log_from, any.q.log, log_to, chain ? log_moves : Array3<double>());
     std::vector<double> before(rows), after(rows), out(rows);
     const auto sum = [&](const Array3<double>& cores, StatesView states, std::vector<double>& to) {
       chain ? backend::log_chain({}, step.log_beta, log_moves, cores, states, to)
@@ -270,7 +270,7 @@ TEST_P(Ops, ChainsAreSumsOverPaths) {
     const std::size_t D = 4, S = 5, K = 3, rows = 20, paths = 81;
     backend::BridgeStep step = random_step(D, S, K, width);
     step =
-        backend::make_bridge_step(step.log_beta, step.log_from, step.q.log,
+        backend::make_bridge_step({}, step.log_beta, step.log_from, step.q.log,
                                   random_cores(D, S, K, width), random_cores(D - 1, K, K, width));
     const States x = random_states(rows, D, S);
     std::vector<double> totals(rows);
@@ -313,7 +313,7 @@ TEST_P(Ops, ChainSamplesAreThoseOfTheMathematics) {
     const std::size_t D = 16, S = 20, K = 4, rows = 5000;
     backend::BridgeStep step = random_step(D, S, K, width);
     step =
-        backend::make_bridge_step(step.log_beta, step.log_from, step.q.log,
+        backend::make_bridge_step({}, step.log_beta, step.log_from, step.q.log,
                                   random_cores(D, S, K, width), random_cores(D - 1, K, K, width));
     const States x = random_states(rows, D, S);
     const DrawKey key{9, DrawPurpose::kConditional};

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <vector>
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/pair/pair_spec.h"
 
 // A draw is a function of (seed, purpose, row) alone: threads, batches and prepared tables do not
@@ -47,6 +49,24 @@ TEST(BridgeDeterminism, SameStatesForAnyNumberOfThreads) {
       EXPECT_EQ(sample_markov_trajectory(context, fresh, 4, x0, 8, 0), markov) << threads;
       EXPECT_EQ(sample_pinned_trajectory(context, fresh, fresh.process(), 4, x0, 8, 0), pinned)
           << threads;
+    }
+  }
+}
+
+TEST(BridgeDeterminism, SameStatesAfterAnInterrupt) {
+  const States x0 = some_x0(kRows, 16);
+  const States expected = draw(make_bridge("d16-gaussian-0.02"), {}, x0, 0);
+  const CpBridge bridge = make_bridge("d16-gaussian-0.02");
+  // While powers, tables and cumulative sums are made, and among the draws.
+  for (int interrupted_at = 1;; interrupted_at *= 2) {
+    std::atomic<int> asked = 0;
+    Context context;
+    context.interrupt = [&] { return ++asked >= interrupted_at; };
+    try {
+      EXPECT_EQ(draw(bridge, context, x0, 0), expected);
+      ASSERT_GT(interrupted_at, 8);
+      break;
+    } catch (const Interrupted&) {
     }
   }
 }
@@ -107,7 +127,7 @@ TEST(BridgeDeterminism, TabulatedAndDirectDrawsAgree) {
   const CpBridge bridge = make_bridge("d16-uniform-0.005");
   const ReferenceChain chain(bridge.process(), 4);
   const backend::BridgeStep direct = backend::make_bridge_step(
-      bridge.potential().log_beta(), bridge.propagated_cores(context, chain, 1),
+      {}, bridge.potential().log_beta(), bridge.propagated_cores(context, chain, 1),
       chain.log_onestep(context), bridge.propagated_cores(context, chain, 2));
   ASSERT_TRUE(backend::worth_tabulating(direct, kRows));
   ASSERT_FALSE(backend::worth_tabulating(direct, 20));

@@ -20,9 +20,9 @@ HiddenChain BridgeStep::chain() const {
           from.data()};
 }
 
-BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_from,
-                            const Matrix<double>& log_q, const Array3<double>& log_to,
-                            const Array3<double>& log_moves) {
+BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
+                            Array3<double> log_from, const Matrix<double>& log_q,
+                            const Array3<double>& log_to, const Array3<double>& log_moves) {
   BridgeStep step;
   step.dim = log_to.extent(0);
   step.num_categories = log_to.extent(1);
@@ -32,16 +32,16 @@ BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_fro
   step.log_from = std::move(log_from);
   step.q = scale_rows(log_q);
   Matrix<double> by_component(D * K, S);
-  for (std::size_t d = 0; d < D; ++d) {
+  parallel_blocks(context, D, 1, [&](std::size_t d, std::size_t) {
     for (std::size_t s = 0; s < S; ++s) {
       for (std::size_t k = 0; k < K; ++k) by_component(d * K + k, s) = log_to(d, s, k);
     }
-  }
-  step.to = scale_rows(std::move(by_component));
+  });
+  step.to = scale_rows(context, std::move(by_component));
   if (log_moves.size() == 0) return step;
   step.log_moves = log_moves;
-  const auto linear = [](std::size_t rows, std::size_t cols, const double* log) {
-    return scale_rows(Matrix<double>(rows, cols, {log, log + rows * cols})).linear;
+  const auto linear = [&](std::size_t rows, std::size_t cols, const double* log) {
+    return scale_rows(context, Matrix<double>(rows, cols, {log, log + rows * cols})).linear;
   };
   step.start = linear(1, K, step.log_beta.data());
   step.moves = linear(D - 1, K * K, log_moves.data());

@@ -46,9 +46,9 @@ struct BridgeStep {
 
 // log_from and log_to are propagated cores [D,S,K]; log_moves are empty where the component keeps
 // to all coordinates.
-BridgeStep make_bridge_step(std::vector<double> log_beta, Array3<double> log_from,
-                            const Matrix<double>& log_q, const Array3<double>& log_to,
-                            const Array3<double>& log_moves = {});
+BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
+                            Array3<double> log_from, const Matrix<double>& log_q,
+                            const Array3<double>& log_to, const Array3<double>& log_moves = {});
 
 // Whether cumulative sums of such a step fit in memory.
 bool can_tabulate(std::size_t dim, std::size_t num_categories, std::size_t num_components);

@@ -4,20 +4,28 @@
 #include <cmath>
 #include <utility>
 
+#include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend {
 
 ScaledRows scale_rows(Matrix<double> log) {
+  return scale_rows(Context{.num_threads = 1}, std::move(log));
+}
+
+ScaledRows scale_rows(const Context& context, Matrix<double> log) {
   ScaledRows scaled{std::move(log), {}, {}};
-  scaled.linear = Matrix<double>(scaled.rows(), scaled.cols());
+  const std::size_t cols = scaled.cols();
+  scaled.linear = Matrix<double>(scaled.rows(), cols);
   scaled.high.resize(scaled.rows());
-  for (std::size_t i = 0; i < scaled.rows(); ++i) {
-    const double* row = scaled.log.row(i);
-    const double high = scaled.high[i] = *std::max_element(row, row + scaled.cols());
-    if (high == kLogZero) continue;
-    for (std::size_t j = 0; j < scaled.cols(); ++j) scaled.linear(i, j) = std::exp(row[j] - high);
-  }
+  parallel_blocks(context, scaled.rows(), 1024, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const double* row = scaled.log.row(i);
+      const double high = scaled.high[i] = *std::max_element(row, row + cols);
+      if (high == kLogZero) continue;
+      for (std::size_t j = 0; j < cols; ++j) scaled.linear(i, j) = std::exp(row[j] - high);
+    }
+  });
   return scaled;
 }
 

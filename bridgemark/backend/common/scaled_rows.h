@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
 
 namespace bridgemark::backend {
 
@@ -18,5 +19,8 @@ struct ScaledRows {
 };
 
 ScaledRows scale_rows(Matrix<double> log);
+
+// The same on the context's threads, for large tables.
+ScaledRows scale_rows(const Context& context, Matrix<double> log);
 
 }  // namespace bridgemark::backend

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
 #include "bridgemark/math/normal.h"
 
 namespace bridgemark {
@@ -108,7 +109,7 @@ backend::CpTensors<float> initial_cp_parameters(const Context& context, const Cp
   const double log_peak = std::log(recipe.init_peak);
   const double log_rest = std::log((1.0 - recipe.init_peak) / static_cast<double>(S - 1));
   const double log_flat = -std::log(static_cast<double>(S));
-  for (std::size_t k = 0; k < K; ++k) {
+  const auto start_component = [&](std::size_t k) {
     DrawSequence draws({seed, DrawPurpose::kInitialise}, k);
     parameters.log_beta[k] = static_cast<float>(kBetaMean + kBetaSpread * draw_normal(draws));
     for (std::size_t d = 0; d < dim; ++d) {
@@ -123,7 +124,12 @@ backend::CpTensors<float> initial_cp_parameters(const Context& context, const Cp
         parameters.log_cores[(d * S + s) * K + k] = static_cast<float>(value);
       }
     }
-  }
+  };
+  // A cache line of the innermost components: no two threads write the same.
+  constexpr std::size_t kComponents = 16;
+  parallel_blocks(context, K, kComponents, [&](std::size_t first, std::size_t last) {
+    for (std::size_t k = first; k < last; ++k) start_component(k);
+  });
   return parameters;
 }
 
