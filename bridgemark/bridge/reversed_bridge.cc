@@ -44,9 +44,10 @@ void each_row(const Context& context, const ReverseTables& tables, StatesView x1
 // The proposals of one index under a key, in order.
 class Proposals {
  public:
-  Proposals(const ReverseTables& tables, const ReverseEnvelope& envelope, const DrawKey& key,
-            std::uint64_t index)
-      : tables_(tables),
+  Proposals(const Context& context, const ReverseTables& tables, const ReverseEnvelope& envelope,
+            const DrawKey& key, std::uint64_t index)
+      : context_(context),
+        tables_(tables),
         envelope_(envelope),
         key_(key),
         index_(index),
@@ -55,6 +56,8 @@ class Proposals {
   // Draws the next x0, returns the logarithm of the probability to keep it. `uniform`
   // is what decides, a draw of the same try.
   double next(std::int32_t* x0, double& uniform) {
+    constexpr std::uint64_t kTries = 256;  // between two looks for an interrupt
+    if (attempt_ % kTries == 0) context_.throw_if_interrupted();
     const std::size_t draws_a_try = tables_.log_p0.rows() + 1;
     const auto block = static_cast<std::uint32_t>(attempt_++ * ((draws_a_try + 1) / 2));
     DrawSequence draws(key_, index_, block);
@@ -69,6 +72,7 @@ class Proposals {
   }
 
  private:
+  const Context& context_;
   const ReverseTables& tables_;
   const ReverseEnvelope& envelope_;
   DrawKey key_;
@@ -154,7 +158,7 @@ void ReversedBridge::sample(const Context& context, StatesView x1, const DrawKey
                             std::uint64_t first_index, MutableStatesView x0) const {
   check_states("x1", x1, dim(), num_categories());
   each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
-    Proposals proposals(*tables_, envelope, key, first_index + i);
+    Proposals proposals(context, *tables_, envelope, key, first_index + i);
     draw_kept(proposals, i, dim(), x0.row(i));
   });
 }
@@ -186,13 +190,13 @@ ReversedBridge::Totals ReversedBridge::log_totals(const Context& context, States
                 std::vector<double>(x1.rows)};
   each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
     // The pilot decides how many, so that what is averaged does not decide when to stop.
-    Proposals pilot(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 0}, i);
+    Proposals pilot(context, *tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 0}, i);
     const double needed = keeping(pilot, kPilotProposals, dim()).relative_variance /
                           (relative_error * relative_error);
     const std::size_t count =
         static_cast<std::size_t>(std::clamp(std::ceil(needed), static_cast<double>(kPilotProposals),
                                             static_cast<double>(Proposals::most(dim()))));
-    Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 1}, i);
+    Proposals proposals(context, *tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 1}, i);
     const Keeping kept = keeping(proposals, count, dim());
     totals.log.value[i] = envelope.log_mass() + kept.log_mean;
     totals.log.standard_error[i] = mean_error(kept.relative_variance, count);
@@ -237,7 +241,7 @@ MarginalEstimates ReversedBridge::estimate_marginals(const Context& context, Sta
     std::vector<std::int32_t> x0(D);
     std::vector<double> log_p(S), log_terms(K), others(D * K), mean(D * S), squares(D * S);
     for (std::size_t i = 0; i < num_draws; ++i) {
-      Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kReverseMarginals},
+      Proposals proposals(context, *tables_, envelope, {seed, DrawPurpose::kReverseMarginals},
                           b * num_draws + i);
       draw_kept(proposals, b, D, x0.data());
       tables_->log_others(x0.data(), others.data());
@@ -276,7 +280,7 @@ std::vector<double> ReversedBridge::acceptance(const Context& context, StatesVie
   }
   std::vector<double> kept(x1.rows);
   each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
-    Proposals proposals(*tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 2}, i);
+    Proposals proposals(context, *tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 2}, i);
     kept[i] = std::exp(keeping(proposals, num_proposals, dim()).log_mean);
   });
   return kept;

@@ -12,6 +12,7 @@ backend::ChainTables<T> make_chain_tables(const Context& context, const Referenc
   tables.num_categories = static_cast<std::size_t>(chain.num_categories());
   tables.num_steps = chain.num_steps();
   for (int n = 0; n <= chain.num_steps(); ++n) {
+    context.throw_if_interrupted();
     const Matrix<double>& log = chain.log_cumulative(context, n);
     tables.log.insert(tables.log.end(), log.data(), log.data() + log.size());
   }

@@ -56,6 +56,7 @@ backend::PinnedRows pinned_rows(const Context& context, const ReferenceChain& ch
                                 std::uint64_t seed, const StepDraws& steps) {
   backend::PinnedRows rows;
   for (int n = 0; n <= chain.num_steps(); ++n) {
+    context.throw_if_interrupted();
     const PinnedReference pinned = PinnedReference::marginal(context, chain, n);
     rows.before.push_back(pinned.before());
     rows.after.push_back(pinned.after());

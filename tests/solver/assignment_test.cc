@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "bridgemark/core/error.h"
 #include "tests/support/random_bridge.h"
 
 namespace bridgemark {
@@ -33,7 +34,7 @@ TEST(Assignment, LeastCostOfAllPermutations) {
       do {
         best = std::min(best, total(cost, order));
       } while (std::next_permutation(order.begin(), order.end()));
-      const std::vector<std::size_t> found = least_cost_assignment(cost.view());
+      const std::vector<std::size_t> found = least_cost_assignment({}, cost.view());
       EXPECT_NEAR(total(cost, found), best, 1e-9);
       std::vector<std::size_t> sorted = found;
       std::sort(sorted.begin(), sorted.end());
@@ -41,6 +42,15 @@ TEST(Assignment, LeastCostOfAllPermutations) {
       EXPECT_EQ(sorted, order);
     }
   }
+}
+
+TEST(Assignment, IsInterruptedBetweenRows) {
+  const Matrix<double> cost(50, 50, 1.0);
+  int asked = 0;
+  Context context;
+  context.interrupt = [&] { return ++asked == 3; };
+  EXPECT_THROW(least_cost_assignment(context, cost.view()), Interrupted);
+  EXPECT_EQ(asked, 3);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ class FeatureWiseSolver : public CpBridgeSolver {
 
     std::vector<OneDimensionalBridge> fitted(D);
     std::vector<double> errors(D);
-    const Context one_thread{.num_threads = 1};
+    const Context one_thread = context.on_one_thread();
     for_dimensions(context, D, [&](std::size_t d) {
       const std::vector<double> log_p0 = estimate_marginal(x0, d, S, settings.pseudo_count);
       const std::vector<double> log_p1 = estimate_marginal(x1, d, S, settings.pseudo_count);
@@ -145,7 +145,7 @@ CpBridge feature_wise_bridge(const Context& context, const ReferenceProcess& pro
   const auto S = static_cast<std::size_t>(process.num_categories());
   process.log_power(context, process.total_steps());  // once, for all threads
   std::vector<OneDimensionalBridge> bridges(D);
-  const Context one_thread{.num_threads = 1};
+  const Context one_thread = context.on_one_thread();
   for_dimensions(context, D, [&](std::size_t d) {
     bridges[d] = solve_exact(one_thread, process, estimate_marginal(x0, d, S, kPseudoCount),
                              estimate_marginal(x1, d, S, kPseudoCount), kTolerance);

@@ -4,13 +4,15 @@
 
 namespace bridgemark {
 
-std::vector<std::size_t> least_cost_assignment(MatrixView<const double> cost) {
+std::vector<std::size_t> least_cost_assignment(const Context& context,
+                                               MatrixView<const double> cost) {
   const std::size_t n = cost.rows;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::size_t none = n;  // a column without a row, and the column where a search starts
   std::vector<double> row_price(n, 0.0), column_price(n + 1, 0.0);
   std::vector<std::size_t> row_of(n + 1, n);
   for (std::size_t row = 0; row < n; ++row) {
+    context.throw_if_interrupted();
     // Grows a tree of tight pairs from `row` until it reaches a free column.
     std::vector<double> slack(n, kInfinity);
     std::vector<std::size_t> previous(n, none);

@@ -30,15 +30,17 @@ States answers(const Context& context, const Coupling& coupling, const States& g
 }
 
 // Brings x1 into the order that matches x0 at the least total -log q_ref(x1 | x0).
-void match_batch(const Matrix<double>& log_q, StatesView x0, MutableStatesView x1) {
+void match_batch(const Context& context, const Matrix<double>& log_q, StatesView x0,
+                 MutableStatesView x1) {
   const std::size_t rows = x0.rows, D = x0.cols;
   Matrix<double> cost(rows, rows);
   for (std::size_t i = 0; i < rows; ++i) {
+    context.throw_if_interrupted();
     for (std::size_t j = 0; j < rows; ++j) {
       cost(i, j) = -log_of_rows(log_q.data(), log_q.cols(), x0.row(i), x1.row(j), D);
     }
   }
-  const std::vector<std::size_t> column = least_cost_assignment(cost.view());
+  const std::vector<std::size_t> column = least_cost_assignment(context, cost.view());
   const States drawn(rows, D, {x1.data, x1.data + x1.size()});
   for (std::size_t i = 0; i < rows; ++i) std::copy_n(drawn.row(column[i]), D, x1.row(i));
 }
@@ -54,7 +56,8 @@ void match_batches(const Context& context, const ReferenceProcess& process, std:
     const std::size_t count = std::min(threads, batches - first);
     parallel_blocks(context, count, 1, [&](std::size_t i, std::size_t) {
       const std::size_t from = (first + i) * batch, size = std::min(batch, rows - from);
-      match_batch(log_q, pairs.x0.view().slice(from, size), pairs.x1.view().slice(from, size));
+      match_batch(context, log_q, pairs.x0.view().slice(from, size),
+                  pairs.x1.view().slice(from, size));
     });
     context.report("first pairs", first + count, batches);
   }

@@ -95,8 +95,8 @@ void sample_rows(const BridgeStep& step, StatesView x, const DrawKey& key,
 
 void log_mixture(const Context& context, std::span<const double> log_beta,
                  const Array3<double>& log_u, StatesView x, std::span<double> out) {
-  const std::size_t K = log_u.extent(2);
-  parallel_blocks(context, x.rows, 256, [&](std::size_t first, std::size_t last) {
+  const std::size_t K = log_u.extent(2), grain = prompt_grain(256, log_u.extent(0) * K);
+  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     std::vector<double> weights(K);
     for (std::size_t b = first; b < last; ++b) {
       add_components(log_beta.data(), log_u, x.row(b), weights.data());
@@ -110,7 +110,8 @@ void log_chain(const Context& context, std::span<const double> log_start,
                std::span<double> out) {
   const HiddenChain chain = log_hidden_chain(log_u.extent(0), log_u.extent(1), log_u.extent(2),
                                              log_start.data(), log_moves.data(), log_u.data());
-  parallel_blocks(context, x.rows, 64, [&](std::size_t first, std::size_t last) {
+  const std::size_t grain = prompt_grain(64, chain.D * chain.K * chain.K);
+  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     std::vector<double> scratch(2 * chain.K);
     for (std::size_t b = first; b < last; ++b) {
       out[b] = log_all_paths(chain, x.row(b), scratch.data());
@@ -120,7 +121,9 @@ void log_chain(const Context& context, std::span<const double> log_start,
 
 void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
-  parallel_blocks(context, x.rows, 512, [&](std::size_t first, std::size_t last) {
+  const std::size_t K = step.num_components, components = step.is_chain() ? K * K : K;
+  const std::size_t grain = prompt_grain(512, step.dim * (components + step.num_categories));
+  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     const StatesView from = x.slice(first, last - first);
     const MutableStatesView to = out.slice(first, last - first);
     if (step.is_chain()) {
@@ -134,8 +137,8 @@ void sample_bridge_step(const Context& context, const BridgeStep& step, StatesVi
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
                          StatesView left_rows, StatesView right_rows, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView out) {
-  const std::size_t D = out.cols, S = left.cols();
-  parallel_blocks(context, out.rows, 512, [&](std::size_t first, std::size_t last) {
+  const std::size_t D = out.cols, S = left.cols(), grain = prompt_grain(512, D * S);
+  parallel_blocks(context, out.rows, grain, [&](std::size_t first, std::size_t last) {
     std::vector<double> sums(S);
     for (std::size_t b = first; b < last; ++b) {
       DrawSequence draws(key, first_index + b);

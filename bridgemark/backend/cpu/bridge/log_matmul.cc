@@ -34,17 +34,33 @@ LeftFactor scale_left(MatrixView<const double> log) {
   return a;
 }
 
+// gemm by groups of rows, so that an interrupt is heard between them where the product is large.
+void interruptible_gemm(const Context& context, const LeftFactor& a, std::size_t width,
+                        const double* b, double* product) {
+  constexpr std::size_t kOperations = std::size_t{1} << 31;
+  const std::size_t row_operations = std::max<std::size_t>(a.cols * width, 1);
+  const std::size_t rows = std::max<std::size_t>(kOperations / row_operations, 1);
+  for (std::size_t first = 0; first < a.rows; first += rows) {
+    context.throw_if_interrupted();
+    gemm(std::min(rows, a.rows - first), width, a.cols, a.scaled.data() + first * a.cols, b,
+         product + first * width);
+  }
+}
+
 // One panel of columns: b is [cols of a, width] with columns `high` as their maxima already taken
 // off in `scaled`. column(c, out) copies the logarithms of column c for the exact path.
 template <typename Column>
-void multiply_panel(const LeftFactor& a, const double* scaled, const double* high,
-                    std::size_t width, Column&& column, double* product, double* out) {
-  gemm(a.rows, width, a.cols, a.scaled.data(), scaled, product);
-  std::vector<double> exact;  // a column's logarithms, fetched when first needed
+void multiply_panel(const Context& context, const LeftFactor& a, const double* scaled,
+                    const double* high, std::size_t width, Column&& column, double* product,
+                    double* out) {
+  interruptible_gemm(context, a, width, scaled, product);
+  constexpr std::size_t kExactRows = 256;  // between two looks for an interrupt
+  std::vector<double> exact;               // a column's logarithms, fetched when first needed
   for (std::size_t c = 0; c < width; ++c) {
     bool fetched = false;
     for (std::size_t i = 0; i < a.rows; ++i) {
       if (product[i * width + c] >= kLinearFloor) continue;
+      if (!fetched || i % kExactRows == 0) context.throw_if_interrupted();
       if (!fetched) {
         exact.resize(a.cols);
         column(c, exact.data());
@@ -83,7 +99,8 @@ void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<c
     const auto column = [&](std::size_t c, double* values) {
       for (std::size_t t = 0; t < b.rows; ++t) values[t] = b(t, first + c);
     };
-    multiply_panel(rows, scaled.data(), high.data(), width, column, product.data(), result.data());
+    multiply_panel(context, rows, scaled.data(), high.data(), width, column, product.data(),
+                   result.data());
     for (std::size_t i = 0; i < a.rows; ++i) {
       std::copy_n(result.data() + i * width, width, out.row(i) + first);
     }
@@ -115,7 +132,8 @@ void propagate_cores(const Context& context, MatrixView<const double> log_q,
     const auto column = [&](std::size_t c, double* values) {
       for (std::size_t t = 0; t < S; ++t) values[t] = log_cores(first + c / K, t, c % K);
     };
-    multiply_panel(rows, scaled.data(), high.data(), width, column, product.data(), result.data());
+    multiply_panel(context, rows, scaled.data(), high.data(), width, column, product.data(),
+                   result.data());
     for (std::size_t d = first; d < last; ++d) {
       for (std::size_t s = 0; s < S; ++s) {
         std::copy_n(result.data() + s * width + (d - first) * K, K, out.row(d, s));

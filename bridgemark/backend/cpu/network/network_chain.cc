@@ -79,6 +79,7 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
     const MutableStatesView states = out.slice(first, last - first);
     std::copy_n(x.row(first), states.size(), states.data);
     for (int step = 0; step < num_steps; ++step) {
+      context.throw_if_interrupted();
       const int left = steps_left - step;
       const float* logits = evaluator.logits(states, left);
       const float* log_whole = pinned.log_powers.data() + static_cast<std::size_t>(left) * S * S;
