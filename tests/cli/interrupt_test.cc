@@ -70,6 +70,29 @@ TEST(Interrupt, ATrainingEndsWithinASecond) {
   EXPECT_EQ(*status, 128 + SIGTERM);
 }
 
+// Work of minutes that does not ask either: first pairs, very many components, draws.
+TEST(Interrupt, LongWorkEndsWithinASecond) {
+  const TempDir dir, logs;
+  const std::string run = (dir.path() / "run").string();
+  const std::vector<std::string> commands[] = {
+      {"train", "csbm", "--pair", "d2-gaussian-0.05", "-o", run, "--set", "initial_batch=16384"},
+      {"train", "dlightsb", "--pair", "d16-gaussian-0.05", "-o", run, "--set", "components=200000"},
+      {"sample", "d16-gaussian-0.05", "--what", "x1", "-n", "10000000", "-o", run + ".npy"}};
+  for (const std::vector<std::string>& arguments : commands) {
+    std::filesystem::remove_all(run);
+    ChildProcess program(BRIDGEMARK_PROGRAM, arguments, logs.path() / "out", logs.path() / "err");
+    usleep(1000000);
+    ASSERT_FALSE(program.poll()) << testing::slurp(logs.path() / "err");
+    ::kill(program.id(), SIGINT);
+    const auto sent = std::chrono::steady_clock::now();
+    std::optional<int> status;
+    while (!(status = program.poll())) usleep(500);
+    EXPECT_LT(std::chrono::steady_clock::now() - sent, std::chrono::seconds(2)) << arguments[1];
+    EXPECT_EQ(*status, 128 + SIGINT) << arguments[1];
+    EXPECT_FALSE(std::filesystem::exists(run + ".npy"));
+  }
+}
+
 // Two trainings in one folder: one is refused, the other's files are its own.
 TEST(Interrupt, OneOfTwoTrainingsHasTheFolder) {
   const TempDir dir, logs;
