@@ -1,9 +1,11 @@
 #include "python/bindings/calls.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "bridgemark/backend/ops.h"
 
@@ -27,6 +29,10 @@ struct SignalWatch::State {
   Clock::time_point last_look = Clock::now();
   Clock::time_point last_report{};
   std::exception_ptr found;
+  bool reported = false;  // a report came since: training asks whether to stop before the next one
+  // The caller's thread alone looks for signals; those that help it see what it found.
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> interrupted = false;
 
   // Python's own work is done under `visit`, whose exception is kept: the native code in between
   // unwinds by its own rules.
@@ -41,7 +47,12 @@ struct SignalWatch::State {
       visit();
     } catch (const nb::python_error&) {
       found = std::current_exception();
+      interrupted.store(true, std::memory_order_relaxed);
     }
+  }
+
+  void look_for_signals() {
+    visit_python(last_look, false, [] {});
   }
 };
 
@@ -51,17 +62,22 @@ SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_
   state_->progress = progress;
   context_.progress = [state = state_](std::string_view what, std::uint64_t done,
                                        std::uint64_t total, std::string_view detail) {
-    if (state->found) std::rethrow_exception(state->found);
+    if (state->reported) std::rethrow_exception(state->found);
     const bool shown = !state->progress.is_none();
     state->visit_python(state->last_report, shown && done == total, [&] {
       if (!shown) return;
       state->progress(nb::str(what.data(), what.size()), done, total,
                       nb::str(detail.data(), detail.size()));
     });
+    state->reported = state->found != nullptr;
   };
   context_.stop = [state = state_] {
-    state->visit_python(state->last_look, false, [] {});
+    state->look_for_signals();
     return state->found != nullptr;
+  };
+  context_.interrupt = [state = state_] {
+    if (std::this_thread::get_id() == state->caller) state->look_for_signals();
+    return state->interrupted.load(std::memory_order_relaxed);
   };
 }
 

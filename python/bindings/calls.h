@@ -13,8 +13,8 @@
 namespace bridgemark::python {
 
 // Watches for Ctrl-C during one call. Training asks its context whether to stop, keeps a checkpoint
-// and ends; other long work only reports its progress, so that its next report throws. Only
-// Python's main thread is told of signals.
+// and ends; other work is interrupted, or ends at its next report of progress. Only Python's main
+// thread is told of signals.
 class SignalWatch {
  public:
   // `progress`, called now and then with (what, done, total, detail), may be None. Throws where the

@@ -92,19 +92,28 @@ nb::object joint_on_gpu(const Coupling& coupling, const ArrayLike& x0, const Arr
   return gpu.finish(std::move(out));
 }
 
-// write(context, states, out): [B,D,S].
+// write(context, states, out): [B,D,S], in the memory where the states lie.
 template <typename Write>
-nb::object marginals_on_gpu(const Coupling& coupling, std::string_view name, const ArrayLike& x,
-                            Write&& write) {
-  const GpuOf gpu(x);
-  const GpuStates given = gpu_states_of(coupling, name, x, gpu);
-  MadeArray<double> out = gpu.make_doubles(
-      {given.rows(), coupling.dim(), static_cast<std::size_t>(coupling.num_categories())});
+nb::object marginals_of(const Coupling& coupling, std::string_view name, const ArrayLike& x,
+                        Write&& write) {
+  const std::size_t D = coupling.dim(), S = static_cast<std::size_t>(coupling.num_categories());
+  if (stays_on_gpu(coupling, x)) {
+    const GpuOf gpu(x);
+    const GpuStates given = gpu_states_of(coupling, name, x, gpu);
+    MadeArray<double> out = gpu.make_doubles({given.rows(), D, S});
+    interruptible([&](const Context& context) {
+      write(gpu.on(context), given.view(), out.data);
+      return 0;
+    });
+    return gpu.finish(std::move(out));
+  }
+  const StatesArgument given = states_of(coupling, name, x);
+  UnwrittenValues<double> out(given.rows() * D * S);
   interruptible([&](const Context& context) {
-    write(gpu.on(context), given.view(), out.data);
+    write(context, given.view(), out.data());
     return 0;
   });
-  return gpu.finish(std::move(out));
+  return x.answer(own<double>(std::move(out), {given.rows(), D, S}));
 }
 
 }  // namespace
@@ -152,35 +161,17 @@ nb::object joint_probability(const Coupling& coupling, const ArrayLike& x0, cons
 }
 
 nb::object marginals(const Coupling& coupling, const ArrayLike& x0) {
-  if (stays_on_gpu(coupling, x0)) {
-    return marginals_on_gpu(coupling, "x0", x0,
-                            [&](const Context& context, StatesView x, double* out) {
-                              coupling.write_log_marginals(context, x, out);
-                            });
-  }
-  const StatesArgument given = states_of(coupling, "x0", x0);
-  return x0.answer(to_numpy(interruptible([&](const Context& context) {
-    Array3<double> out;
-    coupling.log_marginals(context, given.view(), out);
-    return out;
-  })));
+  return marginals_of(coupling, "x0", x0, [&](const Context& context, StatesView x, double* out) {
+    coupling.write_log_marginals(context, x, out);
+  });
 }
 
 nb::object transition_marginals(const Coupling& coupling, const ArrayLike& x, int num_steps,
                                 const WholeNumber& n) {
   const int step = static_cast<int>(n.in_range("n", 0, static_cast<std::uint64_t>(num_steps) - 1));
-  if (stays_on_gpu(coupling, x)) {
-    return marginals_on_gpu(
-        coupling, "x", x, [&](const Context& context, StatesView given, double* out) {
-          coupling.write_log_transition_marginals(context, num_steps, step, given, out);
-        });
-  }
-  const StatesArgument given = states_of(coupling, "x", x);
-  return x.answer(to_numpy(interruptible([&](const Context& context) {
-    Array3<double> out;
-    coupling.log_transition_marginals(context, num_steps, step, given.view(), out);
-    return out;
-  })));
+  return marginals_of(coupling, "x", x, [&](const Context& context, StatesView given, double* out) {
+    coupling.write_log_transition_marginals(context, num_steps, step, given, out);
+  });
 }
 
 }  // namespace bridgemark::python

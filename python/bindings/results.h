@@ -24,6 +24,18 @@ nanobind::object own(Container&& values, std::initializer_list<std::size_t> shap
   return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(data, shape, owner));
 }
 
+// Values that somebody is about to write: unlike a vector's, their memory is not touched before,
+// which for gigabytes would take seconds without a look for Ctrl-C.
+template <typename T>
+class UnwrittenValues {
+ public:
+  explicit UnwrittenValues(std::size_t count) : values_(new T[count]) {}
+  T* data() const { return values_.get(); }
+
+ private:
+  std::unique_ptr<T[]> values_;
+};
+
 template <typename T>
 nanobind::object to_numpy(std::vector<T>&& values) {
   return own<T>(std::move(values), {values.size()});
