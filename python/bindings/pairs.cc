@@ -54,25 +54,44 @@ std::vector<std::string> presets() {
   return names;
 }
 
+// States [n,D] that a call is about to draw.
+class DrawnStates {
+ public:
+  DrawnStates(const BenchmarkPair& pair, std::size_t rows)
+      : rows_(rows), dim_(pair.dim()), values_(rows * dim_) {}
+
+  MutableStatesView view() const { return {values_.data(), rows_, dim_}; }
+  nb::object to_numpy() { return own<std::int32_t>(std::move(values_), {rows_, dim_}); }
+
+ private:
+  std::size_t rows_, dim_;
+  UnwrittenValues<std::int32_t> values_;
+};
+
 nb::object sample_x0(const BenchmarkPair& pair, const WholeNumber& n, const Seed& seed) {
-  const std::size_t rows = n.rows("n");
+  DrawnStates x0(pair, n.rows("n"));
   const std::uint64_t key = seed.draw();
-  return to_numpy(
-      interruptible([&](const Context& context) { return pair.sample_x0(context, rows, key); }));
+  interruptible(
+      [&](const Context& context) { return pair.write_x0(context, key, 0, x0.view()), 0; });
+  return x0.to_numpy();
 }
 
 nb::object sample_x1(const BenchmarkPair& pair, const WholeNumber& n, const Seed& seed) {
-  const std::size_t rows = n.rows("n");
+  DrawnStates x1(pair, n.rows("n"));
   const std::uint64_t key = seed.draw();
-  return to_numpy(
-      interruptible([&](const Context& context) { return pair.sample_x1(context, rows, key); }));
+  interruptible(
+      [&](const Context& context) { return pair.write_x1(context, key, 0, x1.view()), 0; });
+  return x1.to_numpy();
 }
 
 nb::tuple sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const Seed& seed) {
   const std::size_t rows = n.rows("n");
+  DrawnStates x0(pair, rows), x1(pair, rows);
   const std::uint64_t key = seed.draw();
-  return both_to_numpy(
-      interruptible([&](const Context& context) { return pair.sample_joint(context, rows, key); }));
+  interruptible([&](const Context& context) {
+    return pair.write_joint(context, key, 0, x0.view(), x1.view()), 0;
+  });
+  return nb::make_tuple(x0.to_numpy(), x1.to_numpy());
 }
 
 nb::object sample_conditional(const BenchmarkPair& pair, const ArrayLike& x0, const Seed& seed) {
