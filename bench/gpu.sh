@@ -11,9 +11,59 @@ cd "$(dirname "$0")/.."
 # The parts of a run as one JSON; a part that is not there is null.
 join() {
   local folder=$1 separator="{"
-  for part in tests gpu_bench chain_bench torch; do
+  for part in tests gpu_bench chain_bench evaluation sharing torch; do
     printf '%s"%s": ' "$separator" "$part"
     if [ -s "$folder/$part.json" ]; then cat "$folder/$part.json"; else echo null; fi
+    separator=", "
+  done
+  echo "}"
+}
+
+# Seconds of the whole protocol at D = 64, one seed, for runs of a few updates: what it costs does
+# not depend on how well they are trained.
+time_evaluation() {
+  local folder=$1 pair=d64-gaussian-0.02-spread separator="{"
+  local -A options=([oracle]="" [dlightsb]="--set updates=200"
+    [dlightsb-chain]="--set updates=200"
+    [csbm]="--set initial=independent --set imf_iterations=1 --set updates_first=300")
+  for solver in oracle dlightsb dlightsb-chain csbm; do
+    # shellcheck disable=SC2086  # options are words
+    build-gpu/bridgemark train "$solver" --pair "$pair" -o "$folder/$solver" --device cuda \
+      ${options[$solver]} >/dev/null
+    printf '%s"%s": %s' "$separator" "$solver" "$(build-gpu/bridgemark evaluate "$pair" \
+      --run "$folder/$solver" --device cuda --json | seconds_of)"
+    separator=", "
+  done
+  echo "}"
+}
+
+seconds_of() { sed -n 's/.*"wall_seconds": \([0-9.]*\).*/\1/p'; }
+
+# Seconds of eight trainings of CSBM that share the device, and of two of them one after the other.
+time_sharing() {
+  local folder=$1 separator="{"
+  local -A updates=([16]="6000 2000" [64]="600 200")
+  for dim in 16 64; do
+    read -r first later <<<"${updates[$dim]}"
+    cat >"$folder/$dim.toml" <<EOF
+name = "sharing"
+[evaluation]
+conditional_samples = 10
+trajectories = 10
+[[grid]]
+pairs = ["d$dim-gaussian-0.02"]
+solvers = ["csbm"]
+seeds = [0, 1, 2, 3, 4, 5, 6, 7]
+[grid.options]
+initial = "independent"
+updates_first = $first
+updates_later = $later
+EOF
+    printf '%s"D = %s": {"eight at once": %s, "two in turn": %s}' "$separator" "$dim" \
+      "$(build-gpu/bridgemark run "$folder/$dim.toml" -o "$folder/at-once-$dim" --device cuda \
+        --json | seconds_of)" \
+      "$(build-gpu/bridgemark run "$folder/$dim.toml" -o "$folder/in-turn-$dim" --device cuda \
+        --jobs 1 --only seed0 --only seed1 --json | seconds_of)"
     separator=", "
   done
   echo "}"
@@ -40,6 +90,10 @@ case "${1:-}" in
     build-gpu/bridgemark_tests --gtest_filter='Cuda*:*/cuda' --gtest_output="json:$parts/tests.json"
     build-gpu/gpu_bench --json "$parts/gpu_bench.json" || true
     build-gpu/chain_bench --device cuda --json "$parts/chain_bench.json" || true
+    runs=$(mktemp -d)
+    time_evaluation "$runs" | tee "$parts/evaluation.json"
+    time_sharing "$runs" | tee "$parts/sharing.json"
+    rm -rf "$runs"
     if python3 -c 'import torch' 2>/dev/null; then
       build-gpu/training_bench --dim 64 --dump build-gpu/problem >/dev/null
       python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$parts/torch.json"
