@@ -1,5 +1,10 @@
 #include "bridgemark/experiment/device_sharing.h"
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
@@ -18,6 +23,9 @@ constexpr char kControl[] = "nvidia-cuda-mps-control";
 constexpr char kFolderVariable[] = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr char kUsualFolder[] = "/tmp/nvidia-mps";
 constexpr char kSocket[] = "control";  // there while a service listens in its folder
+// The service's own, with our process id: a short path, since a socket's has at most 107
+// characters.
+constexpr char kFolder[] = "/tmp/bridgemark-mps-";
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
@@ -37,6 +45,18 @@ std::filesystem::path find_program(const char* name) {
     begin = end + 1;
   }
   return {};
+}
+
+// Takes away the folders of processes that were killed.
+void sweep_folders() {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/tmp", ignored)) {
+    const std::string name = entry.path().string();
+    if (!name.starts_with(kFolder)) continue;
+    const long owner = std::strtol(name.c_str() + sizeof(kFolder) - 1, nullptr, 10);
+    const bool gone = owner > 0 && kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH;
+    if (gone) std::filesystem::remove_all(entry.path(), ignored);
+  }
 }
 
 // Waits until `done` says so; false where it does not in time.
@@ -67,9 +87,9 @@ DeviceSharing::DeviceSharing() {
   start(control);
 }
 
-// A short path: sockets have one of at most 107 characters.
 void DeviceSharing::start(const std::filesystem::path& control) {
-  std::string name = "/tmp/bridgemark-mps-XXXXXX";
+  sweep_folders();
+  std::string name = kFolder + std::to_string(getpid()) + "-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) {
     problem_ = "no folder can be made in /tmp";
     return;

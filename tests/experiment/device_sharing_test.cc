@@ -78,6 +78,16 @@ TEST_F(DeviceSharingTest, StartsAServiceAndEndsIt) {
   EXPECT_NE(kill(service(), 0), 0);
 }
 
+TEST_F(DeviceSharingTest, TakesAwayWhatAKilledProcessLeft) {
+  install(kService);
+  // No process has this id: the largest that Linux gives is 2^22.
+  const std::filesystem::path left = "/tmp/bridgemark-mps-4194305-aaaaaa";
+  std::filesystem::create_directories(left);
+  const DeviceSharing sharing;
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(folder_of(sharing)));
+}
+
 TEST_F(DeviceSharingTest, UsesTheServiceThatRuns) {
   install(kBroken);
   std::ofstream(dir_.path() / "control") << "";
