@@ -86,8 +86,9 @@ void add_build(CLI::App& app, Action& action) {
       "  bridgemark build custom --source data.npy --categories 256 --reference Q.npy -o pair");
   command->add_option("PAIR", options->pair, "A preset, a pair folder, or 'custom'")->required();
   command->add_option("-o,--output", options->output, "Folder to write")->required();
-  add_common_options(*command, options->common,
-                     "Seed of the construction; a preset given one becomes a sibling of its own");
+  add_seed_option(*command, options->common,
+                  "Seed of the construction; a preset given one becomes a sibling of its own");
+  add_common_options(*command, options->common);
   command->add_flag("--reverse", options->reverse, "Ask for p1 -> p0");
   const std::string group = "Options of 'custom'";
   PairSpec& spec = options->parts.spec;

@@ -20,10 +20,11 @@ Context CommonOptions::context() const {
   return context;
 }
 
-void add_common_options(CLI::App& command, CommonOptions& options, const std::string& seed_help) {
-  command.add_option("--seed", options.seed, seed_help)
-      ->check(whole_number())
-      ->capture_default_str();
+void add_seed_option(CLI::App& command, CommonOptions& options, const std::string& help) {
+  command.add_option("--seed", options.seed, help)->check(whole_number())->capture_default_str();
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "CPU threads; 0 takes all of the machine")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();

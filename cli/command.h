@@ -25,8 +25,10 @@ struct CommonOptions {
   Context context() const;
 };
 
-// Adds --seed, --threads and --device; `seed_help` says what the seed decides in this command.
-void add_common_options(CLI::App& command, CommonOptions& options, const std::string& seed_help);
+// Adds --threads and --device.
+void add_common_options(CLI::App& command, CommonOptions& options);
+// Adds --seed, to a command that draws; `help` says what it decides.
+void add_seed_option(CLI::App& command, CommonOptions& options, const std::string& help);
 void add_json_option(CLI::App& command, CommonOptions& options);
 
 // One line on standard error where the reference of a pair hardly moves.

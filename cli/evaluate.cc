@@ -103,7 +103,8 @@ void add_evaluate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--c2st", evaluation.c2st,
                     "Also train a classifier on (x0, x1); always done for a reversed pair");
-  add_common_options(*command, options->common, "Seed of the draws");
+  add_seed_option(*command, options->common, "Seed of the draws");
+  add_common_options(*command, options->common);
   add_json_option(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

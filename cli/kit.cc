@@ -37,7 +37,7 @@ void add_kit(CLI::App& app, Action& action) {
   command->footer("Example: bridgemark kit d2-gaussian-0.02 -o kit");
   command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
   command->add_option("-o,--output", options->output, "Folder to write")->required();
-  add_common_options(*command, options->common, "Not used: the test set belongs to the pair");
+  add_common_options(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

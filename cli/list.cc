@@ -53,7 +53,7 @@ void add_list(CLI::App& app, Action& action) {
   auto options = std::make_shared<CommonOptions>();
   CLI::App* command = app.add_subcommand("list", "List the benchmark pairs that come built in");
   command->footer("Example: bridgemark list --json");
-  add_common_options(*command, *options, "Not used: the list is fixed");
+  add_common_options(*command, *options);
   add_json_option(*command, *options);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       "spaces.",
       "bridgemark"};
   app.set_version_flag("--version", std::string("bridgemark ") + bridgemark::kVersion);
-  app.require_subcommand(0, 1);  // none is refused below: CLI11 would not name an unknown one
+  app.require_subcommand(0, 1);
   app.footer("Try: bridgemark COMMAND --help");
   Action action;
   add_list(app, action);
@@ -57,7 +57,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     clean_up_on_signals();
-    if (!action) return fail("a command is required; see bridgemark --help");
+    if (!action) {
+      say("{}", app.help());
+      return finish_output(0);
+    }
     return finish_output(action());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help and --version

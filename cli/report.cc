@@ -80,7 +80,7 @@ void add_report(CLI::App& app, Action& action) {
   command->add_flag("--tables-only", options->tables_only, "Write the tables, no HTML file");
   command->add_option("--vega", options->vega, "Folder of Vega's scripts (Debian's libjs-vega)")
       ->capture_default_str();
-  add_common_options(*command, options->common, "Not used: figures have a seed of their own");
+  add_common_options(*command, options->common);
   add_json_option(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

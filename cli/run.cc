@@ -115,7 +115,7 @@ void add_run_cell(CLI::App& app, Action& action) {
   command->add_option("FOLDER", options->folder, "Its run folder")->required();
   command->add_option(kSharersOption, options->sharers, "Cells that share the device")
       ->check(CLI::Range(1, 4096));
-  add_common_options(*command, options->common, "Not used: the cell has its seeds");
+  add_common_options(*command, options->common);
   command->callback([=, &action] { action = [=] { return run_one_cell(*options); }; });
 }
 
@@ -145,7 +145,7 @@ void add_run(CLI::App& app, Action& action) {
                     "Go on with the experiment in the folder: finished runs are skipped");
   command->add_flag("--dry-run", options->dry_run,
                     "Check the file and print the commands of its runs");
-  add_common_options(*command, options->common, "Not used: the file has the seeds");
+  add_common_options(*command, options->common);
   add_json_option(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

@@ -238,7 +238,8 @@ void add_sample(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"any", "markov", "pinned"}))
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "File to write")->required();
-  add_common_options(*command, options->common, "Seed of the draws");
+  add_seed_option(*command, options->common, "Seed of the draws");
+  add_common_options(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

@@ -133,7 +133,8 @@ void add_train(CLI::App& app, Action& action) {
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--resume", options->resume, "Go on with the run in the folder");
-  add_common_options(*command, options->common, "Seed of the training data");
+  add_seed_option(*command, options->common, "Seed of the training data");
+  add_common_options(*command, options->common);
   add_json_option(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

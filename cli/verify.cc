@@ -61,7 +61,7 @@ void add_verify(CLI::App& app, Action& action) {
       "Example: bridgemark verify tests/golden/*.safetensors\n"
       "Exits 1 where an error is larger than allowed.");
   command->add_option("FILE", options->files, "Safetensors files of reference values")->required();
-  add_common_options(*command, options->common, "Not used: nothing is drawn");
+  add_common_options(*command, options->common);
   add_json_option(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

@@ -98,10 +98,10 @@ class BadInput : public ::testing::Test {
 };
 
 TEST_F(BadInput, Commands) {
-  expect_refused({}, "a command is required");
   expect_refused({"frobnicate"}, "frobnicate");
   expect_refused({"list", "--colour"}, "--colour");
   expect_refused({"list", "--device", "tpu"}, "cpu");
+  expect_refused({"list", "--seed", "1"}, "--seed");  // nothing is drawn
 }
 
 // What cannot be is refused before the work, with what to lower.

@@ -47,11 +47,13 @@ class CommandLine : public ::testing::Test {
 TEST_F(CommandLine, HelpShowsAnExample) {
   for (const char* command : {"list", "build", "sample", "kit", "verify"}) {
     const std::string out = expect_success({command, "--help"});
+    EXPECT_EQ(out.find("Not used"), std::string::npos) << command;
     contains(out, "Example");
     contains(out, std::string("bridgemark ") + command);
     contains(expect_success({"--help"}), command);
   }
   contains(expect_success({"--version"}), "bridgemark ");
+  EXPECT_EQ(expect_success({}), expect_success({"--help"}));
 }
 
 TEST_F(CommandLine, ListNamesThePresets) {
