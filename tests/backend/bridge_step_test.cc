@@ -137,7 +137,7 @@ TEST(BridgeStepKl, IsThatOfTheMarginals) {
       StepCase q = make_step(D, S, K, spread, kRows, 8);
       if (kind > 0) q.log_q = p.log_q;
       for (std::size_t k = 0; zeros && k < K; ++k) q.log_to(1, 2, k) = kLogZero;
-      q.step = backend::make_bridge_step(q.log_beta, q.log_from, q.log_q, q.log_to);
+      q.step = backend::make_bridge_step(kContext, q.log_beta, q.log_from, q.log_q, q.log_to);
       Array3<double> of_p(kRows, D, S), of_q(kRows, D, S);
       backend::bridge_step_marginals(kContext, p.step, p.x, of_p.data());
       backend::bridge_step_marginals(kContext, q.step, p.x, of_q.data());
