@@ -8,6 +8,17 @@ from pathlib import Path
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
+def test_first_lines_run(tmp_path):
+    code = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)[1]
+    assert len([line for line in code.splitlines() if line]) <= 10
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    scores = re.findall(r"  conditional_shape_score +(\d\.\d+)", done.stdout)
+    mine, ceiling, trained = (float(score) for score in scores)
+    assert mine < 0.55 and trained > 0.94 and ceiling > 0.95
+
+
 def test_example_prints_what_the_readme_shows(tmp_path):
     section = README.read_text().split("## From Python")[1]
     code, printed = re.search(r"```python\n(.*?)```.*?```\n(.*?)```", section, re.DOTALL).groups()
