@@ -23,7 +23,16 @@ constexpr std::array kSolverOrder = {"oracle",       "independent", "reference",
                                      "feature-wise", "dlightsb",    "csbm",
                                      "alpha-csbm",   "dlightsb-m",  "dlightsb-chain"};
 
-constexpr int kDecimals = 3;  // of a score between 0 and 1
+// Of a score between 0 and 1; one too small for them has significant digits instead.
+constexpr int kDecimals = 3;
+constexpr int kSmallDigits = 2;
+
+std::string fixed_or_small(double value, int decimals) {
+  const std::string small = significant_text(value, kSmallDigits);
+  const double fixed_floor = std::pow(10.0, kSmallDigits - 1 - decimals);
+  if (small != "0" && std::abs(value) < fixed_floor) return small;
+  return fmt::format("{:.{}f}", small == "0" ? 0.0 : value, decimals);  // never "-0.000"
+}
 
 TableScore kl(std::string score, std::string title, std::string note) {
   TableScore table{std::move(score), std::move(title), std::move(note)};
@@ -316,15 +325,14 @@ std::string band_name(Band band) {
 std::string Table::format(double value) const {
   if (std::isnan(value)) return {};
   if (score.significant_digits > 0) return significant_text(value, score.significant_digits);
-  if (std::abs(value) < 0.5 * std::pow(10.0, -kDecimals)) value = 0.0;  // never "-0.000"
-  return fmt::format("{:.{}f}", value, kDecimals);
+  return fixed_or_small(value, kDecimals);
 }
 
 std::string Table::format_error(const TableCell& cell) const {
   if (std::isnan(cell.standard_error)) return {};
   if (score.significant_digits > 0) return significant_text(cell.standard_error, 2);
   // One digit more than the value: errors are small beside it.
-  return fmt::format("{:.{}f}", cell.standard_error, kDecimals + 1);
+  return fixed_or_small(cell.standard_error, kDecimals + 1);
 }
 
 std::string Table::format_published(const TableCell& cell) const {

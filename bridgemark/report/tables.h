@@ -17,7 +17,9 @@ struct TableScore {
   bool lower_is_better = false;
   bool reversed_pairs = false;  // the table of p1 -> p0
   bool in_paper = true;
-  int significant_digits = 0;  // 0: three decimals; a KL has three digits, however small it is
+  // 0: three decimals, two digits where the score is too small for them; a KL has three digits,
+  // however small it is.
+  int significant_digits = 0;
   // Ascending. A score above all three is good; a KL below all three is.
   double bounds[3] = {0.5, 0.75, 0.85};
 };

@@ -208,6 +208,22 @@ TEST(Tables, KlsKeepSignificantDigits) {
   EXPECT_THAT(csv_tables(tables), HasSubstr(",0.00041234,1.23e-05,"));
 }
 
+// A small score or error never reads as zero in any form; zero does.
+TEST(Tables, SmallScoresKeepDigits) {
+  const std::vector<RunResult> results = {shape(kPair, "reference", 0, 0.00042, 0.0000213),
+                                          shape(kPair, "dlightsb", 0, 0.9, 0.0)};
+  const std::vector<Table> tables = make_tables(results, false);
+  EXPECT_EQ(tables[0].format(0.042), "0.042");
+  EXPECT_EQ(tables[0].format(0.0096), "0.0096");
+  EXPECT_EQ(tables[0].format(0.0), "0.000");
+  EXPECT_EQ(tables[0].format(-1e-17), "0.000");
+  EXPECT_THAT(markdown_tables(tables, "x"),
+              AllOf(HasSubstr("0.00042</ins> ± 0.000021"), HasSubstr("**0.900** ± 0.0000")));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("\\underline{0.00042}{\\tiny$\\pm$0.000021}"));
+  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.00042+ ±0.000021"));
+  EXPECT_THAT(csv_tables(tables), HasSubstr(",0.00042,2.13e-05,"));
+}
+
 // A score that a run cannot give is told from one that was not measured and from an infinite one.
 TEST(Tables, MissingIsNotBlankAndNotInfinite) {
   const auto kl = [](const char* pair, const char* solver, double value) {
