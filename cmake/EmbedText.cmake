@@ -1,10 +1,14 @@
-# embed_text(SOURCE TEXT_FILE VARIABLE) writes SOURCE, a C++ file that defines
-# `extern const char VARIABLE[]` of namespace bridgemark with the content of TEXT_FILE.
-function(embed_text source text_file variable)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${text_file})
-  file(READ ${text_file} content)
+# embed_text(SOURCE TEXT_FILES VARIABLE) writes SOURCE, a C++ file that defines
+# `extern const char VARIABLE[]` of namespace bridgemark with the contents of TEXT_FILES.
+function(embed_text source text_files variable)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${text_files})
+  set(content "")
+  foreach(text_file IN LISTS text_files)
+    file(READ ${text_file} text)
+    string(APPEND content "${text}")
+  endforeach()
   file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
-"// Made from ${text_file}; do not edit.
+"// Made from ${text_files}; do not edit.
 namespace bridgemark {
 extern const char @variable@[];
 const char @variable@[] = R\"embedded(@content@)embedded\";

@@ -24,9 +24,9 @@
 
 namespace bridgemark {
 
-extern const char kReportHtml[];       // report/report.html
-extern const char kReportCss[];        // report/report.css
-extern const char kReportJs[];         // report/report.js
+extern const char kReportHtml[];       // page/report.html
+extern const char kReportCss[];        // page/report.css
+extern const char kReportJs[];         // page/*.js
 extern const char kCorrectionsText[];  // docs/corrections.md
 
 namespace {
@@ -69,7 +69,7 @@ std::string json_in_html(const json& value) {
   return replace_all(value.dump(-1, ' ', false, json::error_handler_t::replace), "<", "\\u003c");
 }
 
-// A table of functions, one for each module; report.js resolves what they require of each other.
+// A table of functions, one for each module; base.js resolves what they require of each other.
 std::string vega_script(const std::filesystem::path& folder) {
   std::string script =
       "/* Vega (BSD-3-Clause), Copyright 2015-2021 University of Washington Interactive Data Lab. "
