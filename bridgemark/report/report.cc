@@ -109,6 +109,7 @@ json table_json(const Table& table) {
                        {"published", cell.published ? json(*cell.published) : json(nullptr)},
                        {"published_text", table.format_published(cell)},
                        {"rank", cell.rank},
+                       {"tied", cell.tied},
                        {"band", band_name(cell.band)},
                        {"runs", runs}});
     }
@@ -123,10 +124,27 @@ json table_json(const Table& table) {
           {"note", table.score.note},
           {"lower_is_better", table.score.lower_is_better},
           {"in_paper", table.score.in_paper},
+          {"marks_best", table.score.marks_best},
           {"reversed_pairs", table.score.reversed_pairs},
           {"bounds", table.score.bounds},
           {"pairs", table.pairs},
           {"rows", rows}};
+}
+
+json best_json(const PairBest& best) {
+  json methods = json::array();
+  for (const TableRow* row : best.rows) {
+    methods.push_back({{"method", row->method},
+                       {"details", row_details(*row)},
+                       {"text", best.table->format(row->cells[best.column].mean)}});
+  }
+  json oracle = nullptr;
+  for (const TableRow& row : best.table->rows) {
+    const TableCell& cell = row.cells[best.column];
+    if (row.oracle && cell.measured()) oracle = best.table->format(cell.mean);
+  }
+  return {{"pair", best.pair},         {"score", best.table->score.title}, {"methods", methods},
+          {"compared", best.compared}, {"measured", best.methods},         {"oracle", oracle}};
 }
 
 json run_json(const RunResult& result) {
@@ -199,9 +217,11 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
                {"corrections", std::string(kCorrectionsText)},
                {"tables", json::array()},
                {"runs", json::array()},
+               {"best", json::array()},
                {"figures", report_figures(context, folder, results)},
                {"curves", training_curves(folder, results)}};
   for (const Table& table : tables) data["tables"].push_back(table_json(table));
+  for (const PairBest& best : best_of_pairs(tables)) data["best"].push_back(best_json(best));
   for (const RunResult& result : results) data["runs"].push_back(run_json(result));
   const std::filesystem::path experiment = folder / "experiment.toml";
   data["file"] = path_exists(experiment) ? read_file(experiment, kMaxScriptBytes) : std::string();

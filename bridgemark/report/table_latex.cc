@@ -30,6 +30,7 @@ std::string cell_latex(const Table& table, const TableCell& cell) {
   std::string number = latex_number(table.format(cell.mean));
   if (cell.rank == 1) number = fmt::format("\\textbf{{{}}}", number);
   if (cell.rank == 2) number = fmt::format("\\underline{{{}}}", number);
+  if (cell.tied) number += "$^{=}$";
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += fmt::format("{{\\tiny$\\pm${}}}", error);
   if (cell.published) number += fmt::format(" {{\\tiny[{}]}}", table.format_published(cell));
@@ -52,10 +53,10 @@ std::string caption(const Table& table) {
                           : "vermillion below {0}, orange below {1}, yellow below {2}, else "
                             "bluish-green";
   return fmt::format(
-      "{} (${}$). {} Bold is best, underlined second, in brackets the published "
-      "value; the Oracle is the ceiling. {} Colours: {}.",
+      "{} (${}$). {}{} In brackets the published value; the Oracle is the ceiling. Colours: {}.",
       escape_latex(score.title), score.lower_is_better ? "\\downarrow" : "\\uparrow",
-      escape_latex(score.note), kTieNote,
+      escape_latex(score.note),
+      score.marks_best ? fmt::format(" Bold is best, underlined second. {}", kTieNote) : "",
       fmt::format(fmt::runtime(bands), score.bounds[0], score.bounds[1], score.bounds[2]));
 }
 

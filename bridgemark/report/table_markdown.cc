@@ -29,11 +29,14 @@ std::string cell_markdown(const Table& table, const TableCell& cell) {
   std::string number = table.format(cell.mean);
   if (cell.rank == 1) number = fmt::format("**{}**", number);
   if (cell.rank == 2) number = fmt::format("<ins>{}</ins>", number);
+  if (cell.tied) number += " =";
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += " ± " + error;
   if (cell.published) number += fmt::format(" _[{}]_", table.format_published(cell));
   return square + number;
 }
+
+constexpr char kNoMarkNote[] = " No best is marked: a coupling that ignores x0 can look best here.";
 
 std::string bounds_text(const TableScore& score) {
   const char* worst_first = "🟥 < {0}, 🟧 < {1}, 🟨 < {2}, 🟩 ≥ {2}";
@@ -51,9 +54,10 @@ std::string markdown_tables(const std::vector<Table>& tables, std::string_view t
       "brackets the number of the paper; – is a score that the method cannot give. {}\n",
       escape_markdown(title), kTieNote, spread_note(tables));
   for (const Table& table : tables) {
-    out += fmt::format("\n## {}{}\n\n{} {} is better: {}.\n\n", table.score.title,
+    out += fmt::format("\n## {}{}\n\n{} {} is better: {}.{}\n\n", table.score.title,
                        table.score.in_paper ? "" : " (not in the paper)", table.score.note,
-                       table.score.lower_is_better ? "Lower" : "Higher", bounds_text(table.score));
+                       table.score.lower_is_better ? "Lower" : "Higher", bounds_text(table.score),
+                       table.score.marks_best ? "" : kNoMarkNote);
     std::string header = "| method | loss, N+1 |", rule = "| --- | --- |";
     for (const std::string& pair : table.pairs) {
       header += fmt::format(" {} |", escape_markdown(pair));

@@ -16,6 +16,7 @@ std::string cell_text(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "–";
   std::string text = table.format(cell.mean);
   text += cell.rank == 1 ? "*" : cell.rank == 2 ? "+" : " ";
+  if (cell.tied) text += "=";
   const std::string error = table.format_error(cell);
   if (!error.empty()) text += " ±" + error;
   if (cell.published) text += fmt::format(" [{}]", table.format_published(cell));

@@ -73,16 +73,20 @@ std::vector<TableScore> make_scores() {
                       "it has none) and all dimensions, in nats."));
   scores.push_back(kl("reverse_trajectory_kl", "Reverse trajectory KL",
                       "KL(solver || truth), summed over steps and dimensions, in nats."));
-  scores.push_back(
-      {"shape_score", "Shape score",
-       "Overlap of single coordinates of x1 over the test set; blind to which x0 an x1 "
-       "belongs to."});
-  scores.push_back(
-      {"trend_score", "Trend score", "Overlap of pairs of coordinates of x1 over the test set."});
+  TableScore shape{"shape_score", "Shape score",
+                   "Overlap of single coordinates of x1 over the test set; blind to which x0 an x1 "
+                   "belongs to."};
+  shape.marks_best = false;
+  scores.push_back(shape);
+  TableScore trend{"trend_score", "Trend score",
+                   "Overlap of pairs of coordinates of x1 over the test set."};
+  trend.marks_best = false;
+  scores.push_back(trend);
   TableScore c2st{"c2st_score", "C2ST score of the reversed pairs",
                   "1 - 2 |AUC - 1/2| of a classifier trained to tell (x0, x1) of the solver from "
                   "those of the truth; 1: it cannot."};
   c2st.reversed_pairs = true;
+  c2st.marks_best = false;
   scores.push_back(c2st);
   TableScore exact{"exact_conditional_shape_score", "Exact conditional shape score",
                    "Between closed-form marginals, free of any sampling noise: 1 is perfect. Only "
@@ -138,7 +142,9 @@ class Builder {
       for (TableCell& cell : row.cells) finish(cell);
       table.rows.push_back(std::move(row));
     }
-    for (std::size_t column = 0; column < pairs_.size(); ++column) rank(table, column);
+    for (std::size_t column = 0; score_.marks_best && column < pairs_.size(); ++column) {
+      rank(table, column);
+    }
     return table;
   }
 
@@ -276,7 +282,10 @@ class Builder {
       if (place == 1 && oracle && reaches(*goal, *oracle)) goal = oracle;
       const auto rest = std::stable_partition(
           left.begin(), left.end(), [&](const TableCell* cell) { return reaches(*cell, *goal); });
-      for (auto cell = left.begin(); cell != rest; ++cell) (*cell)->rank = place;
+      for (auto cell = left.begin(); cell != rest; ++cell) {
+        (*cell)->rank = place;
+        (*cell)->tied = rest - left.begin() > 1;
+      }
       left.erase(left.begin(), rest);
     }
   }

@@ -17,6 +17,9 @@ struct TableScore {
   bool lower_is_better = false;
   bool reversed_pairs = false;  // the table of p1 -> p0
   bool in_paper = true;
+  // Whether its best is marked. Not where a coupling that ignores x0 can look best: such a score
+  // tells a bad solver, never the best one.
+  bool marks_best = true;
   // 0: three decimals, two digits where the score is too small for them; a KL has three digits,
   // however small it is.
   int significant_digits = 0;
@@ -36,7 +39,8 @@ struct TableCell {
   std::vector<const RunResult*> runs;  // one for each seed
   std::string missing;                 // why there is no number where there are runs
   std::optional<double> published;
-  int rank = 0;  // 1 best, 2 second, shared by ties; the Oracle has none
+  int rank = 0;       // 1 best, 2 second, shared by ties; the Oracle has none
+  bool tied = false;  // another cell of the column has the same rank
   Band band = Band::kNone;
 
   bool measured() const { return !runs.empty(); }
@@ -63,8 +67,8 @@ struct Table {
 
 // How ranks treat noise, in words.
 inline constexpr char kTieNote[] =
-    "Rows within two standard errors of the best share its mark, and so do all that reach the "
-    "Oracle; where no error is known, those that show the same digits.";
+    "Rows within two standard errors of the best share its mark, with = for a tie, and so do all "
+    "that reach the Oracle; where no error is known, those that show the same digits.";
 
 // A cell is the mean over the runs of a method on a pair, one run a seed, with the standard error
 // over them; for a single run the error is that over its evaluation seeds.
@@ -78,5 +82,20 @@ inline constexpr char kTieNote[] =
 // all seven tables of the paper have all their rows and columns, blank where nothing was measured.
 // The results must outlive the tables.
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole);
+
+// Who is best on a pair: the rank-1 rows of the table that decides there.
+struct PairBest {
+  std::string pair;
+  const Table* table = nullptr;
+  std::size_t column = 0;
+  std::vector<const TableRow*> rows;  // more than one: a tie; best mean first
+  std::size_t compared = 0;           // methods that have the deciding score
+  std::size_t methods = 0;            // methods measured on the pair, the Oracle apart
+};
+
+// One for each pair of the tables, in their order. The joint KL decides, where more methods have it
+// the trajectory KL, then the exact conditional shape score; a pair where no two methods have the
+// same of these has none.
+std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);
 
 }  // namespace bridgemark

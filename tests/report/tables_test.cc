@@ -1,5 +1,6 @@
 #include "bridgemark/report/tables.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -189,6 +190,75 @@ TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
   EXPECT_EQ(ranks({kl("oracle", 0.0, 0.0), kl("reference", 0.0004, 0.0001),
                    kl("feature-wise", 0.0001, 0.0001), kl("dlightsb", 0.0007, 0.0001)}),
             "0210");
+}
+
+TEST(Tables, TiesAreShownAsTies) {
+  const std::vector<RunResult> results = {
+      shape(kPair, "oracle", 0, 0.99, 0.001), shape(kPair, "independent", 0, 0.901, 0.003),
+      shape(kPair, "reference", 0, 0.91, 0.004), shape(kPair, "dlightsb", 0, 0.80, 0.003)};
+  const std::vector<Table> tables = make_tables(results, false);
+  EXPECT_TRUE(find_row(tables[0], "Independent").cells[0].tied);
+  EXPECT_TRUE(find_row(tables[0], "Reference").cells[0].tied);
+  EXPECT_FALSE(find_row(tables[0], "DLightSB").cells[0].tied);  // alone in second place
+  EXPECT_FALSE(find_row(tables[0], "Oracle").cells[0].tied);
+  EXPECT_THAT(text_table(tables[0], false), AllOf(HasSubstr("0.910*= "), HasSubstr("0.800+ ")));
+  EXPECT_THAT(markdown_tables(tables, "x"),
+              AllOf(HasSubstr("**0.901** = ± "), HasSubstr("<ins>0.800</ins> ± ")));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("\\textbf{0.901}$^{=}$"));
+}
+
+// Independent draws x1 from p1 whatever x0 is: scores that it can win have no best.
+TEST(Tables, ScoresThatOnlyTellBadOnesHaveNoMark) {
+  const std::string reversed = kPair + "-reverse";
+  std::vector<RunResult> results;
+  for (const char* solver : {"oracle", "independent", "dlightsb"}) {
+    const double value = std::string(solver) == "dlightsb" ? 0.8 : 0.99;
+    results.push_back(result(kPair, solver, 0,
+                             {{"shape_score", value, kNaN, {}}, {"trend_score", value, kNaN, {}}}));
+    results.push_back(result(reversed, solver, 0, {{"c2st_score", value, kNaN, {}}}));
+  }
+  const std::vector<Table> tables = make_tables(results, false);
+  ASSERT_EQ(tables.size(), 3u);
+  for (const Table& table : tables) {
+    for (const TableRow& row : table.rows) EXPECT_EQ(row.cells[0].rank, 0) << table.score.score;
+  }
+  EXPECT_THAT(markdown_tables(tables, "x"), Not(HasSubstr("**0.99")));
+  EXPECT_THAT(best_of_pairs(tables), ::testing::IsEmpty());
+}
+
+// The score that decides: the joint KL, unless more methods have the trajectory KL, else the exact
+// conditional shape; never the Oracle's row.
+TEST(Tables, BestOfAPairIsDecidedByKlsFirst) {
+  const auto scored = [](const char* solver, double joint, double path, double exact) {
+    return result(kPair, solver, 0,
+                  {{"joint_kl", joint, kNaN, {}},
+                   {"forward_trajectory_kl", path, kNaN, {}},
+                   {"exact_conditional_shape_score", exact, kNaN, {}},
+                   {"shape_score", 0.9, kNaN, {}}});
+  };
+  const auto best = [](const std::vector<RunResult>& results) {
+    const std::vector<Table> tables = make_tables(results, false);
+    std::string text;
+    for (const PairBest& pair : best_of_pairs(tables)) {
+      text += pair.table->score.score + ":";
+      for (const TableRow* row : pair.rows) text += " " + row->solver;
+      text += fmt::format(" {}/{}", pair.compared, pair.methods);
+    }
+    return text;
+  };
+  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("reference", 0.3, 0.1, 0.9),
+                  scored("dlightsb", 0.2, 0.4, 0.8)}),
+            "joint_kl: dlightsb 2/2");
+  EXPECT_EQ(best({scored("reference", 0.3, 0.1, 0.9), scored("dlightsb", 0.2, 0.4, 0.8),
+                  scored("csbm", kNaN, 0.2, 0.7)}),
+            "forward_trajectory_kl: reference 3/3");
+  EXPECT_EQ(best({scored("independent", kNaN, kNaN, 0.4), scored("dlightsb", 0.2, 0.4, 0.8),
+                  scored("csbm", kNaN, kNaN, kNaN)}),
+            "exact_conditional_shape_score: dlightsb 2/3");
+  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("reference", 0.2, kNaN, kNaN),
+                  scored("dlightsb", 0.2, kNaN, kNaN)}),
+            "joint_kl: reference dlightsb 2/2");
+  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("csbm", 0.1, 0.1, 0.1)}), "");
 }
 
 TEST(Tables, KlsKeepSignificantDigits) {

@@ -13,9 +13,12 @@ function summary() {
     card(methods.length, "methods"), card(duration(total), "training and scoring, added up"),
     card(compared.length, "cells with a published value"),
     card(compared.filter((difference) => difference > 0.1).length, "of them differ by over 0.1"))];
-  const main = data.tables[0];
-  if (main) body.push(element("h3", {}, `Best on each pair: ${main.title.toLowerCase()}`),
-                      bestTable(main));
+  if (data.best.length > 0) {
+    body.push(element("h3", {}, "Best on each pair"), bestTable(data.best),
+      element("p", { class: "note" }, "By the joint KL; by the trajectory KL or the exact conditional " +
+        "shape score where more methods have those. Methods within two standard errors of the " +
+        "difference tie."));
+  }
   const machines = unique(runs.map((run) => `Bridgemark ${run.version}, ${run.device}, ${run.machine}`));
   body.push(element("p", { class: "note" }, machines.join("; ")));
   body.push(element("p", { class: "note" },
@@ -23,22 +26,17 @@ function summary() {
   byId("summary-body").replaceChildren(...body);
 }
 
-function bestTable(table) {
-  const oracle = table.rows.find((row) => row.oracle);
-  const rows = table.pairs.map((pair, column) => {
-    const best = table.rows.filter((row) => measured(row.cells[column]) &&
-      row.cells[column].rank === 1);
-    if (best.length === 0) return null;
-    const sign = table.lower_is_better ? 1 : -1;
-    best.sort((a, b) => sign * (a.cells[column].mean - b.cells[column].mean));
-    const ceiling = oracle && measured(oracle.cells[column]) ? oracle.cells[column].text : "";
-    const names = best.map((row) => [row.method, row.details].filter(Boolean).join(" "));
-    return element("tr", {}, element("th", { scope: "row" }, pair),
-      element("td", {}, names.join(", ")), element("td", {}, best[0].cells[column].text),
-      element("td", {}, ceiling));
-  }).filter(Boolean);
-  const head = element("tr", {}, ...["pair", "best methods", "score", "Oracle"].map((name) =>
-    element("th", { scope: "col" }, name)));
+function bestTable(pairs) {
+  const rows = pairs.map((best) => {
+    const names = best.methods.map((row) => [row.method, row.details].filter(Boolean).join(" "));
+    const tie = names.length > 1 ? [element("span", { class: "tie" }, "tie")] : [];
+    return element("tr", {}, element("th", { scope: "row" }, best.pair),
+      element("td", {}, names.join(", "), ...tie), element("td", {}, best.methods[0].text),
+      element("td", {}, best.oracle === null ? "" : best.oracle), element("td", {}, best.score),
+      element("td", {}, `${best.compared} of ${best.measured}`));
+  });
+  const head = element("tr", {}, ...["pair", "best", "value", "Oracle", "decided by", "methods with it"]
+    .map((name) => element("th", { scope: "col" }, name)));
   return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head),
     element("tbody", {}, ...rows)));
 }
@@ -99,6 +97,7 @@ function scoreTable(table) {
         }
         const node = element("td", { class: `cell ${cell.band} rank${cell.rank}` },
           element("span", { class: "value" }, cell.text));
+        if (cell.tied) node.append(element("span", { class: "tie", title: "a tie" }, "="));
         if (cell.error) node.append(element("span", { class: "error" }, ` ±${cell.error}`));
         if (cell.published !== null) {
           node.append(element("span", { class: "published" },
@@ -117,7 +116,8 @@ function legend(table) {
     : [["bad", `< ${a}`], ["mid-bad", `< ${b}`], ["mid-good", `< ${c}`], ["good", `≥ ${c}`]];
   return element("div", { class: "legend" }, ...bands.map(([band, text]) => element("span", {},
     element("i", { style: `background: var(--${band})` }), text)),
-  element("span", {}, "bold: best, underlined: second"));
+  element("span", {}, table.marks_best ? "bold: best, underlined: second, =: a tie"
+    : "no mark: a coupling that ignores x0 can look best here"));
 }
 
 function tables() {
@@ -126,6 +126,6 @@ function tables() {
       element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.` +
         (table.in_paper ? "" : " The paper does not have this one.")),
       legend(table), scoreTable(table),
-      element("p", { class: "note" }, `${data.ties} ${data.spread}`));
+      element("p", { class: "note" }, `${table.marks_best ? `${data.ties} ` : ""}${data.spread}`));
   });
 }

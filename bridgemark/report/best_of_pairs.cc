@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables.h"
+
+namespace bridgemark {
+
+namespace {
+
+// In this order: what does not saturate and sees the whole coupling first.
+constexpr std::array kDeciding = {"joint_kl", "forward_trajectory_kl",
+                                  "exact_conditional_shape_score"};
+
+std::size_t column_of(const Table& table, const std::string& pair) {
+  return static_cast<std::size_t>(std::find(table.pairs.begin(), table.pairs.end(), pair) -
+                                  table.pairs.begin());
+}
+
+std::set<std::string> measured_methods(const Table& table, const std::string& pair) {
+  std::set<std::string> methods;
+  const std::size_t column = column_of(table, pair);
+  if (column == table.pairs.size()) return methods;
+  for (const TableRow& row : table.rows) {
+    if (!row.oracle && row.cells[column].measured()) {
+      methods.insert(row.method + " " + row_details(row));
+    }
+  }
+  return methods;
+}
+
+PairBest best_of(const std::vector<Table>& tables, const std::string& pair) {
+  PairBest best;
+  best.pair = pair;
+  std::set<std::string> methods;
+  for (const Table& table : tables) methods.merge(measured_methods(table, pair));
+  best.methods = methods.size();
+  for (const char* score : kDeciding) {
+    for (const Table& table : tables) {
+      const std::size_t compared = measured_methods(table, pair).size();
+      if (table.score.score != score || compared < 2 || compared <= best.compared) continue;
+      best.table = &table;
+      best.column = column_of(table, pair);
+      best.compared = compared;
+    }
+  }
+  if (!best.table) return best;
+  for (const TableRow& row : best.table->rows) {
+    if (row.cells[best.column].rank == 1) best.rows.push_back(&row);
+  }
+  std::stable_sort(best.rows.begin(), best.rows.end(), [&](const TableRow* a, const TableRow* b) {
+    const double x = a->cells[best.column].mean, y = b->cells[best.column].mean;
+    return best.table->score.lower_is_better ? x < y : x > y;
+  });
+  return best;
+}
+
+}  // namespace
+
+std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables) {
+  std::vector<PairBest> all;
+  std::set<std::string> seen;
+  for (const Table& table : tables) {
+    for (const std::string& pair : table.pairs) {
+      if (!seen.insert(pair).second) continue;
+      PairBest best = best_of(tables, pair);
+      if (!best.rows.empty()) all.push_back(std::move(best));
+    }
+  }
+  return all;
+}
+
+}  // namespace bridgemark
