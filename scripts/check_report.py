@@ -172,6 +172,27 @@ class Checks:
         self.expect("every choice shows without a message", not messages, "; ".join(messages)[:300])
         self.whole()
 
+    # KLs over more than a decade are read off an axis of decades, scores between 0 and 1 are not.
+    def decades(self):
+        wide = self.script("""
+            return Object.fromEntries(data.tables.map((table) => {
+              const values = data.runs.filter((run) => !run.reverse && !run.outside &&
+                run.solver !== 'oracle').map((run) => run.scores[table.score]).filter((v) => v > 1e-6);
+              return [table.title, table.lower_is_better && Math.max(...values) > 10 * Math.min(...values)];
+            }))""")
+        wrong, seen = [], 0
+        for i in range(self.script("return document.querySelectorAll('#time-choices button').length")):
+            title = self.script("const button = document.querySelectorAll('#time-choices button')[arguments[0]];"
+                                "button.click(); return button.textContent", i)
+            time.sleep(0.3)
+            axis = self.script("return document.querySelector('#time-body [aria-label^=\"Y-axis\"]')"
+                               "?.getAttribute('aria-label')")
+            seen += axis is not None
+            if axis and ("log scale" in axis) != wide[title]:
+                wrong.append(title)
+        self.expect("decades where KLs span them", seen and not wrong, ", ".join(wrong) or f"{seen} axes")
+        self.script("document.querySelector('#time-choices button')?.click()")
+
     # A script of somebody else, and code made from text.
     def policy(self):
         self.script("const script = document.createElement('script');"
@@ -218,6 +239,7 @@ def main():
                 if name == "desktop":
                     checks.cell_tooltip()
                     checks.plot_tooltip()
+                    checks.decades()
                 checks.all_choices()
                 checks.policy()
                 failed += checks.failed

@@ -15,6 +15,24 @@ function chart(container, spec) {
       symbolType: "circle", labelLimit: 220 }] }, "svg");
 }
 
+const smallestKl = 1e-6;  // nats: less is round-off and stands there
+
+// The axis of values: by decades where they are above the floor and span more than one; a floor of
+// null asks for none. A KL below its floor, 0 or less by noise, then stands at the lowest value;
+// losses, whose floor is 0, have decades only where all are positive.
+function valueAxis(values, floor) {
+  const above = values.filter((value) => value > floor);
+  const low = Math.min(...above);
+  const log = floor !== null && (floor > 0 || above.length === values.length) &&
+    Math.max(...above) > 10 * low;
+  return { place: (value) => (log ? Math.max(value, low) : value),
+    note: log && values.some((value) => value < low)
+      ? ` Values below ${Number(low.toPrecision(2))} stand there: the axis has decades and no zero.` : "",
+    axis: log ? { format: "~g", tickCount: 6 } : { tickCount: 6 },
+    scale: { name: "y", type: log ? "log" : "linear", range: "height", nice: true, zero: false,
+      domain: { data: "points", field: "shown" } } };
+}
+
 function curves() {
   const body = byId("curve-body");
   if (data.curves.length === 0) {
@@ -31,26 +49,26 @@ function curves() {
     // One chart for each loss: they have nothing in common but the axis of updates.
     for (const kind of kinds) {
       const curvesOfKind = shown.filter((curve) => `${curve.method} ${curve.loss}`.trim() === kind);
+      const losses = valueAxis(curvesOfKind.flatMap((curve) => curve.points.map((point) => point[1])), 0);
       const values = curvesOfKind.flatMap((curve) => curve.points.map(([update, loss, seconds]) => ({
-        method: rowName(curve), run: curve.run, seed: curve.seed, update, loss,
-        tip: `${rowName(curve)}, seed ${curve.seed}\nupdate ${update}: loss ${loss.toFixed(4)}, ` +
+        method: rowName(curve), run: curve.run, seed: curve.seed, update, shown: losses.place(loss),
+        tip: `${rowName(curve)}, seed ${curve.seed}\nupdate ${update}: loss ${loss.toPrecision(5)}, ` +
           duration(seconds) })));
       chart(body, { data: [{ name: "points", values }],
         scales: [{ name: "x", type: "linear", range: "width", nice: true,
           domain: { data: "points", field: "update" } },
-        { name: "y", type: "linear", range: "height", nice: true, zero: false,
-          domain: { data: "points", field: "loss" } }, { name: "method", ...methodColour,
+        losses.scale, { name: "method", ...methodColour,
           domain: unique(values.map((value) => value.method)),
           range: unique(values.map((value) => value.method))
             .map((name) => methodColour.range[methods.indexOf(name)]) }],
         axes: [chartAxis("bottom", "x", "updates", { tickCount: 6 }),
-          chartAxis("left", "y", `loss, ${kind}`, { tickCount: 6 })],
+          chartAxis("left", "y", `loss, ${kind}`, losses.axis)],
         marks: [{ type: "group", from: { facet: { name: "curve", data: "points", groupby: "run" } },
           marks: [{ type: "line", from: { data: "curve" }, encode: { enter: {
-            x: { scale: "x", field: "update" }, y: { scale: "y", field: "loss" },
+            x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" },
             stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } },
           { type: "symbol", from: { data: "curve" }, encode: { enter: {
-            x: { scale: "x", field: "update" }, y: { scale: "y", field: "loss" },
+            x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" },
             size: { value: 40 }, fill: { scale: "method", field: "method" },
             fillOpacity: { value: 0 }, tooltip: { field: "tip" } },
           hover: { fillOpacity: { value: 1 } }, update: { fillOpacity: { value: 0 } } } }] }] });
@@ -64,29 +82,32 @@ function scoreAndTime() {
       "conditional_trend_score", "joint_kl", "forward_trajectory_kl"].includes(table.score));
   choices(byId("time-choices"), scores, (table) => table.title, (table) => {
     const body = byId("time-body");
-    const values = data.runs.filter((run) => !run.reverse && !run.outside && run.solver !== "oracle" &&
-      typeof run.scores[table.score] === "number").map((run) => ({ method: rowName(run),
-      seconds: Math.max(run.train_seconds, 0.001), value: run.scores[table.score], dim: `D = ${run.dim}`,
+    const runs = data.runs.filter((run) => !run.reverse && !run.outside && run.solver !== "oracle" &&
+      typeof run.scores[table.score] === "number");
+    const scale = valueAxis(runs.map((run) => run.scores[table.score]),
+      table.lower_is_better ? smallestKl : null);
+    const values = runs.map((run) => ({ method: rowName(run), dim: `D = ${run.dim}`,
+      seconds: Math.max(run.train_seconds, 0.001), shown: scale.place(run.scores[table.score]),
       tip: `${rowName(run)} on ${run.pair}, seed ${run.seed}\n${table.title} ` +
         `${run.scores[table.score].toPrecision(5)}\ntraining ${duration(run.train_seconds)} on ` +
         `${run.threads} thread${run.threads === 1 ? "" : "s"}` }));
     body.replaceChildren(element("p", {}, "Each point is a run: its training time on the machine " +
-      "above and its score; the shape tells the dimension. Fits under a millisecond stand at 1 ms."));
+      "above and its score; the shape tells the dimension. Fits under a millisecond stand at 1 ms." +
+      scale.note));
     if (values.length === 0) return;
     const names = unique(values.map((value) => value.method));
     chart(body, { data: [{ name: "points", values }],
       scales: [{ name: "x", type: "log", range: "width", nice: true,
         domain: { data: "points", field: "seconds" } },
-      { name: "y", type: table.lower_is_better ? "symlog" : "linear", constant: 0.01,
-        range: "height", nice: true, zero: false, domain: { data: "points", field: "value" } },
+      scale.scale,
       { name: "method", type: "ordinal", domain: names,
         range: names.map((name) => methodColour.range[methods.indexOf(name)]) },
       { name: "shape", type: "ordinal", domain: unique(values.map((value) => value.dim)),
         range: ["circle", "square", "triangle-up", "diamond", "cross"] }],
       axes: [chartAxis("bottom", "x", "training time, seconds", { format: "~g", tickCount: 6 }),
-        chartAxis("left", "y", table.title, { tickCount: 6 })],
+        chartAxis("left", "y", table.title, scale.axis)],
       marks: [{ type: "symbol", from: { data: "points" }, encode: { enter: {
-        x: { scale: "x", field: "seconds" }, y: { scale: "y", field: "value" },
+        x: { scale: "x", field: "seconds" }, y: { scale: "y", field: "shown" },
         size: { value: 70 }, fill: { scale: "method", field: "method" },
         shape: { scale: "shape", field: "dim" }, stroke: { value: "#fff" },
         strokeWidth: { value: 0.5 }, tooltip: { field: "tip" } },
@@ -110,29 +131,30 @@ function switching() {
   choices(byId("switching-choices"), bases, (name) => name, (name) => {
     const body = byId("switching-body");
     const shown = runs.filter((run) => base(run) === name);
-    const values = unique(shown.map(rowName)).flatMap((method) => {
+    const means = unique(shown.map(rowName)).flatMap((method) => {
       const own = shown.filter((run) => rowName(run) === method);
       return unique(own.map((run) => run.switch_rate)).sort((a, b) => a - b).map((rate) => {
         const scores = own.filter((run) => run.switch_rate === rate).map((run) => run.scores.joint_kl);
         const value = scores.reduce((sum, score) => sum + score, 0) / scores.length;
-        return { method, rate, value: Math.max(value, 0.001),
+        return { method, rate, value,
           tip: `${method}, switch rate ${rate}\njoint KL ${value.toPrecision(3)}` };
       });
     });
+    const scale = valueAxis(means.map((mean) => mean.value), smallestKl);
+    const values = means.map((mean) => ({ ...mean, shown: scale.place(mean.value) }));
     const names = unique(values.map((value) => value.method));
     body.replaceChildren(element("p", {}, "The truth leaves its component with this probability at " +
-      "each coordinate; at 0 it is a CP bridge. Values below 0.001 stand there."));
-    const at = { x: { scale: "x", field: "rate" }, y: { scale: "y", field: "value" } };
+      "each coordinate; at 0 it is a CP bridge." + scale.note));
+    const at = { x: { scale: "x", field: "rate" }, y: { scale: "y", field: "shown" } };
     chart(body, { data: [{ name: "points", values }],
       scales: [{ name: "x", type: "symlog", constant: 0.01, range: "width",
         domain: { data: "points", field: "rate" } },
-      { name: "y", type: "log", range: "height", nice: true,
-        domain: { data: "points", field: "value" } },
+      scale.scale,
       { name: "method", type: "ordinal", domain: names,
         range: names.map((method) => methodColour.range[methods.indexOf(method)]) }],
       axes: [chartAxis("bottom", "x", "switch rate",
         { values: unique(values.map((value) => value.rate)), format: "~g" }),
-      chartAxis("left", "y", "joint KL, nats", { format: "~g", tickCount: 6 })],
+      chartAxis("left", "y", "joint KL, nats", scale.axis)],
       marks: [{ type: "group", from: { facet: { name: "line", data: "points", groupby: "method" } },
         marks: [{ type: "line", from: { data: "line" }, encode: { enter: { ...at,
           stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } }] },
