@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
@@ -19,6 +20,7 @@
 #include "bridgemark/io/paths.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/markup.h"
+#include "bridgemark/report/published.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/table_writers.h"
 
@@ -127,6 +129,8 @@ json table_json(const Table& table) {
           {"marks_best", table.score.marks_best},
           {"reversed_pairs", table.score.reversed_pairs},
           {"bounds", table.score.bounds},
+          {"csv", csv_tables({table})},
+          {"tex", latex_tables({table})},
           {"pairs", table.pairs},
           {"rows", rows}};
 }
@@ -168,11 +172,23 @@ json run_json(const RunResult& result) {
   json run = run_fields(result);
   const std::optional<PairSpec> spec = find_preset(result.pair);
   if (spec && spec->family == PairFamily::kChain) run["switch_rate"] = spec->switch_rate;
-  run.update({{"reverse", result.pair_identity.value("reverse", false)},
+  run.update({{"family", spec ? pair_family_name(spec->family) : "own"},
+              {"reverse", result.pair_identity.value("reverse", false)},
               {"outside", result.solver == kOutsideSolver},
               {"scores", scores},
               {"commands", commands}});
   return run;
+}
+
+// Whether results cover every forward pair of the paper, as its text or as its tables have it.
+bool of_paper(const std::vector<RunResult>& results) {
+  std::set<std::string> measured;
+  for (const RunResult& result : results) measured.insert(result.pair);
+  const std::vector<PublishedCell>& cells = published_cells();
+  return std::all_of(cells.begin(), cells.end(), [&](const PublishedCell& cell) {
+    return cell.pair.ends_with("-reverse") || measured.contains(cell.pair) ||
+           measured.contains(replace_all(cell.pair, "-spread", ""));
+  });
 }
 
 // Puts the values in place of {{name}}; what they say themselves is left alone.
@@ -214,6 +230,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
                {"experiment", experiment_names(results)},
                {"spread", spread_note(tables)},
                {"ties", kTieNote},
+               {"of_paper", of_paper(results)},
                {"corrections", std::string(kCorrectionsText)},
                {"tables", json::array()},
                {"runs", json::array()},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -30,6 +31,8 @@ using nlohmann::json;
 constexpr std::size_t kPoints = kAddedSamples;  // of a cloud
 constexpr std::size_t kStarts = 4;              // of trajectories
 constexpr std::size_t kPathsEach = 4;
+constexpr std::size_t kConditionals = 3;  // inputs whose q(. | x0) is shown
+constexpr std::size_t kDrawsEach = 150;
 constexpr std::size_t kCurvePoints = 300;
 constexpr std::uint64_t kFigureSeed = 1;
 
@@ -60,15 +63,20 @@ class Projection {
     }
   }
 
-  json point(const std::int32_t* state) const {
-    if (dim_ == 1) return {state[0], 0};
-    if (dim_ == 2) return {state[0], state[1]};
+  std::array<double, 2> place(const std::int32_t* state) const {
+    if (dim_ <= 2) return {double(state[0]), dim_ == 1 ? 0.0 : double(state[1])};
     Eigen::VectorXd x(static_cast<Eigen::Index>(dim_));
     for (std::size_t d = 0; d < dim_; ++d) x[static_cast<Eigen::Index>(d)] = state[d];
     x -= mean_;
+    return {axes_[0].dot(x), axes_[1].dot(x)};
+  }
+
+  json point(const std::int32_t* state) const {
+    if (dim_ == 1) return {state[0], 0};
+    if (dim_ == 2) return {state[0], state[1]};
     // Two decimals of a category are finer than a pixel.
-    return {std::round(axes_[0].dot(x) * 100.0) / 100.0,
-            std::round(axes_[1].dot(x) * 100.0) / 100.0};
+    const std::array<double, 2> at = place(state);
+    return {std::round(at[0] * 100.0) / 100.0, std::round(at[1] * 100.0) / 100.0};
   }
 
   json points(StatesView states) const {
@@ -94,14 +102,48 @@ std::filesystem::path run_folder(const std::filesystem::path& folder, const RunR
   return name ? folder / "runs" / result.run : std::filesystem::path();
 }
 
+// Inputs that lie far from each other in the picture, so that what starts there can be told apart:
+// the first, then each time the one farthest from those taken.
+States spread_inputs(StatesView inputs, std::size_t count, const Projection& projection) {
+  std::vector<double> nearest(inputs.rows, std::numeric_limits<double>::infinity());
+  States chosen(std::min(count, inputs.rows), inputs.cols);
+  std::size_t next = 0;
+  for (std::size_t c = 0; c < chosen.rows(); ++c) {
+    std::copy_n(inputs.row(next), inputs.cols, chosen.row(c));
+    const std::array<double, 2> taken = projection.place(inputs.row(next));
+    for (std::size_t i = 0; i < inputs.rows; ++i) {
+      const std::array<double, 2> at = projection.place(inputs.row(i));
+      nearest[i] = std::min(nearest[i], std::hypot(at[0] - taken[0], at[1] - taken[1]));
+    }
+    next = static_cast<std::size_t>(std::max_element(nearest.begin(), nearest.end()) -
+                                    nearest.begin());
+  }
+  return chosen;
+}
+
+// Draws of x1 for each row of x0: [[[x,y]..] for each].
+json conditional_draws(const Context& context, const Coupling& coupling, StatesView x0,
+                       std::uint64_t seed, const Projection& projection) {
+  States repeated(x0.rows * kDrawsEach, x0.cols), x1(x0.rows * kDrawsEach, x0.cols);
+  for (std::size_t i = 0; i < repeated.rows(); ++i) {
+    std::copy_n(x0.row(i / kDrawsEach), x0.cols, repeated.row(i));
+  }
+  // The rows after those of the cloud.
+  coupling.sample(context, repeated, {seed, DrawPurpose::kPrediction}, kPoints, x1);
+  json clouds = json::array();
+  for (std::size_t c = 0; c < x0.rows; ++c) {
+    clouds.push_back(projection.points(x1.view().slice(c * kDrawsEach, kDrawsEach)));
+  }
+  return clouds;
+}
+
 json trajectories(const Context& context, const Coupling& coupling, int num_steps,
-                  StatesView inputs, const Projection& projection) {
+                  StatesView starts, const Projection& projection) {
   json paths = json::array();
   if (!coupling.has_transitions(num_steps)) return paths;
-  const std::size_t starts = std::min(kStarts, inputs.rows);
-  States x0(starts * kPathsEach, inputs.cols);
+  States x0(starts.rows * kPathsEach, starts.cols);
   for (std::size_t i = 0; i < x0.rows(); ++i) {
-    std::copy_n(inputs.row(i / kPathsEach), inputs.cols, x0.row(i));
+    std::copy_n(starts.row(i / kPathsEach), starts.cols, x0.row(i));
   }
   const Array3<std::int32_t> drawn =
       sample_markov_trajectory(context, coupling, num_steps, x0, kFigureSeed, 0);
@@ -127,6 +169,14 @@ bool has_figure(const std::filesystem::path& folder, const RunResult& result) {
 struct MethodFigure {
   json samples;
   json trajectories = json::array();
+  json conditional = json::array();
+};
+
+// What all methods of a pair are asked for.
+struct FigureInputs {
+  StatesView cloud;
+  StatesView starts;
+  StatesView conditional;
 };
 
 MethodFigure added_figure(const BenchmarkPair& pair, const std::filesystem::path& folder,
@@ -139,14 +189,15 @@ MethodFigure added_figure(const BenchmarkPair& pair, const std::filesystem::path
 }
 
 MethodFigure run_figure(const Context& context, const BenchmarkPair& pair,
-                        const std::filesystem::path& folder, const RunResult& result, StatesView x0,
-                        StatesView inputs, const Projection& projection) {
+                        const std::filesystem::path& folder, const RunResult& result,
+                        const FigureInputs& inputs, const Projection& projection) {
   const std::shared_ptr<const Coupling> coupling =
       load_run(context, pair, run_folder(folder, result));
-  States x1(x0.rows, pair.dim());
-  coupling->sample(context, x0, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
+  States x1(inputs.cloud.rows, pair.dim());
+  coupling->sample(context, inputs.cloud, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
   return {projection.points(x1),
-          trajectories(context, *coupling, result.evaluation_num_steps, inputs, projection)};
+          trajectories(context, *coupling, result.evaluation_num_steps, inputs.starts, projection),
+          conditional_draws(context, *coupling, inputs.conditional, kFigureSeed, projection)};
 }
 
 json pair_figure(const Context& context, const std::filesystem::path& folder,
@@ -156,7 +207,10 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   const Projection projection(test.x1);
   const std::size_t points = std::min(kPoints, test.x0.rows());
   const StatesView x0 = test.x0.view().slice(0, points);
-  const States inputs = conditional_inputs(test.x0);
+  const States candidates = conditional_inputs(test.x0);
+  const States starts = spread_inputs(candidates, kStarts, projection);
+  const States conditional = spread_inputs(candidates, kConditionals, projection);
+  const FigureInputs inputs = {x0, starts, conditional};
   json methods = json::array();
   std::set<std::array<std::string, 3>> shown;
   for (const RunResult* result : runs) {
@@ -165,11 +219,13 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
     const MethodFigure figure =
         result->solver == kOutsideSolver
             ? added_figure(pair, folder, *result, points, projection)
-            : run_figure(context, pair, folder, *result, x0, inputs, projection);
+            : run_figure(context, pair, folder, *result, inputs, projection);
     methods.push_back({{"method", result->method},
                        {"loss", result->loss},
                        {"num_steps", result->num_steps},
                        {"run", result->run},
+                       {"oracle", result->solver == "oracle"},
+                       {"conditional", figure.conditional},
                        {"samples", figure.samples},
                        {"trajectories", figure.trajectories}});
   }
@@ -179,6 +235,10 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
           {"explained", projection.explained()},
           {"input", projection.points(x0)},
           {"target", projection.points(test.x1.view().slice(0, points))},
+          {"conditional",
+           {{"x0", projection.points(conditional)},
+            {"truth", conditional_draws(context, *pair.require_truth(context), conditional,
+                                        kFigureSeed + 1, projection)}}},
           {"methods", methods}};
 }
 
@@ -217,6 +277,7 @@ json training_curves(const std::filesystem::path& folder, const std::vector<RunR
     for (std::size_t i = stride - 1; i < points.size(); i += stride) kept.push_back(points[i]);
     curves.push_back({{"run", result.run},
                       {"method", result.method},
+                      {"solver", result.solver},
                       {"pair", result.pair},
                       {"loss", result.loss},
                       {"num_steps", result.num_steps},

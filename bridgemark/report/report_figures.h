@@ -10,16 +10,21 @@
 namespace bridgemark {
 
 // The figures of the paper as data, one for each forward pair: input and target, and for the first
-// seed of each method answers to the same inputs and trajectories from a few of them. States of two
-// dimensions are shown as they are, others on the first two principal components of the target:
+// seed of each method answers to the same inputs, trajectories from four that lie far apart, and
+// draws of q(. | x0) for three of those, beside those of the truth. States of two dimensions are
+// shown as they are, others on the first two principal components of the target:
 //   [{pair, dim, projection: "coordinates" | "pca", explained: [share, share], input: [[x,y]..],
-//     target, methods: [{method, loss, num_steps, run, samples: [[x,y]..], trajectories:
-//     [[[x,y]..]..]}]}]
+//     target, conditional: {x0: [[x,y]..], truth: [[[x,y]..]..]},
+//     methods: [{method, loss, num_steps, run, oracle, samples: [[x,y]..],
+//                trajectories: [[[x,y]..]..], conditional: [[[x,y]..]..]}]}]
+// A method without transitions has no trajectories; one known by its answers alone has neither
+// those nor conditionals.
 nlohmann::json report_figures(const Context& context, const std::filesystem::path& folder,
                               const std::vector<RunResult>& results);
 
 // Losses along the training of each run that has a log:
-//   [{run, method, pair, seed, points: [[update, loss, seconds]..]}], at most 300 points each.
+//   [{run, method, solver, pair, loss, num_steps, seed, points: [[update, loss, seconds]..]}], at
+//   most 300 points each.
 nlohmann::json training_curves(const std::filesystem::path& folder,
                                const std::vector<RunResult>& results);
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,7 +12,9 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/report_figures.h"
+#include "bridgemark/report/table_writers.h"
 #include "bridgemark/solver/core/run.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -105,6 +109,10 @@ TEST_F(ReportTest, IsOneFileThatHoldsItsData) {
   EXPECT_THAT(data["runs"][0]["commands"][0].get<std::string>(),
               HasSubstr("bridgemark train oracle --pair "));
   EXPECT_THAT(data["corrections"].get<std::string>(), HasSubstr("# Corrections"));
+  EXPECT_EQ(data["runs"][0]["family"], "own");  // no preset
+  const nlohmann::json& table = data["tables"][0];
+  EXPECT_EQ(table["csv"], csv_tables(tables));
+  EXPECT_EQ(table["tex"], latex_tables(tables));
   ASSERT_EQ(data["figures"].size(), 1u);
   const nlohmann::json& figure = data["figures"][0];
   EXPECT_EQ(figure["projection"], "coordinates");
@@ -154,6 +162,86 @@ TEST_F(ReportTest, FiguresAreThePairsOwn) {
   EXPECT_EQ(path[0], figure["input"][0]);
 }
 
+// Draws given an input follow q(. | x0): those of the Oracle and of the truth agree, those of
+// Independent do not depend on the input.
+TEST_F(ReportTest, ConditionalsTellWhoIgnoresTheInput) {
+  const std::vector<RunResult> results = {make_run("oracle", 2), make_run("independent", 2)};
+  const nlohmann::json figure = report_figures({}, dir_.path(), results).at(0);
+  const auto mean = [](const nlohmann::json& cloud, int axis) {
+    double sum = 0;
+    for (const nlohmann::json& point : cloud) sum += point[axis].get<double>();
+    return sum / static_cast<double>(cloud.size());
+  };
+  // The largest distance between the means of two clouds.
+  const auto apart = [&](const nlohmann::json& a, const nlohmann::json& b) {
+    double most = 0;
+    for (const nlohmann::json& one : a) {
+      for (const nlohmann::json& other : b) {
+        most = std::max(most,
+                        std::hypot(mean(one, 0) - mean(other, 0), mean(one, 1) - mean(other, 1)));
+      }
+    }
+    return most;
+  };
+  const nlohmann::json &truth = figure["conditional"]["truth"],
+                       &oracle = figure["methods"][0]["conditional"],
+                       &independent = figure["methods"][1]["conditional"];
+  ASSERT_EQ(figure["conditional"]["x0"].size(), 3u);
+  ASSERT_EQ(truth.size(), 3u);
+  ASSERT_EQ(independent.size(), 3u);
+  EXPECT_EQ(truth[0].size(), 150u);
+  EXPECT_NE(truth, oracle) << "draws of their own";
+  // A coordinate of 0..5 has a standard deviation of at most 2.5, the difference of two means of 150
+  // draws one of at most 0.29: more than three of those. The seeds are fixed.
+  constexpr double kNoise = 1.0;
+  for (int c = 0; c < 3; ++c) {
+    EXPECT_LT(apart(nlohmann::json::array({truth[c]}), nlohmann::json::array({oracle[c]})), kNoise);
+  }
+  EXPECT_LT(apart(independent, independent), kNoise);
+  EXPECT_GT(apart(truth, truth), kNoise);
+  EXPECT_EQ(figure["methods"][0]["oracle"], true);
+  EXPECT_EQ(figure["methods"][1]["oracle"], false);
+}
+
+// Corrections stand open where all pairs of the paper were measured.
+TEST_F(ReportTest, KnowsAReportOfThePaper) {
+  const RunResult run = make_run("oracle", 2);
+  std::vector<RunResult> results;
+  for (const PairSpec& spec : preset_specs()) {
+    if (spec.family != PairFamily::kSpread) continue;
+    results.push_back(run);
+    results.back().pair = spec.name;
+    results.back().run = "not there";
+  }
+  const auto data = [&] {
+    return data_of(report_html({}, dir_.path(), results, make_tables(results, false), {vega()}));
+  };
+  EXPECT_EQ(data()["of_paper"], true);
+  EXPECT_EQ(data()["runs"][0]["family"], "spread");
+  results.pop_back();
+  EXPECT_EQ(data()["of_paper"], false);
+}
+
+// The page marks the best of a pair by what decides, not by the first table.
+TEST_F(ReportTest, SaysWhoIsBestAndByWhat) {
+  std::vector<RunResult> results = {make_run("oracle", 2), make_run("reference", 2),
+                                    make_run("feature-wise", 2)};
+  const double shape[] = {0.99, 0.9, 0.5}, joint[] = {0.0, 0.4, 0.3};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].scores = {{"conditional_shape_score", shape[i], 0.001, {}},
+                         {"joint_kl", joint[i], 0.001, {}}};
+  }
+  const nlohmann::json best =
+      data_of(report_html({}, dir_.path(), results, make_tables(results, false), {vega()}))["best"]
+          .at(0);
+  EXPECT_EQ(best["score"], "Joint KL");
+  ASSERT_EQ(best["methods"].size(), 1u);
+  EXPECT_EQ(best["methods"][0]["method"], "feature-wise");
+  EXPECT_EQ(best["methods"][0]["text"], "0.300");
+  EXPECT_EQ(best["oracle"], "0");
+  EXPECT_EQ(best["compared"], 2);
+}
+
 // The first two components of the target's cloud: centred, uncorrelated, and as wide as they claim.
 TEST_F(ReportTest, HighDimensionsAreProjected) {
   const std::vector<RunResult> results = {make_run("reference", 5)};
@@ -189,6 +277,7 @@ TEST_F(ReportTest, CurvesAreThinnedAndEndWhereTrainingEnds) {
   const std::vector<RunResult> results = {make_run("dlightsb", 2), make_run("oracle", 2)};
   const nlohmann::json curves = training_curves(dir_.path(), results);
   ASSERT_EQ(curves.size(), 1u);  // the Oracle trains nothing
+  EXPECT_EQ(curves[0]["solver"], "dlightsb");
   EXPECT_EQ(curves[0]["points"].size(), 300u);
   EXPECT_EQ(curves[0]["points"].back()[0], 900);
 }
