@@ -5,19 +5,23 @@
 
 Needs Debian's chromium and chromium-driver and PyPI's selenium; says so and succeeds without a check
 where they are missing, unless --require is given. Checks: no message on the console, nothing fetched,
-every section filled, plots drawn, columns that sort, tooltips of cells and of plots, all tables and
-pairs, nothing wider than a phone, no part that failed, nothing that the data says was run, and a
-policy that lets no other script run. Exits 1 where one fails.
+every section filled, plots drawn in the colours of the page, light and dark, columns that sort, tooltips
+of cells and of plots, axes, legends and the Oracle's line, filters that the address keeps, files that are
+saved, trajectories that move only when they may, all tables and pairs, nothing wider than a phone, no part
+that failed, nothing that the data says was run, and a policy that lets no other script run. Exits 1 where
+one fails.
 """
 
 import argparse
+import base64
 import pathlib
 import shutil
 import sys
 import tempfile
 import time
 
-WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
+WIDTHS = {"desktop": (1400, 900), "phone": (400, 844)}
+SCHEMES = ("light", "dark")
 
 
 def parse_arguments():
@@ -74,7 +78,7 @@ class Checks:
         self.expect("no message on the console", not messages, "; ".join(messages)[:300])
         fetched = self.script("return performance.getEntriesByType('resource').map(e => e.name)")
         self.expect("nothing fetched", not fetched, ", ".join(fetched))
-        empty = self.script("return [...document.querySelectorAll('section > div[id$=body]')]"
+        empty = self.script("return [...document.querySelectorAll('section:not([hidden]) > div[id$=body]')]"
                             ".filter(n => n.textContent.trim() === '').map(n => n.id)")
         self.expect("every section filled", not empty, ", ".join(empty))
         self.whole()
@@ -206,11 +210,137 @@ class Checks:
 
     def screenshots(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for section in self.script("return [...document.querySelectorAll('section')].map((node) => node.id)"):
-            self.script("document.documentElement.style.scrollBehavior = 'auto';"
-                        "document.getElementById(arguments[0]).scrollIntoView()", section)
-            time.sleep(0.2)
-            self.driver.save_screenshot(str(folder / f"{self.name}-{section}.png"))
+        for section in ["filters", *self.script("return [...document.querySelectorAll('section:not([hidden])')]"
+                                                ".map((node) => node.id)")]:
+            box = self.script("const box = document.getElementById(arguments[0]).getBoundingClientRect();"
+                              "return {x: 0, y: box.y + scrollY, width: innerWidth,"
+                              " height: Math.min(box.height + 16, 4000), scale: 1}", section)
+            if box["height"] <= 16:
+                continue
+            shot = self.driver.execute_cdp_cmd("Page.captureScreenshot",
+                                               {"clip": box, "captureBeyondViewport": True})
+            (folder / f"{self.name}-{section}.png").write_bytes(base64.b64decode(shot["data"]))
+
+    # The colours of the page and of the plots in it, and a button that changes both.
+    def theme(self, scheme):
+        shade = """
+            const canvas = document.querySelector('.plot canvas');
+            const copy = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+            if (canvas) copy.drawImage(canvas, 0, 0);
+            const pixel = canvas ? [...copy.getImageData(1, 1, 1, 1).data]
+              : getComputedStyle(document.querySelector('.plot')).backgroundColor.match(/\\d+/g).map(Number);
+            const page = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number);
+            return [page[0] < 80 ? 'dark' : 'light', pixel[0] < 80 ? 'dark' : 'light']"""
+        self.expect(f"page and plots are {scheme}", self.script(shade) == [scheme, scheme], str(self.script(shade)))
+        other = SCHEMES[1 - SCHEMES.index(scheme)]
+        self.script("document.getElementById('theme').click()")
+        self.wait_until_drawn()
+        self.expect(f"the button makes both {other}", self.script(shade) == [other, other], str(self.script(shade)))
+        self.expect("and the address says so", f"theme={other}" in self.script("return location.hash"))
+        self.script("document.getElementById('theme').click()")
+        self.wait_until_drawn()
+
+    def legends(self):
+        wrong = []
+        for i in range(self.script("return document.querySelectorAll('#time-choices button').length")):
+            title = self.script("const button = document.querySelectorAll('#time-choices button')[arguments[0]];"
+                                "button.click(); return button.textContent", i)
+            time.sleep(0.3)
+            titles, rules, expected = self.script("""
+                const body = document.getElementById('time-body');
+                const table = data.tables.find((table) => table.title === arguments[0]);
+                const log = body.querySelector('[aria-label^="Y-axis"]')?.getAttribute('aria-label').includes('log scale');
+                return [[...body.querySelectorAll('.role-legend-title text')].map((node) => node.textContent),
+                  body.querySelectorAll('.mark-rule.role-mark line').length,
+                  new Set(data.runs.filter((run) => run.solver === 'oracle' && !run.reverse &&
+                    run.scores[table.score] >= (log ? 1e-6 : 0)).map((run) => run.dim)).size]""", title)
+            wanted = ["method", "dimension"] + (["Oracle"] if expected else [])
+            if titles != wanted or rules > expected or (expected and not rules):
+                wrong.append(f"{title}: {titles}, {rules} lines")
+        self.expect("a legend for each encoding, the Oracle as a line", not wrong, "; ".join(wrong))
+        unkeyed = self.script("return [...document.querySelectorAll('#figure-body .plots')]"
+                              ".filter((node) => ![...node.parentNode.children].some((other) =>"
+                              "other.classList.contains('key'))).length")
+        self.expect("a key for the panels", unkeyed == 0)
+        self.script("document.querySelector('#time-choices button')?.click()")
+
+    # A solver chosen: tables show it beside the Oracle alone, also after a reload.
+    def filters(self):
+        chip = "document.querySelector('#filters [aria-label=solver] button')"
+        if not self.script(f"return {chip} !== null"):
+            return
+        before = self.script("return document.querySelectorAll('#table-body tbody tr').length")
+        name = self.script(f"const chip = {chip}; chip.click(); return chip.textContent")
+        self.wait_until_drawn()
+        rows = ("return [...document.querySelectorAll('#table-body tbody tr:not(.oracle) th')]"
+                ".map((node) => node.firstChild.textContent)")
+        shown = self.script(rows)
+        self.expect("a filter leaves what was chosen", shown and set(shown) == {name}, str(shown))
+        self.driver.refresh()
+        self.wait_until_drawn()
+        self.expect("the address keeps it", self.script(rows) == shown, self.script("return location.hash"))
+        self.script("document.querySelector('nav a[href=\"#time\"]').click()")
+        address = self.script("return location.hash")
+        self.expect("beside the section", address.startswith("#time?") and "solver=" in address, address)
+        self.script("document.querySelector('#filters .clear').click()")
+        self.wait_until_drawn()
+        after = self.script("return document.querySelectorAll('#table-body tbody tr').length")
+        self.expect("all is shown again", after == before, f"{after} of {before} rows")
+        self.whole()
+
+    def downloads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.driver.execute_cdp_cmd("Browser.setDownloadBehavior",
+                                        {"behavior": "allow", "downloadPath": folder})
+            starts = {"csv": b"score,", "tex": b"% Made by", "svg": b"<svg", "png": b"\x89PNG"}
+            for button in ("#table-body .downloads button:nth-of-type(1)",
+                           "#table-body .downloads button:nth-of-type(2)",
+                           ".plot .save button:nth-of-type(1)", ".plot .save button:nth-of-type(2)"):
+                self.script("document.querySelector(arguments[0]).click()", button)
+                time.sleep(0.5)
+            files = {path.suffix[1:]: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
+            wrong = [kind for kind, start in starts.items() if not files.get(kind, b"").startswith(start)]
+            self.expect("tables and plots are saved", not wrong, ", ".join(wrong))
+
+    # Needs a page that was opened with prefers-reduced-motion.
+    def motion(self):
+        if not self.script("return document.querySelector('.motion') !== null"):
+            return
+        value = "return Number(document.querySelector('.motion input').value)"
+        self.script("document.querySelector('.motion').scrollIntoView({block: 'center'})")
+        time.sleep(0.7)
+        self.expect("nothing moves by itself where no motion is wanted", self.script(value) == 1)
+        frame = ("const canvas = document.querySelector('.motion + .plots canvas');"
+                 "return canvas.toDataURL()")
+        whole = self.script(frame)
+        self.script("document.querySelector('.motion button').click()")
+        time.sleep(1.0)
+        self.script("document.querySelector('.motion button').click()")
+        time.sleep(0.3)
+        paused = self.script(value)
+        self.expect("play moves the trajectories", 0 < paused < 1 and self.script(frame) != whole, str(paused))
+        time.sleep(0.5)
+        self.expect("pause holds them", self.script(value) == paused)
+
+    def corrections(self):
+        folded, of_paper = self.script("return [document.querySelector('#corrections-body details:not([open])')"
+                                       " !== null, data.of_paper]")
+        self.expect("corrections are open in reports of the paper alone", folded != of_paper)
+
+
+def every_part(checks, size):
+    checks.sorting()
+    if size == "desktop":
+        checks.cell_tooltip()
+        checks.plot_tooltip()
+        checks.decades()
+        checks.legends()
+        checks.filters()
+        checks.downloads()
+        checks.motion()
+        checks.corrections()
+    checks.all_choices()
+    checks.policy()
 
 
 def main():
@@ -224,24 +354,24 @@ def main():
         print(f"SKIPPED: the report was not opened in a browser, missing: {', '.join(missing)}")
         return 1 if arguments.require else 0
     failed = 0
-    for name, (width, height) in WIDTHS.items():
+    for size, scheme in ((size, scheme) for size in WIDTHS for scheme in SCHEMES):
+        width, height = WIDTHS[size]
         with tempfile.TemporaryDirectory() as profile:
-            driver = start(width, height, profile, name == "phone")
+            driver = start(width, height, profile, size == "phone")
             try:
+                driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+                    {"name": "prefers-color-scheme", "value": scheme},
+                    {"name": "prefers-reduced-motion", "value": "reduce"}]})
                 driver.get(arguments.report.resolve().as_uri())
-                checks = Checks(driver, name)
+                checks = Checks(driver, f"{size}-{scheme}")
                 checks.loading()
                 checks.layout()
                 checks.plots()
                 if arguments.screenshots:
                     checks.screenshots(arguments.screenshots)
-                checks.sorting()
-                if name == "desktop":
-                    checks.cell_tooltip()
-                    checks.plot_tooltip()
-                    checks.decades()
-                checks.all_choices()
-                checks.policy()
+                checks.theme(scheme)
+                if scheme == "light":
+                    every_part(checks, size)
                 failed += checks.failed
             finally:
                 driver.quit()

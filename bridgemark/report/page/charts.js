@@ -1,21 +1,36 @@
 // ---- Lines and points over numbers ------------------------------------------------------------
 
-const chartAxis = (orient, scale, title, more = {}) => ({ orient, scale, title, grid: true,
-  gridColor: "#eef0f2", domainColor: "#c9ced4", tickColor: "#c9ced4", labelColor: "#5b6570",
-  titleColor: "#5b6570", titleFontWeight: "normal", ...more });
+const chartAxis = (orient, scale, title, more = {}) => ({ orient, scale, title, ...more });
 
-function chart(container, spec) {
+// legends: those beside the one of methods.
+function chart(container, name, spec, legends = []) {
   const holder = element("div");
-  const node = element("figure", { class: "plot wide" }, holder);
+  const node = element("figure", { class: "plot wide" },
+    element("figcaption", {}, pictureButtons(name, () => view)), holder);
   container.append(node);
   const width = Math.max(220, Math.floor(node.clientWidth - 26));
-  plot(holder, { width, height: Math.min(380, Math.round(width * 0.6)), padding: 2,
-    autosize: { type: "fit", contains: "padding" }, background: "#fff", ...spec,
-    legends: [{ fill: "method", orient: width < 560 ? "bottom" : "right", columns: 1,
-      symbolType: "circle", labelLimit: 220 }] }, "svg");
+  const narrow = width < 560;
+  const form = { orient: narrow ? "bottom" : "right", direction: "vertical", columns: 1,
+    labelLimit: narrow ? width - 60 : 220 };
+  const lines = spec.scales.find((scale) => scale.name === "method").domain.length +
+    legends.reduce((sum, legend) => sum + 1 + spec.scales.find((scale) =>
+      scale.name === (legend.shape || legend.strokeDash)).domain.length, 0);
+  const height = Math.min(380, Math.round(width * 0.6)) + (narrow ? 16 * lines : 0);
+  const view = plot(holder, { width, height, padding: 2,
+    autosize: { type: "fit", contains: "padding" }, ...spec,
+    legends: [{ fill: "method", title: "method", symbolType: "circle", ...form },
+      ...legends.map((legend) => ({ ...legend, ...form }))] }, "svg");
 }
 
 const smallestKl = 1e-6;  // nats: less is round-off and stands there
+
+// The powers of ten around values, for the lines of an axis that would have nine between two of them;
+// none where there are so few that the lines between are needed.
+function decades(values) {
+  const low = Math.floor(Math.log10(Math.min(...values))), high = Math.ceil(Math.log10(Math.max(...values)));
+  const powers = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i));
+  return powers.length < 3 ? {} : { values: powers, tickCount: powers.length + 1 };
+}
 
 // The axis of values: by decades where they are above the floor and span more than one; a floor of
 // null asks for none. A KL below its floor, 0 or less by noise, then stands at the lowest value;
@@ -25,65 +40,87 @@ function valueAxis(values, floor) {
   const low = Math.min(...above);
   const log = floor !== null && (floor > 0 || above.length === values.length) &&
     Math.max(...above) > 10 * low;
-  return { place: (value) => (log ? Math.max(value, low) : value),
+  return { log, place: (value) => (log ? Math.max(value, low) : value),
     note: log && values.some((value) => value < low)
       ? ` Values below ${Number(low.toPrecision(2))} stand there: the axis has decades and no zero.` : "",
-    axis: log ? { format: "~g", tickCount: 6 } : { tickCount: 6 },
+    axis: { tickCount: 6, ...(log ? { format: "~g", ...decades(above) } : {}) },
     scale: { name: "y", type: log ? "log" : "linear", range: "height", nice: true, zero: false,
       domain: { data: "points", field: "shown" } } };
 }
 
 function curves() {
   const body = byId("curve-body");
-  if (data.curves.length === 0) {
-    body.replaceChildren(element("p", { class: "note" },
-      "No run of these results has a training log beside it."));
+  const all = data.curves.filter(isShown);
+  if (all.length === 0) {
+    byId("curve-choices").replaceChildren();
+    body.replaceChildren(element("p", { class: "note" }, data.curves.length === 0
+      ? "No run of these results has a training log beside it." : nothingMatches));
     return;
   }
-  const pairs = unique(data.curves.map((curve) => curve.pair));
-  choices(byId("curve-choices"), pairs, (pair) => pair, (pair) => {
-    const shown = data.curves.filter((curve) => curve.pair === pair);
-    const kinds = unique(shown.map((curve) => `${curve.method} ${curve.loss}`.trim()));
-    body.replaceChildren(element("p", {}, "Mean loss of the updates since the last point. Each " +
-      "loss has its own zero, so only curves of one kind compare."));
-    // One chart for each loss: they have nothing in common but the axis of updates.
-    for (const kind of kinds) {
-      const curvesOfKind = shown.filter((curve) => `${curve.method} ${curve.loss}`.trim() === kind);
-      const losses = valueAxis(curvesOfKind.flatMap((curve) => curve.points.map((point) => point[1])), 0);
-      const values = curvesOfKind.flatMap((curve) => curve.points.map(([update, loss, seconds]) => ({
-        method: rowName(curve), run: curve.run, seed: curve.seed, update, shown: losses.place(loss),
-        tip: `${rowName(curve)}, seed ${curve.seed}\nupdate ${update}: loss ${loss.toPrecision(5)}, ` +
-          duration(seconds) })));
-      chart(body, { data: [{ name: "points", values }],
-        scales: [{ name: "x", type: "linear", range: "width", nice: true,
-          domain: { data: "points", field: "update" } },
-        losses.scale, { name: "method", ...methodColour,
-          domain: unique(values.map((value) => value.method)),
-          range: unique(values.map((value) => value.method))
-            .map((name) => methodColour.range[methods.indexOf(name)]) }],
-        axes: [chartAxis("bottom", "x", "updates", { tickCount: 6 }),
-          chartAxis("left", "y", `loss, ${kind}`, losses.axis)],
-        marks: [{ type: "group", from: { facet: { name: "curve", data: "points", groupby: "run" } },
-          marks: [{ type: "line", from: { data: "curve" }, encode: { enter: {
-            x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" },
-            stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } },
-          { type: "symbol", from: { data: "curve" }, encode: { enter: {
-            x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" },
-            size: { value: 40 }, fill: { scale: "method", field: "method" },
-            fillOpacity: { value: 0 }, tooltip: { field: "tip" } },
-          hover: { fillOpacity: { value: 1 } }, update: { fillOpacity: { value: 0 } } } }] }] });
+  const kindOf = (curve) => [curve.solver, curve.loss.toUpperCase()].filter(Boolean).join(" ");
+  choices(byId("curve-choices"), unique(all.map((curve) => curve.pair)), (pair) => pair, (pair) => {
+    const shown = all.filter((curve) => curve.pair === pair);
+    body.replaceChildren(element("p", {}, "Mean loss of the updates since the last point, a line for " +
+      "each run. One chart for each solver and loss, whatever their options: other losses have " +
+      "another zero."));
+    for (const kind of unique(shown.map(kindOf))) {
+      lossChart(body, `training-${kind}-${pair}`, shown.filter((curve) => kindOf(curve) === kind));
     }
   });
 }
 
+function lossChart(body, name, shown) {
+  const names = unique(shown.map((curve) => curve.method));
+  const title = [names.length === 1 ? names[0] : shown[0].solver, shown[0].loss.toUpperCase()]
+    .filter(Boolean).join(" ");
+  const losses = valueAxis(shown.flatMap((curve) => curve.points.map((point) => point[1])), 0);
+  const values = shown.flatMap((curve) => curve.points.map(([update, loss, seconds]) => ({
+    method: rowName(curve), run: curve.run, update, shown: losses.place(loss),
+    tip: `${rowName(curve)}, seed ${curve.seed}\nupdate ${update}: loss ${loss.toPrecision(5)}, ` +
+      duration(seconds) })));
+  const at = { x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" } };
+  chart(body, name, { data: [{ name: "points", values }],
+    scales: [{ name: "x", type: "linear", range: "width", nice: true,
+      domain: { data: "points", field: "update" } },
+    losses.scale, colourScale(unique(values.map((value) => value.method)))],
+    axes: [chartAxis("bottom", "x", "updates", { tickCount: 6 }),
+      chartAxis("left", "y", `loss, ${title}`, losses.axis)],
+    marks: [{ type: "group", from: { facet: { name: "curve", data: "points", groupby: "run" } },
+      marks: [{ type: "line", from: { data: "curve" }, encode: { enter: { ...at,
+        stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } },
+      { type: "symbol", from: { data: "curve" }, encode: { enter: { ...at,
+        size: { value: 40 }, fill: { scale: "method", field: "method" },
+        fillOpacity: { value: 0 }, tooltip: { field: "tip" } },
+      hover: { fillOpacity: { value: 1 } }, update: { fillOpacity: { value: 0 } } } }] }] });
+}
+
+// ---- Score and time ---------------------------------------------------------------------------
+
+const dashes = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [1, 3]];
+
+// The Oracle's mean over the pairs of each dimension: the ceiling of what stands beside it.
+function ceilings(table, dims, scale) {
+  return dims.map((dim) => {
+    const scores = data.runs.filter((run) => run.solver === "oracle" && !run.reverse && isShown(run) &&
+      `D = ${run.dim}` === dim).map((run) => run.scores[table.score])
+      .filter((score) => typeof score === "number");
+    const value = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+    return { dim, value, shown: scale.place(value),
+      tip: `Oracle, ${dim}: ${value.toPrecision(5)}\nmean over ${scores.length} ` +
+        `pair${scores.length === 1 ? "" : "s"}` };
+  }).filter((ceiling) => Number.isFinite(ceiling.value) && !(scale.log && ceiling.value < smallestKl));
+}
+
 function scoreAndTime() {
-  const scores = data.tables.filter((table) => !table.reversed_pairs &&
+  const body = byId("time-body");
+  const scored = (table) => data.runs.filter((run) => !run.reverse && !run.outside && isShown(run) &&
+    run.solver !== "oracle" && typeof run.scores[table.score] === "number");
+  const scores = data.tables.filter((table) => !table.reversed_pairs && scored(table).length > 0 &&
     ["exact_conditional_shape_score", "sampled_conditional_shape_score", "conditional_shape_score",
       "conditional_trend_score", "joint_kl", "forward_trajectory_kl"].includes(table.score));
+  if (scores.length === 0) body.replaceChildren(element("p", { class: "note" }, nothingMatches));
   choices(byId("time-choices"), scores, (table) => table.title, (table) => {
-    const body = byId("time-body");
-    const runs = data.runs.filter((run) => !run.reverse && !run.outside && run.solver !== "oracle" &&
-      typeof run.scores[table.score] === "number");
+    const runs = scored(table);
     const scale = valueAxis(runs.map((run) => run.scores[table.score]),
       table.lower_is_better ? smallestKl : null);
     const values = runs.map((run) => ({ method: rowName(run), dim: `D = ${run.dim}`,
@@ -91,27 +128,39 @@ function scoreAndTime() {
       tip: `${rowName(run)} on ${run.pair}, seed ${run.seed}\n${table.title} ` +
         `${run.scores[table.score].toPrecision(5)}\ntraining ${duration(run.train_seconds)} on ` +
         `${run.threads} thread${run.threads === 1 ? "" : "s"}` }));
-    body.replaceChildren(element("p", {}, "Each point is a run: its training time on the machine " +
-      "above and its score; the shape tells the dimension. Fits under a millisecond stand at 1 ms." +
-      scale.note));
-    if (values.length === 0) return;
-    const names = unique(values.map((value) => value.method));
-    chart(body, { data: [{ name: "points", values }],
+    const dims = unique(runs.map((run) => run.dim)).sort((a, b) => a - b).map((dim) => `D = ${dim}`);
+    const oracle = ceilings(table, dims, scale);
+    scale.scale.domain = { fields: [{ data: "points", field: "shown" },
+      { data: "oracle", field: "shown" }] };
+    body.replaceChildren(element("p", {}, "Each point is a run: its training time and its score. Fits " +
+      "under a millisecond stand at 1 ms. " + (oracle.length > 0
+      ? "The lines are the Oracle's mean over the pairs of a dimension: the ceiling."
+      : "The Oracle's value is 0 and lies below the axis.") + scale.note));
+    chart(body, `time-${table.score}`, { data: [{ name: "points", values }, { name: "oracle", values: oracle }],
       scales: [{ name: "x", type: "log", range: "width", nice: true,
-        domain: { data: "points", field: "seconds" } },
-      scale.scale,
-      { name: "method", type: "ordinal", domain: names,
-        range: names.map((name) => methodColour.range[methods.indexOf(name)]) },
-      { name: "shape", type: "ordinal", domain: unique(values.map((value) => value.dim)),
-        range: ["circle", "square", "triangle-up", "diamond", "cross"] }],
-      axes: [chartAxis("bottom", "x", "training time, seconds", { format: "~g", tickCount: 6 }),
+        domain: { data: "points", field: "seconds" } }, scale.scale,
+      colourScale(unique(values.map((value) => value.method))),
+      { name: "shape", type: "ordinal", domain: dims,
+        range: ["circle", "square", "triangle-up", "diamond", "cross"] },
+      { name: "dash", type: "ordinal", domain: oracle.map((ceiling) => ceiling.dim),
+        range: dims.map((dim, i) => [dim, dashes[i % dashes.length]])
+          .filter(([dim]) => oracle.some((ceiling) => ceiling.dim === dim)).map(([, dash]) => dash) }],
+      axes: [chartAxis("bottom", "x", "training time, seconds",
+        { format: "~g", tickCount: 6, ...decades(values.map((value) => value.seconds)) }),
         chartAxis("left", "y", table.title, scale.axis)],
-      marks: [{ type: "symbol", from: { data: "points" }, encode: { enter: {
+      marks: [{ type: "rule", from: { data: "oracle" }, encode: { enter: {
+        x: { value: 0 }, x2: { signal: "width" }, y: { scale: "y", field: "shown" },
+        stroke: { value: ink().text }, strokeWidth: { value: 1.5 },
+        strokeDash: { scale: "dash", field: "dim" }, tooltip: { field: "tip" } } } },
+      { type: "symbol", from: { data: "points" }, encode: { enter: {
         x: { scale: "x", field: "seconds" }, y: { scale: "y", field: "shown" },
         size: { value: 70 }, fill: { scale: "method", field: "method" },
-        shape: { scale: "shape", field: "dim" }, stroke: { value: "#fff" },
+        shape: { scale: "shape", field: "dim" }, stroke: { value: ink().page },
         strokeWidth: { value: 0.5 }, tooltip: { field: "tip" } },
-      update: { fillOpacity: { value: 0.8 } }, hover: { fillOpacity: { value: 1 } } } }] });
+      update: { fillOpacity: { value: 0.85 } }, hover: { fillOpacity: { value: 1 } } } }] },
+    [{ shape: "shape", title: "dimension", symbolFillColor: ink().soft, symbolStrokeWidth: 0 },
+      ...(oracle.length > 0 ? [{ strokeDash: "dash", title: "Oracle", symbolType: "stroke",
+        symbolStrokeColor: ink().text, symbolSize: 400 }] : [])]);
   });
 }
 
@@ -120,14 +169,11 @@ function scoreAndTime() {
 // Chain pairs with the same cores that differ in how often the truth changes its state.
 function switching() {
   const runs = data.runs.filter((run) => typeof run.switch_rate === "number" && !run.reverse &&
-    run.solver !== "oracle" && typeof run.scores.joint_kl === "number");
+    run.solver !== "oracle" && typeof run.scores.joint_kl === "number" && isShown(run));
   const base = (run) => run.pair.replace(/-chain.*$/, "-chain");
   const bases = unique(runs.map(base)).filter((name) =>
     unique(runs.filter((run) => base(run) === name).map((run) => run.switch_rate)).length > 1);
-  if (bases.length === 0) {
-    document.querySelectorAll(".switching").forEach((node) => node.remove());
-    return;
-  }
+  document.querySelectorAll(".switching").forEach((node) => { node.hidden = bases.length === 0; });
   choices(byId("switching-choices"), bases, (name) => name, (name) => {
     const body = byId("switching-body");
     const shown = runs.filter((run) => base(run) === name);
@@ -142,16 +188,13 @@ function switching() {
     });
     const scale = valueAxis(means.map((mean) => mean.value), smallestKl);
     const values = means.map((mean) => ({ ...mean, shown: scale.place(mean.value) }));
-    const names = unique(values.map((value) => value.method));
     body.replaceChildren(element("p", {}, "The truth leaves its component with this probability at " +
       "each coordinate; at 0 it is a CP bridge." + scale.note));
     const at = { x: { scale: "x", field: "rate" }, y: { scale: "y", field: "shown" } };
-    chart(body, { data: [{ name: "points", values }],
+    chart(body, `switch-rate-${name}`, { data: [{ name: "points", values }],
       scales: [{ name: "x", type: "symlog", constant: 0.01, range: "width",
-        domain: { data: "points", field: "rate" } },
-      scale.scale,
-      { name: "method", type: "ordinal", domain: names,
-        range: names.map((method) => methodColour.range[methods.indexOf(method)]) }],
+        domain: { data: "points", field: "rate" } }, scale.scale,
+      colourScale(unique(values.map((value) => value.method)))],
       axes: [chartAxis("bottom", "x", "switch rate",
         { values: unique(values.map((value) => value.rate)), format: "~g" }),
       chartAxis("left", "y", "joint KL, nats", scale.axis)],
@@ -159,7 +202,7 @@ function switching() {
         marks: [{ type: "line", from: { data: "line" }, encode: { enter: { ...at,
           stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } }] },
       { type: "symbol", from: { data: "points" }, encode: { enter: { ...at, size: { value: 60 },
-        fill: { scale: "method", field: "method" }, stroke: { value: "#fff" },
+        fill: { scale: "method", field: "method" }, stroke: { value: ink().page },
         strokeWidth: { value: 0.5 }, tooltip: { field: "tip" } } } }] });
   });
 }

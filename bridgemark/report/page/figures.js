@@ -26,93 +26,197 @@ function bounds(figure) {
   return { x: range(0), y: range(1) };
 }
 
+const share = (figure, i) => `${Math.round(100 * figure.explained[i])} %`;
+
 function frame(figure, limits, size) {
-  const axis = (orient, scale, text) => ({ orient, scale, title: text, tickCount: 4, grid: true,
-    gridColor: "#eef0f2", domainColor: "#c9ced4", tickColor: "#c9ced4", labelFontSize: 9,
-    titleFontSize: 10, titleFontWeight: "normal", labelColor: "#5b6570", titleColor: "#5b6570" });
-  const share = (i) => `PC ${i + 1} (${Math.round(100 * figure.explained[i])} %)`;
-  const names = figure.projection === "pca" ? [share(0), share(1)] : ["first coordinate", "second"];
+  const axis = (orient, scale, title) => ({ orient, scale, title, tickCount: 4, labelFontSize: 9,
+    titleFontSize: 10 });
+  const names = figure.projection === "pca"
+    ? [0, 1].map((i) => `PC ${i + 1} (${share(figure, i)})`) : ["first coordinate", "second"];
   return { width: size, height: size, padding: 2, autosize: { type: "fit", contains: "padding" },
-    background: "#fff",
+    data: [], marks: [],
     scales: [{ name: "x", type: "linear", domain: limits.x, range: "width", zero: false },
       { name: "y", type: "linear", domain: limits.y, range: "height", zero: false }],
     axes: [axis("bottom", "x", names[0]), axis("left", "y", names[1])] };
 }
 
 const pointText = ({ x, y }) => `(${x.toFixed(1)}, ${y.toFixed(1)})`;
+const place = { x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" } };
 
-function cloud(name, points, colour, what) {
-  const values = points.map((point) => ({ ...point, tip: `${what}\n${pointText(point)}` }));
-  return { data: { name, values }, mark: { type: "symbol", from: { data: name },
-    encode: { enter: { x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" },
-      size: { value: 9 }, fill: { value: colour }, fillOpacity: { value: 0.45 },
-      tooltip: { field: "tip" } } } } };
+// How each kind of plot is told: swatches with what they stand for.
+const key = (...entries) => element("div", { class: "legend key" }, ...entries.map(([kind, colour, text]) =>
+  element("span", {}, element("i", { class: kind,
+    style: kind === "stroke" ? `border-color: ${colour}` : `background: ${colour}` }), text)));
+
+// Of inputs and what starts there.
+const startColours = () => (isDark() ? ["#56B4E9", "#F07F3C", "#E3A0C8", "#F2C14E"]
+  : ["#0072B2", "#D55E00", "#CC79A7", "#E69F00"]);
+
+function addCloud(spec, name, points, colour, what) {
+  spec.data.push({ name, values: points.map((point) => ({ ...point,
+    tip: `${what}\n${pointText(point)}` })) });
+  spec.marks.push({ type: "symbol", from: { data: name }, encode: { enter: { ...place,
+    size: { value: 9 }, fill: { value: colour }, fillOpacity: { value: 0.45 },
+    tooltip: { field: "tip" } } } });
 }
 
-const inputColour = "#8b95a1", targetColour = "#009E73";
-
-function figurePlot(figure, limits, caption, layers, paths) {
+// A panel of a grid; fill(spec) puts data and marks into its frame. It is drawn once it has a width.
+function panel(figure, limits, caption, name, fill) {
   const holder = element("div");
-  const node = element("figure", { class: "plot" }, element("figcaption", {}, caption), holder);
+  const node = element("figure", { class: "plot" }, element("figcaption", {},
+    element("span", {}, caption), pictureButtons(`${name}-${caption}-${figure.pair}`, () => node.view)),
+  holder);
   node.draw = () => {
-    const size = Math.max(120, Math.floor(node.clientWidth - 16));
-    const spec = frame(figure, limits, size);
-    spec.data = layers.map((layer) => layer.data);
-    spec.marks = layers.map((layer) => layer.mark);
-    if (paths) addPaths(spec, paths);
-    plot(holder, spec, "canvas");
+    const spec = frame(figure, limits, Math.max(120, Math.floor(node.clientWidth - 16)));
+    fill(spec);
+    node.view = plot(holder, spec, "canvas");
   };
   return node;
 }
 
-function addPaths(spec, paths) {
-  const values = paths.flatMap((path, id) => path.map(([x, y], n) => ({ id, n, x, y,
-    start: Math.floor(id / 4), steps: path.length - 1,
-    tip: `${n === 0 ? "start" : "end"} ${pointText({ x, y })}` })));
-  spec.data.push({ name: "paths", values }, { name: "starts", source: "paths",
-    transform: [{ type: "filter", expr: "datum.n === 0" }] }, { name: "ends", source: "paths",
-    transform: [{ type: "filter", expr: "datum.n === datum.steps" }] });
-  spec.scales.push({ name: "colour", type: "ordinal", domain: [0, 1, 2, 3],
-    range: ["#0072B2", "#D55E00", "#CC79A7", "#E69F00"] });
-  const at = { x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" } };
-  spec.marks.push({ type: "group", from: { facet: { name: "path", data: "paths", groupby: "id" } },
-    marks: [{ type: "line", from: { data: "path" }, encode: { enter: { ...at,
-      stroke: { scale: "colour", field: "start" }, strokeWidth: { value: 1 },
-      strokeOpacity: { value: 0.7 } } } }] });
-  const dots = (name, size, fill) => ({ type: "symbol", from: { data: name },
-    encode: { enter: { ...at, size: { value: size }, fill,
-      stroke: { value: "#1b1f24" }, strokeWidth: { value: 0.6 }, tooltip: { field: "tip" } } } });
-  spec.marks.push(dots("ends", 18, { scale: "colour", field: "start" }),
-                  dots("starts", 45, { value: "#1b1f24" }));
+// ---- Conditionals -----------------------------------------------------------------------------
+
+function addConditionals(spec, figure, clouds, jitter, what) {
+  clouds.forEach((points, i) => addCloud(spec, `draws${i}`, spread(points, jitter), startColours()[i],
+    `${what}, x1 given x0 ${i + 1}`));
+  spec.data.push({ name: "inputs", values: figure.conditional.x0.map(([x, y], i) =>
+    ({ x, y, colour: startColours()[i], tip: `x0 ${i + 1} ${pointText({ x, y })}` })) });
+  spec.marks.push({ type: "symbol", from: { data: "inputs" }, encode: { enter: { ...place,
+    shape: { value: "diamond" }, size: { value: 90 }, fill: { field: "colour" },
+    stroke: { value: ink().text }, strokeWidth: { value: 1.5 }, tooltip: { field: "tip" } } } });
 }
 
+function conditionalPanels(figure, limits, jitter) {
+  const known = figure.methods.filter((method) => !method.oracle && method.conditional.length > 0);
+  const one = (name, clouds) => panel(figure, limits, name, "conditional",
+    (spec) => addConditionals(spec, figure, clouds, jitter, name));
+  return [one("Truth", figure.conditional.truth),
+    ...known.map((method) => one(rowName(method), method.conditional))];
+}
+
+// ---- Trajectories -----------------------------------------------------------------------------
+
+const pathsEach = 4;  // of each start
+
+// Drawn up to the signal `time`, 1 at the end. A point is a path's place from time `from` to `to`.
+function addPaths(spec, paths) {
+  const values = paths.flatMap((path, id) => path.map(([x, y], n) => {
+    const steps = path.length - 1;
+    return { id, x, y, start: Math.floor(id / pathsEach), from: n / steps,
+      to: n === steps ? 2 : (n + 1) / steps, tip: `step ${n} of ${steps} ${pointText({ x, y })}` };
+  }));
+  spec.signals = [{ name: "time", value: 1 }];
+  spec.data.push({ name: "paths", values, transform: [{ type: "filter", expr: "datum.from <= time" }] },
+    { name: "starts", source: "paths", transform: [{ type: "filter", expr: "datum.from === 0" }] },
+    { name: "heads", source: "paths", transform: [{ type: "filter", expr: "datum.to > time" }] });
+  spec.scales.push({ name: "colour", type: "ordinal", domain: [0, 1, 2, 3],
+    range: startColours() });
+  spec.marks.push({ type: "group", from: { facet: { name: "path", data: "paths", groupby: "id" } },
+    marks: [{ type: "line", from: { data: "path" }, encode: { enter: {
+      stroke: { scale: "colour", field: "start" }, strokeWidth: { value: 1.2 },
+      strokeOpacity: { value: 0.75 } }, update: place } }] });
+  const dots = (name, size, fill, shape) => ({ type: "symbol", from: { data: name },
+    encode: { enter: { size: { value: size }, fill, shape: { value: shape },
+      stroke: { value: ink().page }, strokeWidth: { value: 0.8 } },
+    update: { ...place, tooltip: { field: "tip" } } } });
+  spec.marks.push(dots("starts", 60, { value: ink().text }, "square"),
+                  dots("heads", 40, { scale: "colour", field: "start" }, "circle"));
+}
+
+const playSeconds = 5;
+
+// Moves all panels together. Plays once when it is first seen, unless the reader wants no motion.
+function motion(panels) {
+  let playing = false;
+  const slider = element("input", { type: "range", min: "0", max: "1", step: "0.005", value: "1",
+    "aria-label": "Time of the trajectories", oninput: () => { stop(); show(Number(slider.value)); } });
+  const output = element("output");
+  const button = element("button", { type: "button", onclick: () => (playing ? stop() : play()) }, "Play");
+  function show(time) {
+    slider.value = String(time);
+    output.textContent = `t = ${time.toFixed(2)}`;
+    panels.forEach((node) => node.view && node.view.signal("time", time).runAsync());
+  }
+  function stop() {
+    playing = false;
+    button.textContent = "Play";
+  }
+  function play() {
+    playing = true;
+    button.textContent = "Pause";
+    let time = Number(slider.value) >= 1 ? 0 : Number(slider.value);
+    let last = null;
+    const step = (now) => {
+      if (!playing || !button.isConnected) return;
+      time = Math.min(1, time + (last === null ? 0 : (now - last) / 1000 / playSeconds));
+      last = now;
+      show(time);
+      if (time < 1) requestAnimationFrame(step);
+      else stop();
+    };
+    requestAnimationFrame(step);
+  }
+  const node = element("div", { class: "motion" }, button, slider, output);
+  output.textContent = "t = 1.00";
+  if (!motion.seen && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      if (!motion.seen) play();
+      motion.seen = true;
+    });
+    observer.observe(node);
+  }
+  return node;
+}
+
+// ---- The section ------------------------------------------------------------------------------
+
 function figures() {
-  if (data.figures.length === 0) {
-    byId("figure-body").replaceChildren(element("p", { class: "note" },
-      "There are no models beside these results, so nothing can be drawn from them."));
+  const shown = data.figures.filter((figure) => isShownPair(figure.pair)).map((figure) =>
+    ({ ...figure, methods: figure.methods.filter((method) => isShownMethod(method.method)) }));
+  if (shown.length === 0) {
+    byId("figure-choices").replaceChildren();
+    byId("figure-body").replaceChildren(element("p", { class: "note" }, data.figures.length > 0
+      ? nothingMatches : "There are no models beside these results, so nothing can be drawn from them."));
     return;
   }
-  choices(byId("figure-choices"), data.figures, (figure) => figure.pair, (figure) => {
-    const limits = bounds(figure);
+  choices(byId("figure-choices"), shown, (figure) => figure.pair, (figure) => {
+    const limits = bounds(figure), colours = ink();
     const jitter = figure.projection === "pca" ? 0 : 0.8;
-    const target = () => cloud("target", spread(figure.target, jitter), targetColour, "target");
     const grid = (nodes) => element("div", { class: "plots" }, ...nodes);
-    const clouds = [figurePlot(figure, limits, "Input and target",
-      [cloud("input", spread(figure.input, jitter), inputColour, "input"), target()]),
-    ...figure.methods.map((method) => figurePlot(figure, limits, rowName(method),
-      [cloud("samples", spread(method.samples, jitter), "#0072B2", rowName(method))]))];
+    const clouds = [panel(figure, limits, "Input and target", "samples", (spec) => {
+      addCloud(spec, "input", spread(figure.input, jitter), colours.input, "input");
+      addCloud(spec, "target", spread(figure.target, jitter), colours.target, "target");
+    }), ...figure.methods.map((method) => panel(figure, limits, rowName(method), "samples", (spec) =>
+      addCloud(spec, "samples", spread(method.samples, jitter), colours.samples, rowName(method))))];
+    const conditionals = conditionalPanels(figure, limits, jitter);
     const paths = figure.methods.filter((method) => method.trajectories.length > 0)
-      .map((method) => figurePlot(figure, limits, rowName(method), [cloud("target",
-        spread(figure.target, jitter), "#d3d8dd", "target")], method.trajectories));
+      .map((method) => panel(figure, limits, rowName(method), "trajectories", (spec) => {
+        addCloud(spec, "target", spread(figure.target, jitter), colours.backdrop, "target");
+        addPaths(spec, method.trajectories);
+      }));
     const projected = figure.projection === "pca"
-      ? `The ${figure.dim} dimensions are shown on the first two principal components of the target.`
-      : "";
+      ? ` Of the ${figure.dim} dimensions the first two principal components of the target are shown, ` +
+        `${share(figure, 0)} and ${share(figure, 1)} of its variance.` : "";
+    const starts = paths.length === 0 ? 0 :
+      figure.methods.find((method) => method.trajectories.length > 0).trajectories.length / pathsEach;
     byId("figure-body").replaceChildren(
-      element("p", {}, "Answers of each method to the same 1000 inputs, beside the inputs (grey) " +
-        `and the target (green). ${projected}`), grid(clouds),
-      element("h3", {}, "Trajectories"),
-      element("p", {}, "Four paths from each of four inputs (black), over the target (grey)."),
-      grid(paths));
-    [...clouds, ...paths].forEach((node) => guarded(node, () => node.draw()));
+      element("p", {}, "Answers of each method to the same inputs, beside the inputs and the target. A " +
+        `method may match the target and still answer each input wrongly: see below.${projected}`),
+      key(["dot", colours.input, "inputs x0"], ["dot", colours.target, "target x1"],
+        ["dot", colours.samples, "answers of the method"]), grid(clouds),
+      element("h3", {}, "Conditionals"),
+      element("p", {}, "Draws of x1 given three inputs that lie far apart, by the truth and by each " +
+        `method. A method that ignores its input mixes the colours.${projected}`),
+      key(...figure.conditional.x0.map((_, i) => ["dot", startColours()[i],
+        `input ${i + 1} (diamond) and draws given it`])), grid(conditionals),
+      ...(paths.length === 0 ? [] : [element("h3", {}, "Trajectories"),
+        element("p", {}, `Four paths from each of ${starts} inputs that lie far apart, over the target.${projected}`),
+        key(["square", colours.text, "start"],
+          ...startColours().slice(0, starts).map((colour, i) => ["stroke", colour, `paths from input ${i + 1}`]),
+          ["dot", colours.soft, "where a path is"], ["dot", colours.backdrop, "target"]),
+        motion(paths), grid(paths)]));
+    [...clouds, ...conditionals, ...paths].forEach((node) => guarded(node, () => node.draw()));
   });
 }

@@ -1,8 +1,9 @@
 // ---- Summary ----------------------------------------------------------------------------------
 
 function summary() {
-  const runs = data.runs;
-  const compared = data.tables.flatMap((table) => table.rows.flatMap((row) =>
+  const runs = data.runs.filter(isShown);
+  const best = data.best.filter((entry) => isShownPair(entry.pair));
+  const compared = data.tables.map(filtered).flatMap((table) => table.rows.flatMap((row) =>
     row.cells.filter((cell) => measured(cell) && cell.published !== null)
       .map((cell) => Math.abs(asNumber(cell.mean) - cell.published))));
   const card = (value, label) => element("div", { class: "card" }, element("b", {}, String(value)),
@@ -10,12 +11,12 @@ function summary() {
   const total = runs.reduce((sum, run) => sum + run.train_seconds + run.evaluate_seconds, 0);
   const body = [element("div", { class: "cards" },
     card(runs.length, "runs"), card(unique(runs.map((run) => run.pair)).length, "pairs"),
-    card(methods.length, "methods"), card(duration(total), "training and scoring, added up"),
+    card(unique(runs.map(rowName)).length, "methods"), card(duration(total), "training and scoring, added up"),
     card(compared.length, "cells with a published value"),
     card(compared.filter((difference) => difference > 0.1).length, "of them differ by over 0.1"))];
-  if (data.best.length > 0) {
-    body.push(element("h3", {}, "Best on each pair"), bestTable(data.best),
-      element("p", { class: "note" }, "By the joint KL; by the trajectory KL or the exact conditional " +
+  if (best.length > 0) {
+    body.push(element("h3", {}, "Best on each pair"), bestTable(best),
+      element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
         "shape score where more methods have those. Methods within two standard errors of the " +
         "difference tie."));
   }
@@ -28,7 +29,7 @@ function summary() {
 
 function bestTable(pairs) {
   const rows = pairs.map((best) => {
-    const names = best.methods.map((row) => [row.method, row.details].filter(Boolean).join(" "));
+    const names = best.methods.map((row) => [row.method, row.details.replace(",", "")].filter(Boolean).join(" "));
     const tie = names.length > 1 ? [element("span", { class: "tie" }, "tie")] : [];
     return element("tr", {}, element("th", { scope: "row" }, best.pair),
       element("td", {}, names.join(", "), ...tie), element("td", {}, best.methods[0].text),
@@ -120,12 +121,36 @@ function legend(table) {
     : "no mark: a coupling that ignores x0 can look best here"));
 }
 
+// The table without the rows and columns that the filters leave out.
+function filtered(table) {
+  const columns = table.pairs.map((_, i) => i).filter((i) => isShownPair(table.pairs[i]));
+  return { ...table, pairs: columns.map((i) => table.pairs[i]),
+    rows: table.rows.filter((row) => isShownMethod(row.method)).map((row) =>
+      ({ ...row, cells: columns.map((i) => row.cells[i]) }))
+      .filter((row) => table.pairs.length === columns.length || row.cells.some((cell) => cell !== null)) };
+}
+
+function tableDownloads(table) {
+  const name = table.reversed_pairs ? `${table.score}-reversed` : table.score;
+  const button = (text, file, content, type) => element("button", { type: "button",
+    onclick: () => saveText(file, content, type) }, text);
+  return element("div", { class: "downloads" }, element("span", {}, "Save this table:"),
+    button("CSV", `${name}.csv`, table.csv, "text/csv"),
+    button("TeX", `${name}.tex`, table.tex, "text/x-tex"));
+}
+
 function tables() {
-  choices(byId("table-choices"), data.tables, (table) => table.title, (table) => {
+  const shown = data.tables.map(filtered).filter((table) => table.pairs.length > 0 &&
+    (filters[2].chosen.size === 0 || table.rows.some((row) => !row.oracle)));
+  if (shown.length === 0) {
+    byId("table-body").replaceChildren(element("p", { class: "note" }, nothingMatches));
+  }
+  choices(byId("table-choices"), shown, (table) => table.title, (table) => {
     byId("table-body").replaceChildren(
       element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.` +
         (table.in_paper ? "" : " The paper does not have this one.")),
       legend(table), scoreTable(table),
-      element("p", { class: "note" }, `${table.marks_best ? `${data.ties} ` : ""}${data.spread}`));
+      element("p", { class: "note" }, `${table.marks_best ? `${data.ties} ` : ""}${data.spread}`),
+      tableDownloads(table));
   });
 }

@@ -89,8 +89,62 @@ function reproduce() {
   byId("reproduce-body").replaceChildren(...nodes);
 }
 
-const sections = { summary, table: tables, figure: figures, curve: curves, time: scoreAndTime, switching,
-  corrections: () => byId("corrections-body").replaceChildren(...markdown(data.corrections)),
-  reproduce };
-for (const [name, make] of Object.entries(sections)) guarded(byId(`${name}-body`), make);
-Promise.all(plots).then(() => { document.body.dataset.ready = "yes"; });
+// ---- Corrections ------------------------------------------------------------------------------
+
+// A report that has all pairs of the paper shows them; any other keeps them behind a line to open.
+function corrections() {
+  const text = markdown(data.corrections);
+  byId("corrections-body").replaceChildren(...(data.of_paper ? text : [element("details", {},
+    element("summary", {}, "What the published numbers get wrong, and how it was found"), ...text)]));
+}
+
+// ---- The page ---------------------------------------------------------------------------------
+
+const sections = { summary, table: tables, figure: figures, curve: curves, time: scoreAndTime, switching };
+
+function showTheme() {
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  byId("theme").textContent = isDark() ? "Light" : "Dark";
+}
+
+// What depends on the filters and on the colours.
+function render() {
+  delete document.body.dataset.ready;
+  showTheme();
+  showFilters();
+  for (const [name, make] of Object.entries(sections)) guarded(byId(`${name}-body`), make);
+  dropPlots();
+  const now = plots;
+  Promise.all(now.map((entry) => entry.drawn)).then(() => { document.body.dataset.ready = "yes"; });
+}
+
+function goToSection() {
+  const node = byId(currentSection());
+  if (node === null) return;
+  if (node.id === "corrections") node.querySelector("details")?.setAttribute("open", "");
+  node.scrollIntoView();
+}
+
+byId("theme").addEventListener("click", () => {
+  theme = isDark() ? "light" : "dark";
+  history.replaceState(null, "", address(currentSection()));
+  render();
+});
+prefersDark.addEventListener("change", () => { if (theme === null) render(); });
+document.querySelectorAll("nav a").forEach((link) => link.addEventListener("click", (event) => {
+  event.preventDefault();
+  history.pushState(null, "", address(link.hash.slice(1)));
+  goToSection();
+}));
+addEventListener("hashchange", () => {
+  readAddress();
+  render();
+  goToSection();
+});
+addEventListener("popstate", goToSection);
+
+readAddress();
+render();
+guarded(byId("corrections-body"), corrections);
+guarded(byId("reproduce-body"), reproduce);
+goToSection();
