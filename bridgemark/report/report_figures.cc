@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
@@ -121,24 +122,80 @@ States spread_inputs(StatesView inputs, std::size_t count, const Projection& pro
   return chosen;
 }
 
-// Draws of x1 for each row of x0: [[[x,y]..] for each].
-json conditional_draws(const Context& context, const Coupling& coupling, StatesView x0,
-                       std::uint64_t seed, const Projection& projection) {
+// Draws of x1 given each row of x0, kDrawsEach after each other.
+States conditional_draws(const Context& context, const Coupling& coupling, StatesView x0,
+                         std::uint64_t seed) {
   States repeated(x0.rows * kDrawsEach, x0.cols), x1(x0.rows * kDrawsEach, x0.cols);
   for (std::size_t i = 0; i < repeated.rows(); ++i) {
     std::copy_n(x0.row(i / kDrawsEach), x0.cols, repeated.row(i));
   }
   // The rows after those of the cloud.
   coupling.sample(context, repeated, {seed, DrawPurpose::kPrediction}, kPoints, x1);
-  json clouds = json::array();
-  for (std::size_t c = 0; c < x0.rows; ++c) {
-    clouds.push_back(projection.points(x1.view().slice(c * kDrawsEach, kDrawsEach)));
-  }
-  return clouds;
+  return x1;
 }
 
+// Two coordinates of a state: of many those that tell the truth's conditionals apart best, by the
+// share of the variance that lies between the means of the inputs. log_marginals is the truth's
+// [inputs, D, S].
+class Coordinates {
+ public:
+  explicit Coordinates(const Array3<double>& log_marginals) : dim_(log_marginals.extent(1)) {
+    std::vector<double> between(dim_);
+    for (std::size_t d = 0; d < dim_; ++d) between[d] = share_between(log_marginals, d);
+    std::vector<std::size_t> order(dim_);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (dim_ > 2) {
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return between[a] > between[b]; });
+    }
+    shown_ = {order[0], order[dim_ == 1 ? 0 : 1]};
+  }
+
+  json point(const std::int32_t* state) const {
+    return {state[shown_[0]], dim_ == 1 ? 0 : state[shown_[1]]};
+  }
+
+  json points(StatesView states) const {
+    json list = json::array();
+    for (std::size_t i = 0; i < states.rows; ++i) list.push_back(point(states.row(i)));
+    return list;
+  }
+
+  // [[[x,y]..] for each input] of conditional_draws.
+  json clouds(StatesView draws) const {
+    json list = json::array();
+    for (std::size_t first = 0; first < draws.rows; first += kDrawsEach) {
+      list.push_back(points(draws.slice(first, kDrawsEach)));
+    }
+    return list;
+  }
+
+  const std::array<std::size_t, 2>& shown() const { return shown_; }
+
+ private:
+  static double share_between(const Array3<double>& log_marginals, std::size_t d) {
+    const auto inputs = static_cast<double>(log_marginals.extent(0));
+    double mean = 0.0, square = 0.0, between = 0.0;
+    for (std::size_t i = 0; i < log_marginals.extent(0); ++i) {
+      double own = 0.0;  // mean of the input
+      for (std::size_t s = 0; s < log_marginals.extent(2); ++s) {
+        const double value = static_cast<double>(s), p = std::exp(log_marginals(i, d, s));
+        own += p * value;
+        square += p * value * value / inputs;
+      }
+      mean += own / inputs;
+      between += own * own / inputs;
+    }
+    const double variance = square - mean * mean;
+    return variance > 0.0 ? (between - mean * mean) / variance : 0.0;
+  }
+
+  std::size_t dim_;
+  std::array<std::size_t, 2> shown_;
+};
+
 json trajectories(const Context& context, const Coupling& coupling, int num_steps,
-                  StatesView starts, const Projection& projection) {
+                  StatesView starts, const Coordinates& coordinates) {
   json paths = json::array();
   if (!coupling.has_transitions(num_steps)) return paths;
   States x0(starts.rows * kPathsEach, starts.cols);
@@ -150,7 +207,12 @@ json trajectories(const Context& context, const Coupling& coupling, int num_step
   for (std::size_t i = 0; i < x0.rows(); ++i) {
     json path = json::array();
     for (int n = 0; n <= num_steps; ++n) {
-      path.push_back(projection.point(drawn.row(i, static_cast<std::size_t>(n))));
+      const std::int32_t* state = drawn.row(i, static_cast<std::size_t>(n));
+      if (starts.cols <= 2) {
+        path.push_back(coordinates.point(state));
+      } else {
+        path.push_back({static_cast<double>(n) / num_steps, state[coordinates.shown()[0]]});
+      }
     }
     paths.push_back(std::move(path));
   }
@@ -190,14 +252,16 @@ MethodFigure added_figure(const BenchmarkPair& pair, const std::filesystem::path
 
 MethodFigure run_figure(const Context& context, const BenchmarkPair& pair,
                         const std::filesystem::path& folder, const RunResult& result,
-                        const FigureInputs& inputs, const Projection& projection) {
+                        const FigureInputs& inputs, const Projection& projection,
+                        const Coordinates& coordinates) {
   const std::shared_ptr<const Coupling> coupling =
       load_run(context, pair, run_folder(folder, result));
   States x1(inputs.cloud.rows, pair.dim());
   coupling->sample(context, inputs.cloud, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
-  return {projection.points(x1),
-          trajectories(context, *coupling, result.evaluation_num_steps, inputs.starts, projection),
-          conditional_draws(context, *coupling, inputs.conditional, kFigureSeed, projection)};
+  return {
+      projection.points(x1),
+      trajectories(context, *coupling, result.evaluation_num_steps, inputs.starts, coordinates),
+      coordinates.clouds(conditional_draws(context, *coupling, inputs.conditional, kFigureSeed))};
 }
 
 json pair_figure(const Context& context, const std::filesystem::path& folder,
@@ -211,6 +275,10 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   const States starts = spread_inputs(candidates, kStarts, projection);
   const States conditional = spread_inputs(candidates, kConditionals, projection);
   const FigureInputs inputs = {x0, starts, conditional};
+  const std::shared_ptr<const Coupling> truth = pair.require_truth(context);
+  Array3<double> log_marginals;
+  truth->log_marginals(context, conditional, log_marginals);
+  const Coordinates coordinates(log_marginals);
   json methods = json::array();
   std::set<std::array<std::string, 3>> shown;
   for (const RunResult* result : runs) {
@@ -219,7 +287,7 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
     const MethodFigure figure =
         result->solver == kOutsideSolver
             ? added_figure(pair, folder, *result, points, projection)
-            : run_figure(context, pair, folder, *result, inputs, projection);
+            : run_figure(context, pair, folder, *result, inputs, projection, coordinates);
     methods.push_back({{"method", result->method},
                        {"loss", result->loss},
                        {"num_steps", result->num_steps},
@@ -235,10 +303,11 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
           {"explained", projection.explained()},
           {"input", projection.points(x0)},
           {"target", projection.points(test.x1.view().slice(0, points))},
+          {"coordinates", coordinates.shown()},
           {"conditional",
-           {{"x0", projection.points(conditional)},
-            {"truth", conditional_draws(context, *pair.require_truth(context), conditional,
-                                        kFigureSeed + 1, projection)}}},
+           {{"x0", coordinates.points(conditional)},
+            {"truth", coordinates.clouds(
+                          conditional_draws(context, *truth, conditional, kFigureSeed + 1))}}},
           {"methods", methods}};
 }
 

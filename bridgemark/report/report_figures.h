@@ -11,10 +11,12 @@ namespace bridgemark {
 
 // The figures of the paper as data, one for each forward pair: input and target, and for the first
 // seed of each method answers to the same inputs, trajectories from four that lie far apart, and
-// draws of q(. | x0) for three of those, beside those of the truth. States of two dimensions are
-// shown as they are, others on the first two principal components of the target:
+// draws of q(. | x0) for three of those, beside those of the truth.States of two dimensions are
+// shown as they are. Of more, clouds are on the first two principal components of the target,
+// conditionals on the two coordinates (from 0) that tell the truth's apart best, and trajectories
+// are the first of these against the time, [n / num_steps, value]:
 //   [{pair, dim, projection: "coordinates" | "pca", explained: [share, share], input: [[x,y]..],
-//     target, conditional: {x0: [[x,y]..], truth: [[[x,y]..]..]},
+//     target, coordinates: [d, d], conditional: {x0: [[x,y]..], truth: [[[x,y]..]..]},
 //     methods: [{method, loss, num_steps, run, oracle, samples: [[x,y]..],
 //                trajectories: [[[x,y]..]..], conditional: [[[x,y]..]..]}]}]
 // A method without transitions has no trajectories; one known by its answers alone has neither

@@ -191,8 +191,8 @@ TEST_F(ReportTest, ConditionalsTellWhoIgnoresTheInput) {
   ASSERT_EQ(independent.size(), 3u);
   EXPECT_EQ(truth[0].size(), 150u);
   EXPECT_NE(truth, oracle) << "draws of their own";
-  // A coordinate of 0..5 has a standard deviation of at most 2.5, the difference of two means of 150
-  // draws one of at most 0.29: more than three of those. The seeds are fixed.
+  // A coordinate of 0..5 has a standard deviation of at most 2.5, the difference of two means of
+  // 150 draws one of at most 0.29: more than three of those. The seeds are fixed.
   constexpr double kNoise = 1.0;
   for (int c = 0; c < 3; ++c) {
     EXPECT_LT(apart(nlohmann::json::array({truth[c]}), nlohmann::json::array({oracle[c]})), kNoise);
@@ -201,6 +201,49 @@ TEST_F(ReportTest, ConditionalsTellWhoIgnoresTheInput) {
   EXPECT_GT(apart(truth, truth), kNoise);
   EXPECT_EQ(figure["methods"][0]["oracle"], true);
   EXPECT_EQ(figure["methods"][1]["oracle"], false);
+}
+
+// Of many dimensions the coordinates whose means differ most between the inputs are shown, and a
+// path is the first of them against the time.
+TEST_F(ReportTest, ManyDimensionsShowTheCoordinatesThatTell) {
+  const std::vector<RunResult> results = {make_run("oracle", 5)};
+  const nlohmann::json figure = report_figures({}, dir_.path(), results).at(0);
+  const std::size_t first = figure["coordinates"][0], second = figure["coordinates"][1];
+  EXPECT_NE(first, second);
+  EXPECT_LT(std::max(first, second), 5u);
+  // The exact share of each coordinate's variance that lies between the means of the inputs, which
+  // are all three that a test set of 300 rows has.
+  const BenchmarkPair pair = load_pair(results[0].pair);
+  const States x0 = pair.test_set({}).x0, inputs = conditional_inputs(x0);
+  ASSERT_EQ(inputs.rows(), 3u);
+  Array3<double> log_marginals;
+  pair.require_truth({})->log_marginals({}, inputs, log_marginals);
+  std::vector<double> share(5);
+  for (std::size_t d = 0; d < 5; ++d) {
+    double mean = 0, square = 0, between = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      double group = 0;
+      for (std::size_t state = 0; state < 6; ++state) {
+        const auto value = static_cast<double>(state);
+        const double p = std::exp(log_marginals(i, d, state));
+        group += p * value;
+        square += p * value * value / 3;
+      }
+      mean += group / 3;
+      between += group * group / 3;
+    }
+    share[d] = (between - mean * mean) / (square - mean * mean);
+  }
+  std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return share[a] > share[b]; });
+  EXPECT_EQ(first, order[0]);
+  EXPECT_EQ(second, order[1]);
+  const nlohmann::json& path = figure["methods"][0]["trajectories"][0];
+  ASSERT_EQ(path.size(), 5u);
+  EXPECT_EQ(path[0], nlohmann::json({0.0, x0(0, first)}));
+  EXPECT_EQ(path[4][0], 1.0);
+  EXPECT_EQ(figure["conditional"]["x0"][0], nlohmann::json({x0(0, first), x0(0, second)}));
 }
 
 // Corrections stand open where all pairs of the paper were measured.

@@ -10,8 +10,10 @@ function spread(points, amount) {
   return points.map(([x, y]) => ({ x: x + amount * next(), y: y + amount * next() }));
 }
 
-function bounds(figure) {
-  const clouds = [figure.input, figure.target, ...figure.methods.map((method) => method.samples)];
+const gridSpread = 0.8;  // of the distance of two categories
+
+// The range of clouds of points on each axis, with a margin.
+function bounds(clouds) {
   const range = (axis) => {
     let low = Infinity, high = -Infinity;
     for (const cloud of clouds) {
@@ -27,17 +29,31 @@ function bounds(figure) {
 }
 
 const share = (figure, i) => `${Math.round(100 * figure.explained[i])} %`;
+const coordinate = (figure, i) => `coordinate ${figure.coordinates[i] + 1}`;
 
-function frame(figure, limits, size) {
+// What the axes of each kind of panel are: {limits, names}. Two dimensions have one plane for all.
+function planes(figure) {
+  const clouds = bounds([figure.input, figure.target, ...figure.methods.map((method) => method.samples)]);
+  if (figure.projection !== "pca") {
+    const plane = { limits: clouds, names: ["first coordinate", "second"] };
+    return { samples: plane, conditional: plane, trajectories: plane };
+  }
+  const given = [figure.conditional.x0, ...figure.conditional.truth,
+    ...figure.methods.flatMap((method) => method.conditional)];
+  const paths = bounds(figure.methods.flatMap((method) => method.trajectories));
+  return { samples: { limits: clouds, names: [0, 1].map((i) => `PC ${i + 1} (${share(figure, i)})`) },
+    conditional: { limits: bounds(given), names: [0, 1].map((i) => coordinate(figure, i)) },
+    trajectories: { limits: { x: [-0.03, 1.03], y: paths.y }, names: ["time", coordinate(figure, 0)] } };
+}
+
+function frame(plane, size) {
   const axis = (orient, scale, title) => ({ orient, scale, title, tickCount: 4, labelFontSize: 9,
     titleFontSize: 10 });
-  const names = figure.projection === "pca"
-    ? [0, 1].map((i) => `PC ${i + 1} (${share(figure, i)})`) : ["first coordinate", "second"];
   return { width: size, height: size, padding: 2, autosize: { type: "fit", contains: "padding" },
     data: [], marks: [],
-    scales: [{ name: "x", type: "linear", domain: limits.x, range: "width", zero: false },
-      { name: "y", type: "linear", domain: limits.y, range: "height", zero: false }],
-    axes: [axis("bottom", "x", names[0]), axis("left", "y", names[1])] };
+    scales: [{ name: "x", type: "linear", domain: plane.limits.x, range: "width", zero: false },
+      { name: "y", type: "linear", domain: plane.limits.y, range: "height", zero: false }],
+    axes: [axis("bottom", "x", plane.names[0]), axis("left", "y", plane.names[1])] };
 }
 
 const pointText = ({ x, y }) => `(${x.toFixed(1)}, ${y.toFixed(1)})`;
@@ -61,13 +77,13 @@ function addCloud(spec, name, points, colour, what) {
 }
 
 // A panel of a grid; fill(spec) puts data and marks into its frame. It is drawn once it has a width.
-function panel(figure, limits, caption, name, fill) {
+function panel(figure, plane, caption, name, fill) {
   const holder = element("div");
   const node = element("figure", { class: "plot" }, element("figcaption", {},
     element("span", {}, caption), pictureButtons(`${name}-${caption}-${figure.pair}`, () => node.view)),
   holder);
   node.draw = () => {
-    const spec = frame(figure, limits, Math.max(120, Math.floor(node.clientWidth - 16)));
+    const spec = frame(plane, Math.max(120, Math.floor(node.clientWidth - 16)));
     fill(spec);
     node.view = plot(holder, spec, "canvas");
   };
@@ -76,8 +92,8 @@ function panel(figure, limits, caption, name, fill) {
 
 // ---- Conditionals -----------------------------------------------------------------------------
 
-function addConditionals(spec, figure, clouds, jitter, what) {
-  clouds.forEach((points, i) => addCloud(spec, `draws${i}`, spread(points, jitter), startColours()[i],
+function addConditionals(spec, figure, clouds, what) {
+  clouds.forEach((points, i) => addCloud(spec, `draws${i}`, spread(points, gridSpread), startColours()[i],
     `${what}, x1 given x0 ${i + 1}`));
   spec.data.push({ name: "inputs", values: figure.conditional.x0.map(([x, y], i) =>
     ({ x, y, colour: startColours()[i], tip: `x0 ${i + 1} ${pointText({ x, y })}` })) });
@@ -86,10 +102,10 @@ function addConditionals(spec, figure, clouds, jitter, what) {
     stroke: { value: ink().text }, strokeWidth: { value: 1.5 }, tooltip: { field: "tip" } } } });
 }
 
-function conditionalPanels(figure, limits, jitter) {
+function conditionalPanels(figure, plane) {
   const known = figure.methods.filter((method) => !method.oracle && method.conditional.length > 0);
-  const one = (name, clouds) => panel(figure, limits, name, "conditional",
-    (spec) => addConditionals(spec, figure, clouds, jitter, name));
+  const one = (name, clouds) => panel(figure, plane, name, "conditional",
+    (spec) => addConditionals(spec, figure, clouds, name));
   return [one("Truth", figure.conditional.truth),
     ...known.map((method) => one(rowName(method), method.conditional))];
 }
@@ -99,11 +115,11 @@ function conditionalPanels(figure, limits, jitter) {
 const pathsEach = 4;  // of each start
 
 // Drawn up to the signal `time`, 1 at the end. A point is a path's place from time `from` to `to`.
-function addPaths(spec, paths) {
+function addPaths(spec, paths, interpolate) {
   const values = paths.flatMap((path, id) => path.map(([x, y], n) => {
     const steps = path.length - 1;
     return { id, x, y, start: Math.floor(id / pathsEach), from: n / steps,
-      to: n === steps ? 2 : (n + 1) / steps, tip: `step ${n} of ${steps} ${pointText({ x, y })}` };
+      to: n === steps ? 2 : (n + 1) / steps, tip: `step ${n} of ${steps}: ${interpolate === "linear" ? pointText({ x, y }) : y}` };
   }));
   spec.signals = [{ name: "time", value: 1 }];
   spec.data.push({ name: "paths", values, transform: [{ type: "filter", expr: "datum.from <= time" }] },
@@ -114,7 +130,7 @@ function addPaths(spec, paths) {
   spec.marks.push({ type: "group", from: { facet: { name: "path", data: "paths", groupby: "id" } },
     marks: [{ type: "line", from: { data: "path" }, encode: { enter: {
       stroke: { scale: "colour", field: "start" }, strokeWidth: { value: 1.2 },
-      strokeOpacity: { value: 0.75 } }, update: place } }] });
+      strokeOpacity: { value: 0.75 }, interpolate: { value: interpolate } }, update: place } }] });
   const dots = (name, size, fill, shape) => ({ type: "symbol", from: { data: name },
     encode: { enter: { size: { value: size }, fill, shape: { value: shape },
       stroke: { value: ink().page }, strokeWidth: { value: 0.8 } },
@@ -182,23 +198,26 @@ function figures() {
     return;
   }
   choices(byId("figure-choices"), shown, (figure) => figure.pair, (figure) => {
-    const limits = bounds(figure), colours = ink();
-    const jitter = figure.projection === "pca" ? 0 : 0.8;
+    const plane = planes(figure), colours = ink();
+    const many = figure.projection === "pca";
+    const jitter = many ? 0 : gridSpread;
     const grid = (nodes) => element("div", { class: "plots" }, ...nodes);
-    const clouds = [panel(figure, limits, "Input and target", "samples", (spec) => {
+    const clouds = [panel(figure, plane.samples, "Input and target", "samples", (spec) => {
       addCloud(spec, "input", spread(figure.input, jitter), colours.input, "input");
       addCloud(spec, "target", spread(figure.target, jitter), colours.target, "target");
-    }), ...figure.methods.map((method) => panel(figure, limits, rowName(method), "samples", (spec) =>
+    }), ...figure.methods.map((method) => panel(figure, plane.samples, rowName(method), "samples", (spec) =>
       addCloud(spec, "samples", spread(method.samples, jitter), colours.samples, rowName(method))))];
-    const conditionals = conditionalPanels(figure, limits, jitter);
+    const conditionals = conditionalPanels(figure, plane.conditional);
     const paths = figure.methods.filter((method) => method.trajectories.length > 0)
-      .map((method) => panel(figure, limits, rowName(method), "trajectories", (spec) => {
-        addCloud(spec, "target", spread(figure.target, jitter), colours.backdrop, "target");
-        addPaths(spec, method.trajectories);
+      .map((method) => panel(figure, plane.trajectories, rowName(method), "trajectories", (spec) => {
+        if (!many) addCloud(spec, "target", spread(figure.target, jitter), colours.backdrop, "target");
+        addPaths(spec, method.trajectories, many ? "step-after" : "linear");
       }));
-    const projected = figure.projection === "pca"
-      ? ` Of the ${figure.dim} dimensions the first two principal components of the target are shown, ` +
-        `${share(figure, 0)} and ${share(figure, 1)} of its variance.` : "";
+    const projected = many ? ` Of the ${figure.dim} dimensions the first two principal components of the ` +
+      `target are shown, ${share(figure, 0)} and ${share(figure, 1)} of its variance.` : "";
+    const chosenTwo = many ? ` Of the ${figure.dim} dimensions coordinates ${figure.coordinates[0] + 1} and ` +
+      `${figure.coordinates[1] + 1} are shown, which tell the truth's draws apart best.` : "";
+    const over = many ? `: ${coordinate(figure, 0)} of ${figure.dim} against the time.` : ", over the target.";
     const starts = paths.length === 0 ? 0 :
       figure.methods.find((method) => method.trajectories.length > 0).trajectories.length / pathsEach;
     byId("figure-body").replaceChildren(
@@ -208,14 +227,15 @@ function figures() {
         ["dot", colours.samples, "answers of the method"]), grid(clouds),
       element("h3", {}, "Conditionals"),
       element("p", {}, "Draws of x1 given three inputs that lie far apart, by the truth and by each " +
-        `method. A method that ignores its input mixes the colours.${projected}`),
+        `method. A method that ignores its input mixes the colours.${chosenTwo}`),
       key(...figure.conditional.x0.map((_, i) => ["dot", startColours()[i],
         `input ${i + 1} (diamond) and draws given it`])), grid(conditionals),
       ...(paths.length === 0 ? [] : [element("h3", {}, "Trajectories"),
-        element("p", {}, `Four paths from each of ${starts} inputs that lie far apart, over the target.${projected}`),
+        element("p", {}, `Four paths from each of ${starts} inputs that lie far apart${over}`),
         key(["square", colours.text, "start"],
           ...startColours().slice(0, starts).map((colour, i) => ["stroke", colour, `paths from input ${i + 1}`]),
-          ["dot", colours.soft, "where a path is"], ["dot", colours.backdrop, "target"]),
+          ["dot", colours.soft, "where a path is"],
+          ...(many ? [] : [["dot", colours.backdrop, "target"]])),
         motion(paths), grid(paths)]));
     [...clouds, ...conditionals, ...paths].forEach((node) => guarded(node, () => node.draw()));
   });
