@@ -212,6 +212,10 @@ class Checks:
         folder.mkdir(parents=True, exist_ok=True)
         for section in ["filters", *self.script("return [...document.querySelectorAll('section:not([hidden])')]"
                                                 ".map((node) => node.id)")]:
+            # What is far outside of the window is captured without its sticky column.
+            self.script("document.documentElement.style.scrollBehavior = 'auto';"
+                        "document.getElementById(arguments[0]).scrollIntoView()", section)
+            time.sleep(0.2)
             box = self.script("const box = document.getElementById(arguments[0]).getBoundingClientRect();"
                               "return {x: 0, y: box.y + scrollY, width: innerWidth,"
                               " height: Math.min(box.height + 16, 4000), scale: 1}", section)
