@@ -38,8 +38,8 @@ struct Options {
 void print_tables(const std::vector<Table>& tables) {
   const bool colour = isatty(STDOUT_FILENO) != 0;
   for (const Table& table : tables) say("{}\n", text_table(table, colour));
-  say("* best, + second best, = tied of a column without the Oracle, which is the ceiling; [number] "
-      "is the paper's.\n{}\n",
+  say("* best, + second best, = tied, of a column without the Oracle, which is the ceiling; "
+      "[number] is the paper's.\n{}\n",
       spread_note(tables));
 }
 
