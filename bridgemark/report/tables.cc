@@ -23,13 +23,12 @@ constexpr std::array kSolverOrder = {"oracle",       "independent", "reference",
                                      "feature-wise", "dlightsb",    "csbm",
                                      "alpha-csbm",   "dlightsb-m",  "dlightsb-chain"};
 
-// Of a score between 0 and 1; one too small for them has significant digits instead.
-constexpr int kDecimals = 3;
-constexpr int kSmallDigits = 2;
+constexpr int kDecimals = 3;  // of a score between 0 and 1
 
-std::string fixed_or_small(double value, int decimals) {
-  const std::string small = significant_text(value, kSmallDigits);
-  const double fixed_floor = std::pow(10.0, kSmallDigits - 1 - decimals);
+// Decimals, or significant digits where they would show fewer.
+std::string fixed_or_small(double value, int decimals, int digits) {
+  const std::string small = significant_text(value, digits);
+  const double fixed_floor = std::pow(10.0, digits - 1 - decimals);
   if (small != "0" && std::abs(value) < fixed_floor) return small;
   return fmt::format("{:.{}f}", small == "0" ? 0.0 : value, decimals);  // never "-0.000"
 }
@@ -334,14 +333,14 @@ std::string band_name(Band band) {
 std::string Table::format(double value) const {
   if (std::isnan(value)) return {};
   if (score.significant_digits > 0) return significant_text(value, score.significant_digits);
-  return fixed_or_small(value, kDecimals);
+  return fixed_or_small(value, kDecimals, 2);
 }
 
 std::string Table::format_error(const TableCell& cell) const {
   if (std::isnan(cell.standard_error)) return {};
   if (score.significant_digits > 0) return significant_text(cell.standard_error, 2);
   // One digit more than the value: errors are small beside it.
-  return fixed_or_small(cell.standard_error, kDecimals + 1);
+  return fixed_or_small(cell.standard_error, kDecimals + 1, 1);
 }
 
 std::string Table::format_published(const TableCell& cell) const {

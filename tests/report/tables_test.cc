@@ -288,9 +288,9 @@ TEST(Tables, SmallScoresKeepDigits) {
   EXPECT_EQ(tables[0].format(0.0), "0.000");
   EXPECT_EQ(tables[0].format(-1e-17), "0.000");
   EXPECT_THAT(markdown_tables(tables, "x"),
-              AllOf(HasSubstr("0.00042</ins> ± 0.000021"), HasSubstr("**0.900** ± 0.0000")));
-  EXPECT_THAT(latex_tables(tables), HasSubstr("\\underline{0.00042}{\\tiny$\\pm$0.000021}"));
-  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.00042+ ±0.000021"));
+              AllOf(HasSubstr("0.00042</ins> ± 0.00002"), HasSubstr("**0.900** ± 0.0000")));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("\\underline{0.00042}{\\tiny$\\pm$0.00002}"));
+  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.00042+ ±0.00002"));
   EXPECT_THAT(csv_tables(tables), HasSubstr(",0.00042,2.13e-05,"));
 }
 
