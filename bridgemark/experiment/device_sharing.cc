@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <string_view>
 #include <thread>
 
 #include "bridgemark/core/error.h"
@@ -97,8 +96,13 @@ void DeviceSharing::start(const std::filesystem::path& control) {
   folder_ = name;
   environment_ = {std::string(kFolderVariable) + "=" + name, "CUDA_MPS_LOG_DIRECTORY=" + name};
   const std::filesystem::path log = folder_ / "service.txt";
-  service_ = std::make_unique<ChildProcess>(control, std::vector<std::string>{"-f"}, log, log,
-                                            environment_);
+  try {
+    service_ = std::make_unique<ChildProcess>(control, std::vector<std::string>{"-f"}, log, log,
+                                              environment_);
+  } catch (const Error& error) {
+    problem_ = error.what();
+    return;
+  }
   control_ = control;
   const bool listens =
       wait_for([&] { return service_->poll().has_value() || path_exists(folder_ / kSocket); });
@@ -106,12 +110,16 @@ void DeviceSharing::start(const std::filesystem::path& control) {
 }
 
 DeviceSharing::~DeviceSharing() {
-  if (!service_) return;
-  if (!service_->poll()) {
-    const std::filesystem::path log = folder_ / "quit.txt";
-    ChildProcess quit("/bin/sh", {"-c", "echo quit | \"$0\"", control_.string()}, log, log,
-                      environment_);
-    wait_for([&] { return quit.poll() && service_->poll(); });
+  if (folder_.empty()) return;
+  if (service_ && !service_->poll()) {
+    try {
+      const std::filesystem::path log = folder_ / "quit.txt";
+      ChildProcess quit("/bin/sh", {"-c", "echo quit | \"$0\"", control_.string()}, log, log,
+                        environment_);
+      wait_for([&] { return quit.poll() && service_->poll(); });
+    } catch (const Error&) {
+      // It is killed below, as it would be with this process.
+    }
   }
   service_.reset();
   std::error_code ignored;

@@ -21,7 +21,7 @@ double log_dot(const double* a, const double* b, std::size_t count);
 // log_kl of math/log_domain.h.
 double fast_log_kl(const double* log_p, const double* log_q, std::size_t count);
 
-// sum_i weights[i] log(p[i] / q[i]) for p and q in exp(-350)..exp(350).
+// sum_i weights[i] log(p[i] / q[i]) where these ratios are positive and normal.
 double sum_log_ratios(const double* weights, const double* p, const double* q, std::size_t count);
 
 }  // namespace bridgemark::backend::cpu
