@@ -13,6 +13,7 @@
 #include "bridgemark/backend/cpu/network/dense_layer.h"
 #include "bridgemark/backend/cpu/network/network_math.h"
 #include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/optimizer.h"
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
@@ -153,7 +154,7 @@ nlohmann::json profile(const Context& context, const BenchmarkPair& pair, std::s
   ms["AdamW and average"] = processor_ms(repeats, [&] {
     backend::adamw_update(context, {1e-4}, 1, gradient.values, problem.network.values, first.values,
                           second.values);
-    backend::ema_update(context, 0.999, problem.network.values, average.values);
+    backend::average_update(context, 0.001, problem.network.values, average.values);
   });
 
   // Inside the chain.

@@ -10,6 +10,7 @@
 
 #include "bench/support.h"
 #include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/optimizer.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/process/chain_tables.h"

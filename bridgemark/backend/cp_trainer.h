@@ -8,10 +8,11 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/array.h"
+#include "bridgemark/math/adamw.h"
 #include "bridgemark/math/philox.h"
 
 // A CP solver's training kept on a device as a whole: parameters, moments and batches stay there,
-// and an update needs nothing of the caller but its learning rate.
+// and an update needs nothing of the caller but its description.
 namespace bridgemark::backend {
 
 struct CpTrainerPlan {
@@ -23,19 +24,27 @@ struct CpTrainerPlan {
   PinnedRows pinned;     // for a matching loss
   RowCoupling coupling;  // likewise
   double entropy = 0.0;
-  AdamWSettings adamw;  // its learning rate is not used
+  AdamWSettings adamw;         // but for the rate, which comes with each update
+  bool keeps_average = false;  // of the parameters, as the updates say
 };
 
 struct CpTrainingState {
   CpTensors<float> parameters, first_moment, second_moment;
+  CpTensors<float> average;  // where the plan keeps one, else empty
+};
+
+// What one update's optimiser is told.
+struct CpUpdate {
+  double learning_rate = 0.0;
+  double average_share = 0.0;  // of the parameters after it in the average; 0 leaves that alone
 };
 
 class CpTrainer {
  public:
   virtual ~CpTrainer() = default;
 
-  // Updates first_step.., counted from 1, one for each rate; losses[i] is the loss before update i.
-  virtual void run(std::int64_t first_step, std::span<const double> learning_rates,
+  // Updates first_step.., counted from 1; losses[i] is the loss before update i.
+  virtual void run(std::int64_t first_step, std::span<const CpUpdate> updates,
                    std::span<double> losses) = 0;
   virtual std::int64_t updates_at_once() const = 0;  // how many a run had best be asked for
 

@@ -9,12 +9,11 @@
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/large_array.h"
-#include "bridgemark/math/adamw.h"
 #include "bridgemark/math/matching_terms.h"
 #include "bridgemark/math/pinned_step.h"
 
-// Losses of the CP solvers with their gradients in closed form, and the optimiser's update. T is
-// float for training and double for checks.
+// Losses of the CP solvers with their gradients in closed form. T is float for training and double
+// for checks.
 namespace bridgemark::backend {
 
 // Parameters or a gradient of a CP potential: log_beta [K], log_cores [D,S,K]; or of a chain
@@ -104,10 +103,5 @@ double matching_loss(const Context& context, const CpTensors<T>& parameters,
                      std::span<const std::int32_t> n, CpTensors<T>& gradient,
                      CpWorkspace<T>& workspace, std::span<double> log_model = {},
                      std::span<double> target = {});
-
-// AdamW over whole arrays; step counts from 1.
-void adamw_update(const Context& context, const AdamWSettings& settings, std::int64_t step,
-                  std::span<const float> gradient, std::span<float> parameters,
-                  std::span<float> first_moment, std::span<float> second_moment);
 
 }  // namespace bridgemark::backend

@@ -8,6 +8,7 @@
 #include "bridgemark/backend/network_training.h"
 #include "bridgemark/backend/row_source.h"
 #include "bridgemark/core/array.h"
+#include "bridgemark/math/adamw.h"
 #include "bridgemark/math/philox.h"
 
 // A network solver's training kept on a device as a whole: both directions' networks, moments,

@@ -13,7 +13,7 @@
 #include "bridgemark/math/philox.h"
 
 // What CSBM asks of a device: the loss of a network with its gradient, the moving average, chains
-// drawn through a network and its transition probabilities. AdamW is in cp_training.h. T is float
+// drawn through a network and its transition probabilities. T is float
 // for training and double for checks.
 //
 // A network sees x with r = 1..num_steps steps left to its clean end and gives logits z. Its
@@ -63,10 +63,6 @@ double network_loss(const Context& context, const NetworkTensors<T>& parameters,
 inline double network_loss_scale(MatchingLoss kind, std::size_t rows, std::size_t dim) {
   return 1.0 / static_cast<double>(kind == MatchingLoss::kKl ? rows * dim : rows);
 }
-
-// average = decay * average + (1 - decay) * parameters.
-void ema_update(const Context& context, double decay, std::span<const float> parameters,
-                std::span<float> average);
 
 // Walks num_steps steps through a network, from states with steps_left to the clean end: a clean
 // end c is drawn by w, then a step pinned to it, which is a draw of the transition. Step i of row b

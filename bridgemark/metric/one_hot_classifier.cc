@@ -9,7 +9,7 @@
 #endif
 #include <Eigen/Core>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/optimizer.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/philox.h"
 

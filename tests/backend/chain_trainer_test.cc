@@ -72,34 +72,41 @@ TEST_P(ChainTrainer, ExtremeParametersStayExact) {
   }
 }
 
-std::vector<double> trained_cores(Device device, const std::string& updates,
-                                  const TrainingFiles& files = {}) {
+// Cores, then moves.
+std::vector<double> trained(Device device, const char* average, const std::string& updates,
+                            const TrainingFiles& files = {}) {
   const Solver& solver = find_solver("dlightsb-chain");
   SolverOptions options(solver.options());
-  for (const char* set : {"states=20", "batch_size=32", "log_every=7", "schedule=constant"}) {
+  for (const char* set :
+       {"states=20", "batch_size=32", "log_every=7", average, "schedule=constant"}) {
     options.set_assignment(set);
   }
   options.set_assignment("updates=" + updates);
   const Fitted fitted =
       solver.fit({.device = device}, build_pair(testing::small_spec()), options, 3, files);
-  const Array3<double>& cores =
-      dynamic_cast<const ChainBridge&>(*fitted.coupling).potential().log_cores();
-  return {cores.data(), cores.data() + cores.size()};
+  const ChainPotential& potential = dynamic_cast<const ChainBridge&>(*fitted.coupling).potential();
+  const Array3<double>&cores = potential.log_cores(), &moves = potential.log_moves();
+  std::vector<double> parameters(cores.data(), cores.data() + cores.size());
+  parameters.insert(parameters.end(), moves.data(), moves.data() + moves.size());
+  return parameters;
 }
 
 // The same draws on both devices, so the same parameters up to rounding.
 TEST_F(CudaChainTrainer, TrainsAsTheCpuDoes) {
-  const std::vector<double> cpu = trained_cores(Device::kCpu, "40"),
-                            cuda = trained_cores(Device::kCuda, "40");
-  for (std::size_t i = 0; i < cpu.size(); ++i) ASSERT_NEAR(cuda[i], cpu[i], 2e-3) << i;
+  for (const char* average : {"average=0", "average=0.5"}) {
+    const std::vector<double> cpu = trained(Device::kCpu, average, "40"),
+                              cuda = trained(Device::kCuda, average, "40");
+    for (std::size_t i = 0; i < cpu.size(); ++i) ASSERT_NEAR(cuda[i], cpu[i], 2e-3) << i;
+  }
 }
 
-// A constant rate, so that a shorter run is the beginning of a longer one.
+// A constant rate and no average, so that a shorter run is the beginning of a longer one.
 TEST_P(ChainTrainer, ResumesBitForBit) {
   const testing::TempDir folder;
   const TrainingFiles files{folder.path() / "checkpoint.safetensors", folder.path() / "log.jsonl"};
-  trained_cores(GetParam(), "30", files);
-  EXPECT_EQ(trained_cores(GetParam(), "60", files), trained_cores(GetParam(), "60"));
+  const char* none = "average=0";
+  trained(GetParam(), none, "30", files);
+  EXPECT_EQ(trained(GetParam(), none, "60", files), trained(GetParam(), none, "60"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bridgemark/backend/trainer.h"
@@ -60,18 +61,26 @@ struct Rows {
   std::vector<std::int32_t> n;
 };
 
-double trainer_loss(const Context& context, Loss loss, const ReferenceChain& chain,
-                    const StepDraws& steps, const CpTensors<float>& parameters, const Rows& rows,
-                    CpTensors<float>& gradient) {
+// With rows that are all in state 0, where it draws its own.
+backend::CpTrainerPlan plan_of(Loss loss, const ReferenceChain& chain, const StepDraws& steps,
+                               const CpTensors<float>& parameters, std::size_t batch_size) {
   backend::CpTrainerPlan plan;
   plan.start = parameters;
   plan.matching = loss;
-  plan.batch_size = rows.x1.rows();
+  plan.batch_size = batch_size;
   plan.chain = make_chain_tables<float>({}, chain, steps);
   plan.x0.cumulative = plan.x1.cumulative =
       Matrix<double>(parameters.dim, parameters.num_categories, 1.0);
   if (loss) plan.pinned = pinned_rows({}, chain, 0, steps);
-  return backend::make_trainer(context, plan)->evaluate(rows.x, rows.x1, rows.n, gradient);
+  return plan;
+}
+
+double trainer_loss(const Context& context, Loss loss, const ReferenceChain& chain,
+                    const StepDraws& steps, const CpTensors<float>& parameters, const Rows& rows,
+                    CpTensors<float>& gradient) {
+  const auto trainer =
+      backend::make_trainer(context, plan_of(loss, chain, steps, parameters, rows.x1.rows()));
+  return trainer->evaluate(rows.x, rows.x1, rows.n, gradient);
 }
 
 void check(const Context& context, const CpProblem& problem, double addends = 1e-3) {
@@ -137,12 +146,12 @@ TEST_P(CpTrainer, ModelsFarFromTheirTargets) {
 constexpr const char *kManyComponents = "components=8200", *kFewComponents = "components=20";
 
 std::vector<double> trained_beta(const std::string& solver, Device device, const char* components,
-                                 const char* entropy, const std::string& updates,
-                                 const TrainingFiles& files = {}) {
+                                 const char* entropy, const char* average,
+                                 const std::string& updates, const TrainingFiles& files = {}) {
   const Solver& chosen = find_solver(solver);
   SolverOptions options(chosen.options());
-  for (const char* set :
-       {components, entropy, "batch_size=32", "log_every=7", "schedule=constant"}) {
+  for (const char* set : {components, entropy, average, "batch_size=32", "log_every=7",
+                          "learning_rate=0.01", "schedule=constant"}) {
     options.set_assignment(set);
   }
   options.set_assignment("updates=" + updates);
@@ -156,12 +165,13 @@ std::vector<double> trained_beta(const std::string& solver, Device device, const
 TEST_F(CudaCpTrainer, TrainsAsTheCpuDoes) {
   for (const char* solver : {"dlightsb", "dlightsb-m"}) {
     for (const char* components : {kFewComponents, kManyComponents}) {
-      for (const char* entropy : {"entropy=0", "entropy=0.01"}) {
+      for (const auto& [entropy, average] :
+           {std::pair{"entropy=0", "average=0"}, std::pair{"entropy=0.01", "average=0.5"}}) {
         SCOPED_TRACE(std::string(solver) + " " + components + " " + entropy);
-        const auto train = [&](Device device) {
-          return trained_beta(solver, device, components, entropy, "40");
-        };
-        const std::vector<double> cpu = train(Device::kCpu), cuda = train(Device::kCuda);
+        const std::vector<double> cpu = trained_beta(solver, Device::kCpu, components, entropy,
+                                                     average, "40"),
+                                  cuda = trained_beta(solver, Device::kCuda, components, entropy,
+                                                      average, "40");
         for (std::size_t k = 0; k < cpu.size(); ++k) ASSERT_NEAR(cuda[k], cpu[k], 2e-3) << k;
       }
     }
@@ -183,14 +193,43 @@ TEST_F(CudaCpTrainer, OutOfMemoryStatesTheNeed) {
   }
 }
 
-// A constant rate, so that a shorter run is the beginning of a longer one.
+// The mean of what the parameters were after the updates that have a share.
+TEST_P(CpTrainer, KeepsTheMeanOfItsParameters) {
+  const CpProblem problem =
+      testing::make_problem({ReferenceProcess::gaussian(12, 0.05), 8}, 3, 40, 16, 1.0, 9);
+  for (const Loss loss : kLosses) {
+    backend::CpTrainerPlan plan =
+        plan_of(loss, chain_of(loss, problem), problem.steps,
+                testing::convert<float>(problem.parameters), problem.x1.rows());
+    plan.keeps_average = true;
+    const auto trainer = backend::make_trainer(context(), plan);
+    std::vector<double> sum(problem.parameters.log_cores.size(), 0.0);
+    int averaged = 0;
+    for (int step = 1; step <= 12; ++step) {
+      const bool counts = step > 4 && step % 2 == 0;
+      averaged += counts;
+      double lost = 0.0;
+      trainer->run(step, std::vector{backend::CpUpdate{0.05, counts ? 1.0 / averaged : 0.0}},
+                   {&lost, 1});
+      const CpTensors<float> now = trainer->state().parameters;
+      for (std::size_t i = 0; counts && i < sum.size(); ++i) sum[i] += now.log_cores[i];
+    }
+    const CpTensors<float> average = trainer->state().average;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      ASSERT_NEAR(average.log_cores[i], sum[i] / averaged, 1e-5) << i;
+    }
+  }
+}
+
+// A constant rate and no average, so that a shorter run is the beginning of a longer one.
 TEST_P(CpTrainer, ResumesBitForBit) {
   for (const char* solver : {"dlightsb", "dlightsb-m"}) {
     for (const char* components : {kFewComponents, kManyComponents}) {
       SCOPED_TRACE(std::string(solver) + " " + components);
       const testing::TempDir folder;
       const auto train = [&](const char* updates, const TrainingFiles& files) {
-        return trained_beta(solver, GetParam(), components, "entropy=0.01", updates, files);
+        return trained_beta(solver, GetParam(), components, "entropy=0.01", "average=0", updates,
+                            files);
       };
       const TrainingFiles files{folder.path() / "checkpoint.safetensors",
                                 folder.path() / "log.jsonl"};

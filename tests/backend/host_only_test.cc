@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/optimizer.h"
 #include "bridgemark/process/chain_tables.h"
 #include "tests/support/cp_problem.h"
 #include "tests/support/network_problem.h"
@@ -45,7 +46,7 @@ TEST(HostOnly, LossOfNetworks) {
 TEST(HostOnly, Optimiser) {
   std::vector<float> values(4), first(4), second(4);
   EXPECT_THROW(backend::adamw_update(kCuda, {}, 1, values, values, first, second), DeviceError);
-  EXPECT_THROW(backend::ema_update(kCuda, 0.9, values, first), DeviceError);
+  EXPECT_THROW(backend::average_update(kCuda, 0.1, values, first), DeviceError);
 }
 
 }  // namespace

@@ -348,12 +348,5 @@ TEST(DrawWeighted, EdgesAndZeros) {
   }
 }
 
-TEST(Ema, MovesTowardsTheParameters) {
-  const std::vector<float> parameters = {1.0f, -2.0f, 0.5f};
-  std::vector<float> average = {0.0f, 2.0f, 0.5f};
-  backend::ema_update({}, 0.75, parameters, average);
-  EXPECT_EQ(average, (std::vector<float>{0.25f, 1.0f, 0.5f}));
-}
-
 }  // namespace
 }  // namespace bridgemark

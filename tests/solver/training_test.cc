@@ -149,6 +149,49 @@ TEST(Training, KilledRunsResume) {
 }
 
 // By the number of dimensions: 0.3 for two of them.
+// What the shares of an average come to, for parameters that are the number of their update.
+double averaged_update(const CpRecipe& recipe) {
+  double average = -1.0;
+  std::int64_t number = 1;
+  for (const backend::CpUpdate& update :
+       recipe.updates_from(1, static_cast<std::size_t>(recipe.updates))) {
+    average += update.average_share * (static_cast<double>(number++) - average);
+  }
+  return average;
+}
+
+TEST(Training, TheAverageIsAMeanOfTheLastUpdates) {
+  CpRecipe recipe{};
+  recipe.updates = 800;
+  recipe.average = 0.5;
+  EXPECT_NEAR(averaged_update(recipe), 604.0, 1e-9);  // 408, 416, .., 800
+  recipe.average = 1.0;
+  EXPECT_NEAR(averaged_update(recipe), 404.0, 1e-9);  // 8, 16, .., 800
+  recipe.average = 1e-6;
+  EXPECT_EQ(averaged_update(recipe), 800.0);
+  recipe.average = 0.0;
+  EXPECT_EQ(averaged_update(recipe), -1.0);
+  // From the middle it goes on as it would have.
+  recipe.average = 0.5;
+  const std::vector<backend::CpUpdate> all = recipe.updates_from(1, 800),
+                                       rest = recipe.updates_from(501, 300);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    EXPECT_EQ(rest[i].average_share, all[500 + i].average_share);
+  }
+}
+
+TEST(Training, FewUpdatesTakeLongSteps) {
+  const auto rate = [](const char* updates) {
+    SolverOptions options(cp_options());
+    options.set("updates", updates);
+    resolve_cp_recipe(options);
+    return read_cp_recipe(options).learning_rate;
+  };
+  EXPECT_EQ(rate("100"), 0.12);
+  EXPECT_EQ(rate("3000"), 0.04);
+  EXPECT_EQ(rate("50000"), 0.01);
+}
+
 TEST(Training, StartNoiseGoesByTheDimensions) {
   const BenchmarkPair pair = load_pair("d2-uniform-0.01");
   const TrainingData data(pair, "", "", 0);

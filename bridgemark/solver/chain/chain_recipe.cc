@@ -10,6 +10,10 @@ std::vector<OptionSpec> chain_options() {
   for (OptionSpec& spec : specs) {
     if (spec.key == "components") {
       spec = {"states", "32", "K, of the hidden chain"};
+    } else if (spec.key == "updates") {
+      spec.help = "gradient updates (tuned 20000, paper 100000)";
+    } else if (spec.key == "batch_size") {
+      spec.help = "rows of x0 and of x1 in an update (tuned 512, paper 128)";
     } else if (spec.key == "learning_rate") {
       spec.help = "of AdamW, betas 0.95 and 0.99 (tuned 0.03, paper 0.01)";
     } else if (spec.key == "init_peak") {
@@ -24,7 +28,10 @@ std::vector<OptionSpec> chain_options() {
 // DLightSB's nearly flat one they stay alike (results/chain/README.md).
 void resolve_chain_recipe(SolverOptions& options) {
   if (options.text("recipe") == "tuned") {
+    options.set_default("updates", "20000");
+    options.set_default("batch_size", "512");
     options.set_default("learning_rate", "0.03");
+    options.set_default("average", "0");
     options.set_default("init_peak", "0.3");
   }
   resolve_cp_recipe(options);

@@ -8,7 +8,7 @@
 
 namespace bridgemark {
 
-// A model in training and the coupling that it is by now.
+// A model in training and the coupling that it is after its last update.
 class TrainedModel : public Trainable {
  public:
   virtual std::shared_ptr<const Coupling> coupling() const = 0;

@@ -26,6 +26,7 @@ void each_tensor(State& state, Visit&& visit) {
   each("", state.parameters);
   each("first_", state.first_moment);
   each("second_", state.second_moment);
+  if (!state.average.log_beta.empty()) each("average_", state.average);
 }
 
 std::shared_ptr<const Bridge> to_bridge(const ReferenceProcess& process,
@@ -57,7 +58,7 @@ class CpModel : public TrainedModel {
         trainer_(std::move(trainer)) {}
 
   void updates(std::int64_t first, std::span<double> losses) override {
-    trainer_->run(first, recipe_.rates(first, losses.size()), losses);
+    trainer_->run(first, recipe_.updates_from(first, losses.size()), losses);
   }
 
   std::int64_t updates_at_once() const override { return trainer_->updates_at_once(); }
@@ -81,7 +82,9 @@ class CpModel : public TrainedModel {
   }
 
   std::shared_ptr<const Coupling> coupling() const override {
-    return to_bridge(chain_.process(), trainer_->state().parameters, own_num_steps_);
+    const backend::CpTrainingState state = trainer_->state();
+    return to_bridge(chain_.process(), recipe_.average > 0.0 ? state.average : state.parameters,
+                     own_num_steps_);
   }
 
  private:
@@ -106,6 +109,7 @@ backend::CpTrainerPlan cp_trainer_plan(const Context& host, const CpTask& task,
   plan.x1 = data.x1_source(host);
   plan.entropy = recipe.entropy;
   plan.adamw.weight_decay = recipe.weight_decay;
+  plan.keeps_average = recipe.average > 0.0;
   if (task.matching) {
     plan.pinned = pinned_rows(host, task.chain, task.seed, task.steps);
     plan.coupling = task.coupling;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/core/training_loop.h"
@@ -18,6 +18,7 @@ struct CpRecipe {
   double learning_rate;
   bool cosine;  // the rate falls to 0 along a cosine, else stays
   double weight_decay;
+  double average;  // share of the updates, the last ones, whose parameters are averaged
   double entropy;  // weight of the entropy of the component weights in the loss
   std::size_t components;
   int init;  // which of p1, p0, gaussian, uniform
@@ -26,15 +27,16 @@ struct CpRecipe {
   double checkpoint_seconds;
   std::int64_t log_every;
 
-  // Learning rates of updates first.., counted from 1.
-  std::vector<double> rates(std::int64_t first, std::size_t count) const;
+  // Updates first.., counted from 1.
+  std::vector<backend::CpUpdate> updates_from(std::int64_t first, std::size_t count) const;
 };
 
 std::vector<OptionSpec> cp_options();
 
-// recipe=tuned: nearly flat start on samples of p1, cosine schedule, no weight decay, and four
-// times the batch: what is left at the end is the noise of the batches. recipe=paper: as published:
-// 0.9 on samples of p0, constant rate, weight decay 0.01.
+// recipe=tuned: nearly flat start on samples of p1, few updates of large batches with long steps
+// along a cosine, no weight decay, and the average of the second half: what is left at the end is
+// the noise of the batches. recipe=paper: as published: 0.9 on samples of p0, constant rate, weight
+// decay 0.01.
 void resolve_cp_recipe(SolverOptions& options);
 
 // Throw InvalidArgument that names a value out of range. The second reads all but the components

@@ -23,8 +23,9 @@ class CpSolver : public TrainedSolver {
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
   void check(const FitProblem& problem, const SolverOptions& options) const override {
-    // Parameters, two moments, gradients and what the propagation keeps, [D,S,K] floats each.
-    constexpr double kArrays = 6.0;
+    // Parameters, two moments, the average, gradients and what the propagation keeps, [D,S,K]
+    // floats each.
+    constexpr double kArrays = 7.0;
     const double cores = static_cast<double>(problem.dim()) * problem.num_categories() *
                          static_cast<double>(read_cp_recipe(options).components);
     const int steps = matched_steps(options);
@@ -93,7 +94,9 @@ class DLightSbM : public CpSolver {
   std::vector<OptionSpec> options() const override {
     std::vector<OptionSpec> specs = cp_options();
     for (OptionSpec& spec : specs) {
-      if (spec.key == "batch_size") {
+      if (spec.key == "updates") {
+        spec.help = "gradient updates (tuned 20000, paper 100000)";
+      } else if (spec.key == "batch_size") {
         spec.help = "rows of x_n and x_1 in an update (tuned 1024, paper 128)";
       } else if (spec.key == "learning_rate") {
         spec.help = "of AdamW, betas 0.95 and 0.99 (tuned 0.02, paper 0.01)";
@@ -118,6 +121,7 @@ class DLightSbM : public CpSolver {
   // transition on its own: with independent pairs its minimum is not the bridge.
   void resolve(SolverOptions& options) const override {
     if (options.text("recipe") == "tuned") {
+      options.set_default("updates", "20000");
       options.set_default("batch_size", "1024");
       options.set_default("learning_rate", "0.02");
       options.set_default("init_noise", "auto");

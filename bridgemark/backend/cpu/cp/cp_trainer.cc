@@ -5,6 +5,7 @@
 
 #include "bridgemark/backend/chain_training.h"
 #include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/optimizer.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cpu {
@@ -18,12 +19,13 @@ class CpuCpTrainer : public CpTrainer {
         plan_(std::move(plan)),
         gradient_(plan_.start.dim, plan_.start.num_categories, plan_.start.num_components,
                   plan_.start.is_chain),
-        state_{std::move(plan_.start), gradient_, gradient_} {}
+        state_{std::move(plan_.start), gradient_, gradient_,
+               plan_.keeps_average ? gradient_ : CpTensors<float>()} {}
 
-  void run(std::int64_t first_step, std::span<const double> learning_rates,
+  void run(std::int64_t first_step, std::span<const CpUpdate> updates,
            std::span<double> losses) override {
-    for (std::size_t i = 0; i < learning_rates.size(); ++i) {
-      losses[i] = update(first_step + static_cast<std::int64_t>(i), learning_rates[i]);
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      losses[i] = train(first_step + static_cast<std::int64_t>(i), updates[i]);
     }
   }
 
@@ -45,7 +47,7 @@ class CpuCpTrainer : public CpTrainer {
   void set_state(const CpTrainingState& state) override { state_ = state; }
 
  private:
-  double update(std::int64_t step, double learning_rate) {
+  double train(std::int64_t step, const CpUpdate& update) {
     const std::size_t rows = plan_.batch_size, D = state_.parameters.dim;
     const std::uint64_t first = static_cast<std::uint64_t>(step - 1) * rows;
     States x(rows, D), x1(rows, D);
@@ -62,10 +64,14 @@ class CpuCpTrainer : public CpTrainer {
     double loss = loss_and_gradient(x, x1, n);
     if (plan_.entropy > 0.0) loss += add_entropy();
     AdamWSettings settings = plan_.adamw;
-    settings.learning_rate = learning_rate;
+    settings.learning_rate = update.learning_rate;
     const auto apply = [&](auto CpTensors<float>::*part) {
       adamw_update(context_, settings, step, gradient_.*part, state_.parameters.*part,
                    state_.first_moment.*part, state_.second_moment.*part);
+      if (update.average_share > 0.0) {
+        average_update(context_, update.average_share, state_.parameters.*part,
+                       state_.average.*part);
+      }
     };
     apply(&CpTensors<float>::log_beta);
     apply(&CpTensors<float>::log_cores);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/optimizer.h"
 
 namespace bridgemark::backend::cpu {
 
@@ -106,7 +107,7 @@ class CpuNetworkTrainer : public NetworkTrainer {
     settings.learning_rate = update.learning_rate;
     adamw_update(context_, settings, update.count, gradient_.values, network.parameters.values,
                  network.first_moment.values, network.second_moment.values);
-    ema_update(context_, update.ema, network.parameters.values, network.average.values);
+    average_update(context_, 1.0 - update.ema, network.parameters.values, network.average.values);
     return loss;
   }
 

@@ -76,8 +76,13 @@ __global__ void __launch_bounds__(kMoveThreads) update_moves(ChainView view) {
     if (view.gradient_moves != nullptr) {
       view.gradient_moves[at] = gradient;
     } else {
-      update_parameter(view.settings[view.progress->local + static_cast<unsigned>(view.ahead)],
-                       gradient, view.log_moves[at], view.first_moves[at], view.second_moves[at]);
+      const UpdateSettings settings =
+          view.settings[view.progress->local + static_cast<unsigned>(view.ahead)];
+      update_parameter(settings.adamw, gradient, view.log_moves[at], view.first_moves[at],
+                       view.second_moves[at]);
+      if (settings.share > 0.0f) {
+        update_average(settings.share, view.log_moves[at], view.average_moves[at]);
+      }
     }
   }
 }

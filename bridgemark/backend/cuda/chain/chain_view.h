@@ -12,6 +12,7 @@ inline constexpr int kMostStates = 1024;
 
 struct ChainParts {
   float *log_moves, *first_moves, *second_moves;  // [D-1,Kp,Kp]
+  float* average_moves;                           // where there is an average
   float* gradient_moves;                          // where a gradient is asked for, else null
   float *moves, *moves_transposed;                // exp(log_moves - high), [D-1,Kp,Kp]
   float* moves_high;                              // [D-1], largest of each matrix

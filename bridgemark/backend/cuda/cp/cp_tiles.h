@@ -151,7 +151,8 @@ __device__ inline float4 finish_cores(const CpView& view, std::size_t at, float4
     store4(view.gradient_cores + at, gradient);
     return core;
   }
-  const AdamWStep step = view.settings[update_number(view)];
+  const UpdateSettings settings = view.settings[update_number(view)];
+  const AdamWStep& step = settings.adamw;
   float4 m = load4(view.first_cores + at), v = load4(view.second_cores + at);
   update_parameter(step, gradient[0], core.x, m.x, v.x);
   update_parameter(step, gradient[1], core.y, m.y, v.y);
@@ -160,6 +161,14 @@ __device__ inline float4 finish_cores(const CpView& view, std::size_t at, float4
   *reinterpret_cast<float4*>(view.log_cores + at) = core;
   *reinterpret_cast<float4*>(view.first_cores + at) = m;
   *reinterpret_cast<float4*>(view.second_cores + at) = v;
+  if (settings.share > 0.0f) {
+    float4 average = load4(view.average_cores + at);
+    update_average(settings.share, core.x, average.x);
+    update_average(settings.share, core.y, average.y);
+    update_average(settings.share, core.z, average.z);
+    update_average(settings.share, core.w, average.w);
+    *reinterpret_cast<float4*>(view.average_cores + at) = average;
+  }
   return core;
 }
 
@@ -174,8 +183,12 @@ __device__ inline void finish_beta(const CpView& view, int k, float gradient) {
     return;
   }
   if (k >= view.K) return;
-  update_parameter(view.settings[update_number(view)], gradient, view.log_beta[k],
-                   view.first_beta[k], view.second_beta[k]);
+  const UpdateSettings settings = view.settings[update_number(view)];
+  update_parameter(settings.adamw, gradient, view.log_beta[k], view.first_beta[k],
+                   view.second_beta[k]);
+  if (settings.share > 0.0f) {
+    update_average(settings.share, view.log_beta[k], view.average_beta[k]);
+  }
 }
 
 // Sums over the row groups of what each thread has for its four columns, to finish_beta. scratch

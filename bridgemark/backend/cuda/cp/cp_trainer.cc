@@ -55,21 +55,18 @@ class CudaCpTrainer : public CpTrainer {
       if (chain()) allocate_chain();
     }
     allocate_batches();
-    CpTrainingState start{parameters,
-                          CpTensors<float>(parameters.dim, parameters.num_categories,
-                                           parameters.num_components, chain()),
-                          {}};
-    start.second_moment = start.first_moment;
-    set_state(start);
+    const CpTensors<float> zero(parameters.dim, parameters.num_categories,
+                                parameters.num_components, chain());
+    set_state({parameters, zero, zero, zero});
     for (std::size_t half = 0; half < graphs_.size(); ++half) {
       graphs_[half].capture(stream_, [&] { record_updates(half); });
     }
   }
 
-  void run(std::int64_t first_step, std::span<const double> learning_rates,
+  void run(std::int64_t first_step, std::span<const CpUpdate> updates,
            std::span<double> losses) override {
-    run_in_parts(learning_rates.size(), [&](std::size_t first, std::size_t count) {
-      run_part(first_step + static_cast<std::int64_t>(first), learning_rates.subspan(first, count),
+    run_in_parts(updates.size(), [&](std::size_t first, std::size_t count) {
+      run_part(first_step + static_cast<std::int64_t>(first), updates.subspan(first, count),
                losses.subspan(first, count));
     });
   }
@@ -127,7 +124,9 @@ class CudaCpTrainer : public CpTrainer {
     const ChainParts& parts = chain_parts_;
     return {read(view_.log_beta, view_.log_cores, parts.log_moves),
             read(view_.first_beta, view_.first_cores, parts.first_moves),
-            read(view_.second_beta, view_.second_cores, parts.second_moves)};
+            read(view_.second_beta, view_.second_cores, parts.second_moves),
+            plan_.keeps_average ? read(view_.average_beta, view_.average_cores, parts.average_moves)
+                                : CpTensors<float>()};
   }
 
   void set_state(const CpTrainingState& state) override {
@@ -136,6 +135,9 @@ class CudaCpTrainer : public CpTrainer {
     write(state.parameters, -INFINITY, view_.log_beta, view_.log_cores, parts.log_moves);
     write(state.first_moment, 0.0f, view_.first_beta, view_.first_cores, parts.first_moves);
     write(state.second_moment, 0.0f, view_.second_beta, view_.second_cores, parts.second_moves);
+    if (plan_.keeps_average) {
+      write(state.average, 0.0f, view_.average_beta, view_.average_cores, parts.average_moves);
+    }
   }
 
  private:
@@ -155,6 +157,10 @@ class CudaCpTrainer : public CpTrainer {
     }
     for (float** cores : {&view_.log_cores, &view_.first_cores, &view_.second_cores}) {
       *cores = floats(padded_size());
+    }
+    if (plan_.keeps_average) {
+      view_.average_beta = floats(static_cast<std::size_t>(view_.Kp));
+      view_.average_cores = floats(padded_size());
     }
     view_.high = floats(static_cast<std::size_t>(view_.D) * view_.Kp);
     view_.entropy_of_beta = floats(2);
@@ -217,6 +223,7 @@ class CudaCpTrainer : public CpTrainer {
                           &parts.moves_transposed}) {
       *moves = floats(padded_moves());
     }
+    if (plan_.keeps_average) parts.average_moves = floats(padded_moves());
     parts.moves_high = floats(D - 1);
     const std::vector<float> share(B, 1.0f / static_cast<float>(B));
     for (int side = 0; side < 2; ++side) {
@@ -305,17 +312,18 @@ class CudaCpTrainer : public CpTrainer {
     launch_count(view_, stream_);
   }
 
-  void run_part(std::int64_t first_step, std::span<const double> learning_rates,
+  void run_part(std::int64_t first_step, std::span<const CpUpdate> updates,
                 std::span<double> losses) {
-    std::vector<AdamWStep> settings;
-    for (std::size_t i = 0; i < learning_rates.size(); ++i) {
+    std::vector<UpdateSettings> settings;
+    for (std::size_t i = 0; i < updates.size(); ++i) {
       AdamWSettings adamw = plan_.adamw;
-      adamw.learning_rate = learning_rates[i];
-      settings.push_back(adamw_step(adamw, first_step + static_cast<std::int64_t>(i)));
+      adamw.learning_rate = updates[i].learning_rate;
+      settings.push_back({adamw_step(adamw, first_step + static_cast<std::int64_t>(i)),
+                          static_cast<float>(updates[i].average_share)});
     }
     const Progress start{static_cast<unsigned long long>(first_step - 1), 0};
     BM_CUDA_CHECK(cudaMemcpyAsync(settings_.get(), settings.data(),
-                                  settings.size() * sizeof(AdamWStep), cudaMemcpyHostToDevice,
+                                  settings.size() * sizeof(UpdateSettings), cudaMemcpyHostToDevice,
                                   stream_));
     BM_CUDA_CHECK(
         cudaMemcpyAsync(progress_.get(), &start, sizeof start, cudaMemcpyHostToDevice, stream_));
@@ -372,7 +380,7 @@ class CudaCpTrainer : public CpTrainer {
 
   CpTrainerPlan plan_;
   DeviceSource source0_, source1_;
-  Buffer<AdamWStep> settings_;
+  Buffer<UpdateSettings> settings_;
   Buffer<Progress> progress_;
   Buffer<double> losses_;
   Memory memory_;

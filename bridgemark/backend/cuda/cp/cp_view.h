@@ -37,6 +37,12 @@ struct Batch {
   std::int32_t* order;
 };
 
+// AdamW's and the average's numbers of one update, made on the host.
+struct UpdateSettings {
+  AdamWStep adamw;
+  float share;  // of the parameters in the average; 0 leaves it alone
+};
+
 // What every loss has.
 struct CpView {
   int D, S, Sp, K, Kp, B, num_steps;  // Sp, Kp: padded strides, of 8 categories and kTile
@@ -45,6 +51,7 @@ struct CpView {
 
   float *log_beta, *log_cores;  // [Kp], [D,S,Kp]
   float *first_beta, *first_cores, *second_beta, *second_cores;
+  float *average_beta, *average_cores;    // where a share of an update is above 0
   float *gradient_beta, *gradient_cores;  // where a gradient is asked for, else null
 
   // Powers n = 0..num_steps of the chain: [n][S][Sp] with row x_from, transposed, and logarithms
@@ -58,7 +65,7 @@ struct CpView {
   double* row_loss;        // [2,B] of the sides, or [D,B]
   float* exact_gradient;   // [D,S,Kp], of what went the exact path
 
-  const AdamWStep* settings;
+  const UpdateSettings* settings;
   Progress* progress;
   double* losses;
 };

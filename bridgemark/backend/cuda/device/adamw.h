@@ -14,4 +14,9 @@ __device__ inline void update_parameter(const AdamWStep& step, float gradient, f
   });
 }
 
+// Moves an average by a share of the way to the value.
+__device__ inline void update_average(float share, float value, float& average) {
+  average += share * (value - average);
+}
+
 }  // namespace bridgemark::backend::cuda

@@ -49,7 +49,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     const std::size_t ends = 2 * plan_.rows_of_update() * shape_.dim;
     ends_ = {memory_.allocate<std::int32_t>(ends), memory_.allocate<std::int32_t>(ends),
              plan_.rows_of_update()};
-    settings_ = memory_.allocate<NetworkSettings>(kMaxUpdatesOfRun);
+    settings_ = memory_.allocate<UpdateSettings>(kMaxUpdatesOfRun);
     progress_ = memory_.allocate<Progress>(1);
     pinned_ = upload_pinned(memory_, plan_.pinned);
     for (int i = 0; i < 2; ++i) allocate(trained_[i]);
@@ -296,7 +296,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
 
   void run_part(std::int64_t first_step, std::span<const NetworkUpdate> updates,
                 std::span<double> losses) {
-    std::vector<NetworkSettings> settings;
+    std::vector<UpdateSettings> settings;
     for (const NetworkUpdate& update : updates) {
       AdamWSettings adamw = plan_.adamw;
       adamw.learning_rate = update.learning_rate;
@@ -328,7 +328,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
   Memory memory_;
   EndsView ends_{};
   PinnedView pinned_{};
-  NetworkSettings* settings_ = nullptr;
+  UpdateSettings* settings_ = nullptr;
   Progress* progress_ = nullptr;
   std::array<Trained, 2> trained_;
   ClusterChain cluster_;

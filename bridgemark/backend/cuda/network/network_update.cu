@@ -96,16 +96,16 @@ __global__ void sum_losses(const double* row_loss, std::size_t count, double sca
   if (threadIdx.x == 0) losses[progress->local] = scale * sums[0];
 }
 
-__global__ void optimize(OptimizedNetwork network, const NetworkSettings* all_settings,
+__global__ void optimize(OptimizedNetwork network, const UpdateSettings* all_settings,
                          const Progress* progress) {
   const std::size_t i = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
   if (i >= network.count) return;
-  const NetworkSettings settings = all_settings[progress->local];
+  const UpdateSettings settings = all_settings[progress->local];
   float parameter = network.parameters[i];
   update_parameter(settings.adamw, network.gradient[i], parameter, network.first[i],
                    network.second[i]);
   network.parameters[i] = parameter;
-  network.average[i] += settings.share * (parameter - network.average[i]);
+  update_average(settings.share, parameter, network.average[i]);
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ void launch_loss_sum(const double* row_loss, std::size_t count, double scale,
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_adamw(const OptimizedNetwork& network, const NetworkSettings* settings,
+void launch_adamw(const OptimizedNetwork& network, const UpdateSettings* settings,
                   const Progress* progress, cudaStream_t stream) {
   optimize<<<blocks_of(network.count), kBlock, 0, stream>>>(network, settings, progress);
   BM_CUDA_CHECK(cudaGetLastError());

@@ -21,12 +21,6 @@ struct StepTables {
   const float* probabilities;  // [num_steps][x][clean][s], steps left - 1 first; or null
 };
 
-// AdamW's and the average's numbers of one update, made on the host.
-struct NetworkSettings {
-  AdamWStep adamw;
-  float share;  // of the parameters in the average
-};
-
 // Both ends of the rows of two updates that follow each other, [2][rows,D]: update i has half i % 2
 // while that of update i + 1 is drawn.
 struct EndsView {
@@ -106,7 +100,7 @@ struct OptimizedNetwork {
 };
 
 // AdamW, then the moving average.
-void launch_adamw(const OptimizedNetwork& network, const NetworkSettings* settings,
+void launch_adamw(const OptimizedNetwork& network, const UpdateSettings* settings,
                   const Progress* progress, cudaStream_t stream);
 
 void launch_next_update(Progress* progress, cudaStream_t stream);

@@ -1,4 +1,5 @@
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/optimizer.h"
+
 #include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
 #include "bridgemark/core/parallel.h"
@@ -15,6 +16,17 @@ void adamw_update(const Context& context, const AdamWSettings& settings, std::in
         cpu::adamw_row(numbers, gradient.data() + first, last - first, parameters.data() + first,
                        first_moment.data() + first, second_moment.data() + first);
       });
+}
+
+void average_update(const Context& context, double share, std::span<const float> parameters,
+                    std::span<float> average) {
+  cpu::require_host(context, "average_update");
+  const auto moved = static_cast<float>(share);
+  parallel_blocks(context, average.size(), std::size_t{1} << 15,
+                  [&](std::size_t first, std::size_t last) {
+                    for (std::size_t i = first; i < last; ++i)
+                      average[i] += moved * (parameters[i] - average[i]);
+                  });
 }
 
 }  // namespace bridgemark::backend
