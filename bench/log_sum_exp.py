@@ -2,7 +2,7 @@
 """Log-sum-exp terms a second on a GPU, all in float32: the kernel of DLightSB that takes, for each row of a
 batch, the log-sum-exp over the components of a sum over D table entries (timed by ncu within `train`); the
 same in PyTorch; and FlashSinkhorn's kernel, a log-sum-exp over points of a dot product of D numbers, where
-that package is installed. A term is one exponential in a sum; each has D additions or multiplications.
+that package is installed (it tunes itself for half a minute at each size). A term is one exponential in a sum; each has D additions or multiplications.
 
   python3 bench/log_sum_exp.py --program build-gpu/bridgemark [--json FILE]
 """
@@ -96,6 +96,9 @@ def main():
                         "terms_a_second": rate})
         print(f"{name:32} {rows:6} x {count:6}: {1e6 * seconds:9.1f} us, {1e-9 * rate:8.1f} G terms/s",
               flush=True)
+        if arguments.json:
+            with open(arguments.json, "w") as file:
+                json.dump(results, file, indent=1)
 
     for rows, components in ((512, 1000), (2048, 1000), (4096, 4096)):
         report("bridgemark, gather", rows, components, 2, ours(arguments.program, rows, components))
@@ -110,9 +113,6 @@ def main():
                        flash(rows, points, tf32))
     except ImportError:
         print("FlashSinkhorn: not installed (pip install flash-sinkhorn)")
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(results, file, indent=1)
 
 
 if __name__ == "__main__":
