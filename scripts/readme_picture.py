@@ -42,7 +42,7 @@ def show(axis, title, sample, trajectory):
 
 def main(out):
     pair = bm.load("d2-gaussian-0.02-spread")
-    solver = bm.DLightSB(components=300).fit(pair, updates=8000, batch_size=128)
+    solver = bm.DLightSB(components=300).fit(pair, updates=500)
     independent = bm.Independent().fit(pair)
     random = np.random.default_rng(1)
     p0, p1 = pair.sample_x0(1500, seed=1), pair.sample_x1(1500, seed=2)

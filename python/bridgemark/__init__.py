@@ -5,7 +5,7 @@
     pair = bm.load("d2-gaussian-0.02")
     x0, x1 = pair.sample_x0(512, seed=1), pair.sample_x1(512, seed=2)  # unpaired: to train on
     y = pair.sample_conditional(x0, seed=3)                            # the truth
-    solver = bm.DLightSB(components=100).fit(pair, updates=5000)
+    solver = bm.DLightSB(components=100).fit(pair, updates=500)
     print(bm.evaluate(pair, solver))                                   # or any callable x0 -> x1
 
 States are integer arrays [B,D] with categories 0..S-1; log-probabilities are float64. NumPy in,

@@ -33,7 +33,7 @@ print(f"{len(threes)} threes, {len(eights)} eights, grey levels 0 to {pictures.m
 # one that fits the 17 levels is chosen, and the coupling says which.
 
 # %%
-solver = bm.DLightSB(components=200, updates=2000).fit(threes, eights, num_categories=17)
+solver = bm.DLightSB(components=200, updates=500).fit(threes, eights, num_categories=17)
 print(solver.coupling)
 turned = solver.sample(threes, seed=1)
 paths = solver.sample_trajectory(threes[:8], num_steps=8, seed=2)

@@ -68,7 +68,7 @@ results = [
         bm.Oracle(),
         bm.Independent(),
         bm.FeatureWise(),
-        bm.DLightSB(components=50, updates=3000),
+        bm.DLightSB(components=50, updates=500),
     )
 ]
 table = bm.compare(results, "conditional_shape_score", "conditional_trend_score", "joint_kl")

@@ -25,7 +25,7 @@ results = {
     "Independent": bm.evaluate(pair, bm.Independent().fit(pair)),
     "Reference": bm.evaluate(pair, bm.Reference().fit(pair)),
     "Feature-wise SB": bm.evaluate(pair, bm.FeatureWise().fit(pair)),
-    "DLightSB": bm.evaluate(pair, bm.DLightSB(components=200).fit(pair, updates=4000)),
+    "DLightSB": bm.evaluate(pair, bm.DLightSB(components=200).fit(pair, updates=1000)),
 }
 SCORES = ("conditional_shape_score", "conditional_trend_score")
 

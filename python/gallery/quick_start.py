@@ -38,7 +38,7 @@ print("a trajectory:", pair.sample_trajectory(x0[:1], num_steps=8, seed=4)[0].to
 # that sampling noise leaves.
 
 # %%
-solver = bm.DLightSB(components=200).fit(pair, updates=4000)
+solver = bm.DLightSB(components=200).fit(pair, updates=1000)
 result = bm.evaluate(pair, solver)
 oracle = bm.evaluate(pair, bm.Oracle().fit(pair))
 print(result)

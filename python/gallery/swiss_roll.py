@@ -38,7 +38,7 @@ x0, x1 = cloud(5000), swiss_roll(5000)
 # roll. `history` shows whether the training has come to rest.
 
 # %%
-solver = bm.DLightSB(components=500, updates=4000).fit(x0, x1, gamma=0.02, num_categories=S)
+solver = bm.DLightSB(components=500, updates=1000).fit(x0, x1, gamma=0.02, num_categories=S)
 print(solver.coupling)
 history = solver.history
 print("loss:", dict(zip(history["update"][::10].tolist(), history["loss"][::10].round(3).tolist())))

@@ -67,7 +67,7 @@ def figure_of(name, components, updates):
 # Two dimensions: the states are the picture.
 
 # %%
-two = figure_of("d2-gaussian-0.02", components=100, updates=4000)
+two = figure_of("d2-gaussian-0.02", components=100, updates=1000)
 print(two)
 assert two["forward_trajectory_kl"] < 0.5
 
@@ -76,7 +76,7 @@ assert two["forward_trajectory_kl"] < 0.5
 # published training takes 100,000.
 
 # %%
-sixteen = figure_of("d16-gaussian-0.02", components=50, updates=1500)
+sixteen = figure_of("d16-gaussian-0.02", components=50, updates=400)
 print(sixteen)
 if matplotlib.get_backend().lower() != "agg":
     plt.show()

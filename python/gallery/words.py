@@ -68,7 +68,7 @@ assert min(len(english), len(spanish)) >= 200
 # starts at a Spanish word (`init_peak`: with 0.99 on its letters), so that a few seconds suffice.
 
 # %%
-solver = bm.DLightSB(components=400, updates=3000, init_peak=0.99, init_noise=0.0).fit(
+solver = bm.DLightSB(components=400, updates=800, init_peak=0.99, init_noise=0.0).fit(
     english, spanish, reference="uniform", gamma=0.005, num_categories=26
 )
 print(solver.coupling, "last loss", round(solver.history["loss"][-1], 3))
