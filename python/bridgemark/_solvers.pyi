@@ -56,6 +56,7 @@ class _Training(TypedDict, total=False):
 class _BridgeTraining(_Training, total=False):
     updates: int
     schedule: Literal["cosine", "constant"]
+    average: float
     init: Literal["p1", "p0", "gaussian", "uniform"]
     init_peak: float
     init_noise: float | Literal["auto"]

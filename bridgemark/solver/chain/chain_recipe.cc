@@ -16,6 +16,8 @@ std::vector<OptionSpec> chain_options() {
       spec.help = "rows of x0 and of x1 in an update (tuned 512, paper 128)";
     } else if (spec.key == "learning_rate") {
       spec.help = "of AdamW, betas 0.95 and 0.99 (tuned 0.03, paper 0.01)";
+    } else if (spec.key == "average") {
+      spec.help = "share of the updates, the last ones, whose parameters are averaged (0)";
     } else if (spec.key == "init_peak") {
       spec.help = "starting probability of a sample's category (tuned 0.3, paper 0.9)";
     }

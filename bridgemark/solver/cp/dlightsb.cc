@@ -100,6 +100,8 @@ class DLightSbM : public CpSolver {
         spec.help = "rows of x_n and x_1 in an update (tuned 1024, paper 128)";
       } else if (spec.key == "learning_rate") {
         spec.help = "of AdamW, betas 0.95 and 0.99 (tuned 0.02, paper 0.01)";
+      } else if (spec.key == "average") {
+        spec.help = "share of the updates, the last ones, whose parameters are averaged (0)";
       } else if (spec.key == "init_noise") {
         spec.help =
             "standard deviation of noise on the log-cores, or auto: 0.3 up to 16 dimensions, 0.1 "
@@ -124,6 +126,7 @@ class DLightSbM : public CpSolver {
       options.set_default("updates", "20000");
       options.set_default("batch_size", "1024");
       options.set_default("learning_rate", "0.02");
+      options.set_default("average", "0");
       options.set_default("init_noise", "auto");
       options.set_default("coupling", kCouplings[1]);
       options.set_default("step_draws", kStepDraws[1]);
