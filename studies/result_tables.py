@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME sphere, reverse, chain or switch-rate."""
+"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, sphere, reverse, chain
+or switch-rate."""
 import json
 import math
 import statistics
@@ -32,6 +33,25 @@ def row(*words):
 def head(*words):
     row(*words)
     row(*["---"] * len(words))
+
+
+def dlightsb():
+    """How long a training takes for which quality, on each machine that has measured it."""
+    cells = measured("dlightsb")
+    devices = {"cuda": "H200, s", "cpu": "two Arm cores, s"}
+    head("pair", "updates", "rows", *devices.values(), "exact shape", "joint KL")
+    by_pair = {}
+    for (method, _, _, pair, score), lines in cells.items():
+        if score == EXACT:
+            by_pair.setdefault(pair, []).append((method, lines))
+    for pair, methods in by_pair.items():
+        for method, lines in methods:
+            options = lines[0]["options"]
+            seconds = {line["device"]: f"{line['train_seconds']:.2f}" for line in lines}
+            row(pair, f"{int(options['updates']):,}" + (", before" if method == "old" else ""),
+                f"{int(options['batch_size']):,}", *(seconds.get(device, "") for device in devices),
+                f"{lines[0]['value']:.4f}",
+                digits_of(cells[method, "", "", pair, "joint_kl"][0]))
 
 
 def sphere():
@@ -132,7 +152,7 @@ def switch_rate():
 
 
 if __name__ == "__main__":
-    tables = {"sphere": sphere, "reverse": reverse, "chain": chain, "switch-rate": switch_rate}
+    tables = {"dlightsb": dlightsb, "sphere": sphere, "reverse": reverse, "chain": chain, "switch-rate": switch_rate}
     if sys.argv[1:] not in ([name] for name in tables):
         sys.exit(__doc__)
     tables[sys.argv[1]]()
