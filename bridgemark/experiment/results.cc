@@ -10,6 +10,7 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/json_lines.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_result.h"
@@ -53,12 +54,15 @@ std::vector<Score> scores_of(const json& evaluation, const std::string& file) {
   const json& errors = part("standard_errors", json::value_t::object);
   const json& missing = part("missing", json::value_t::object);
   const json& all_values = part("values", json::value_t::object);
+  const json none = json::object();
+  const json& blocks = evaluation.contains("blocks") ? part("blocks", json::value_t::object) : none;
   for (const auto& [name, values] : all_values.items()) {
     Score score{name,
                 number_from(evaluation, name.c_str(), file),
                 number_from(errors, name.c_str(), file),
                 {},
-                json_get_or<std::string>(missing, name, "", file)};
+                json_get_or<std::string>(missing, name, "", file),
+                blocks_from_json(blocks, name, file)};
     const bool is_infinite = std::find(infinite.begin(), infinite.end(), name) != infinite.end();
     if (is_infinite) score.mean = kInfinity;
     for (const json& value : values) {
@@ -93,6 +97,7 @@ json line_json(const RunResult& result, const Score& score) {
                {"pair_identity", result.pair_identity},
                {"data", result.data}});
   if (std::isnan(score.mean)) line["missing"] = score.missing;
+  if (!score.blocks.means.empty()) line["blocks"] = blocks_json(score.blocks);
   return line;
 }
 
@@ -152,7 +157,8 @@ Score score_of(const json& line, const std::string& where) {
               number_from(line, "value", where),
               number_from(line, "standard_error", where),
               {},
-              json_get_or<std::string>(line, "missing", "", where)};
+              json_get_or<std::string>(line, "missing", "", where),
+              blocks_from_json(line, "blocks", where)};
   const json& values = json_part(line, "values", json::value_t::array, where);
   for (std::size_t i = 0; i < values.size(); ++i)
     score.values.push_back(number_of(values[i], where));

@@ -13,6 +13,7 @@
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/placed_arrays.h"
+#include "bridgemark/metric/sample_blocks.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "bridgemark/metric/trajectory_kl.h"
 
@@ -28,9 +29,23 @@ struct Value {
   double standard_error = kMissing;  // within the repetition; NaN where it is not known
   bool drawn_anew = true;            // another repetition draws something that decides the value
   std::string missing = {};          // why there is no value
+  BlockMeans blocks = {};            // of a score that is a mean over test inputs
 };
 
 Value missing(std::string reason) { return {.missing = std::move(reason)}; }
+
+// A score that is the mean of one value for each test input.
+Value mean_over_inputs(const std::vector<double>& values, bool drawn_anew = true) {
+  return {
+      .value = estimate_mean(values).mean, .drawn_anew = drawn_anew, .blocks = block_means(values)};
+}
+
+// The same where the inputs are so many that the error within one repetition is of use.
+Value mean_with_error(const std::vector<double>& values, bool drawn_anew = true) {
+  Value value = mean_over_inputs(values, drawn_anew);
+  value.standard_error = estimate_mean(values).standard_error;
+  return value;
+}
 
 using Values = std::vector<std::pair<std::string, Value>>;
 
@@ -85,10 +100,14 @@ class Protocol {
     const StatesView given = std::as_const(answers).view();
     const SampleScores scores =
         score_samples(context_, test_x1_.view(), given, pair_.num_categories());
-    values.push_back({"shape_score", {scores.shape, kMissing, anew}});
-    values.push_back({"trend_score", {scores.trend, kMissing, anew}});
+    const States answered = answers.to_host(context_);
+    SampleBlocks blocks = sample_blocks(context_, test_.x1, answered, pair_.num_categories());
+    values.push_back({"shape_score", {scores.shape, kMissing, anew, {}, std::move(blocks.shape)}});
+    values.push_back({"trend_score", {scores.trend, kMissing, anew, {}, std::move(blocks.trend)}});
     values.push_back(
-        {"trend_offdiagonal", offdiagonal({scores.trend_offdiagonal, kMissing, anew})});
+        {"trend_offdiagonal",
+         offdiagonal(
+             {scores.trend_offdiagonal, kMissing, anew, {}, std::move(blocks.trend_offdiagonal)})});
     values.push_back(
         {"mean_marginal_entropy",
          {mean_marginal_entropy(given, pair_.num_categories(), context_), kMissing, anew}});
@@ -97,10 +116,11 @@ class Protocol {
     C2stOptions classifier;
     classifier.seed = seed;
     const C2stResult result =
-        c2st(context_, concatenate(test_.x0, test_.x1),
-             concatenate(test_.x0, answers.to_host(context_)), pair_.num_categories(), classifier);
+        c2st(context_, concatenate(test_.x0, test_.x1), concatenate(test_.x0, answered),
+             pair_.num_categories(), classifier);
     values.push_back({"c2st_auc", {result.auc, result.auc_standard_error}});
-    values.push_back({"c2st_score", {result.score}});
+    // 1 - 2 |AUC - 1/2| moves twice as far as the AUC.
+    values.push_back({"c2st_score", {result.score, 2.0 * result.auc_standard_error}});
   }
 
   Value perplexity(StatesView answers) const {
@@ -148,11 +168,11 @@ class Protocol {
         }
         context_.report("conditional scores", i + 1, inputs_.rows());
       }
-      shape = {estimate_mean(shapes).mean};
-      trend = {estimate_mean(trends).mean};
-      trend_offdiagonal = offdiagonal({estimate_mean(offdiagonals).mean});
+      shape = mean_over_inputs(shapes);
+      trend = mean_over_inputs(trends);
+      trend_offdiagonal = offdiagonal(mean_over_inputs(offdiagonals));
       if (truth_->has_marginals()) {
-        sampled = {estimate_mean(against_exact).mean, kMissing, coupling_.draws_anew()};
+        sampled = mean_over_inputs(against_exact, coupling_.draws_anew());
       }
     }
     values.push_back({"conditional_shape_score", shape});
@@ -174,7 +194,7 @@ class Protocol {
         shapes.push_back(
             shape_between_marginals({log_truth_.row(i, 0), D, S}, {log_own.row(i, 0), D, S}));
       }
-      exact = {estimate_mean(shapes).mean, kMissing, false};
+      exact = mean_over_inputs(shapes, false);
     }
     values.push_back({"exact_conditional_shape_score", exact});
   }
@@ -194,12 +214,10 @@ class Protocol {
     if (forward.missing.empty()) {
       const std::size_t rows = std::min(options_.num_trajectories, test_.x0.rows());
       const StatesView x0 = test_x0_.view().slice(0, rows);
-      const MeanEstimate from_truth =
-          trajectory_kl(context_, *truth_, coupling_, steps, x0, derive_seed(seed, 0));
-      const MeanEstimate from_coupling =
-          trajectory_kl(context_, coupling_, *truth_, steps, x0, derive_seed(seed, 1));
-      forward = {from_truth.mean, from_truth.standard_error};
-      reverse = {from_coupling.mean, from_coupling.standard_error};
+      forward = mean_with_error(
+          trajectory_kls(context_, *truth_, coupling_, steps, x0, derive_seed(seed, 0)));
+      reverse = mean_with_error(
+          trajectory_kls(context_, coupling_, *truth_, steps, x0, derive_seed(seed, 1)));
     }
     values.push_back({"forward_trajectory_kl", forward});
     values.push_back({"reverse_trajectory_kl", reverse});
@@ -217,8 +235,7 @@ class Protocol {
       std::vector<double> log_truth = log_conditional_of(*truth_, test_x1_.view());
       const std::vector<double> log_own = log_conditional_of(coupling_, test_x1_.view());
       for (std::size_t i = 0; i < log_truth.size(); ++i) log_truth[i] -= log_own[i];
-      const MeanEstimate estimate = estimate_mean(log_truth);
-      joint = {estimate.mean, estimate.standard_error, false};
+      joint = mean_with_error(log_truth, false);
     }
     values.push_back({"joint_kl", joint});
   }
@@ -271,15 +288,15 @@ void check_request(const BenchmarkPair& pair, const Coupling& coupling,
   }
 }
 
-// Draws for one conditional input at a time, the test set with its answers, and the marginals of
-// truth and coupling.
+// Draws for one conditional input at a time, the test set with its answers and a term of the shape
+// and trend for each of its entries, and the marginals of truth and coupling.
 void require_evaluation_memory(const BenchmarkPair& pair, const EvaluationOptions& options) {
   const double D = static_cast<double>(pair.dim()), S = pair.num_categories(),
                rows = static_cast<double>(kTestSetSize),
                inputs = std::ceil(rows / static_cast<double>(kConditionalStride)),
                draws = static_cast<double>(options.conditional_samples);
   require_memory(
-      sizeof(std::int32_t) * D * (3.0 * draws + 6.0 * rows) + 2.0 * sizeof(double) * inputs * D * S,
+      sizeof(std::int32_t) * D * (3.0 * draws + 8.0 * rows) + 2.0 * sizeof(double) * inputs * D * S,
       fmt::format("an evaluation with {} conditional samples on D = {}, S = {}",
                   options.conditional_samples, pair.dim(), pair.num_categories()),
       "conditional_samples");
@@ -317,6 +334,7 @@ Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Cou
   Evaluation evaluation;
   evaluation.num_steps = protocol.num_steps();
   std::vector<bool> drawn_anew;
+  std::vector<std::vector<BlockMeans>> blocks;  // of each score in each repetition
   for (int repetition = 0; repetition < options.num_seeds; ++repetition) {
     const Values values = protocol.run(options.seed + static_cast<std::uint64_t>(repetition));
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -324,7 +342,9 @@ Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Cou
       if (repetition == 0) {
         evaluation.scores.push_back({name, 0.0, value.standard_error, {}, value.missing});
         drawn_anew.push_back(value.drawn_anew);
+        blocks.emplace_back();
       }
+      blocks[i].push_back(value.blocks);
       evaluation.scores[i].values.push_back(value.value);
     }
   }
@@ -332,6 +352,7 @@ Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Cou
     Score& score = evaluation.scores[i];
     const MeanEstimate over_seeds = estimate_mean(score.values);
     score.mean = over_seeds.mean;
+    score.blocks = mean_of_blocks(blocks[i]);
     if (options.num_seeds > 1 && drawn_anew[i]) score.standard_error = over_seeds.standard_error;
     if (std::isnan(score.mean) && score.missing.empty()) score.missing = "it is not a number";
   }

@@ -8,6 +8,7 @@
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/metric/block_means.h"
 #include "bridgemark/pair/benchmark_pair.h"
 
 namespace bridgemark {
@@ -42,6 +43,8 @@ struct Score {
   double standard_error = 0.0;
   std::vector<double> values;  // one for each repetition
   std::string missing = {};    // why the mean is NaN; empty where it is given
+  // Over the test inputs, for scores that are means over them, each the mean of all repetitions.
+  BlockMeans blocks = {};
 };
 
 // The scores of a coupling, in the order of the protocol.

@@ -2,6 +2,10 @@
 
 #include <cmath>
 
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/io/printable.h"
+
 namespace bridgemark {
 
 namespace {
@@ -14,12 +18,14 @@ nlohmann::json number_or_null(double value) {
 
 nlohmann::json evaluation_json(const Evaluation& evaluation) {
   nlohmann::json json, errors, values, infinite = nlohmann::json::array(),
-                                       missing = nlohmann::json::object();
+                                       missing = nlohmann::json::object(),
+                                       blocks = nlohmann::json::object();
   for (const Score& score : evaluation.scores) {
     json[score.name] = number_or_null(score.mean);
     if (std::isinf(score.mean)) infinite.push_back(score.name);
     if (std::isnan(score.mean)) missing[score.name] = score.missing;
     errors[score.name] = number_or_null(score.standard_error);
+    if (!score.blocks.means.empty()) blocks[score.name] = blocks_json(score.blocks);
     values[score.name] = nlohmann::json::array();
     for (const double value : score.values) values[score.name].push_back(number_or_null(value));
   }
@@ -27,7 +33,33 @@ nlohmann::json evaluation_json(const Evaluation& evaluation) {
   json["values"] = values;
   json["infinite"] = infinite;
   json["missing"] = missing;
+  json["blocks"] = blocks;
   return json;
+}
+
+nlohmann::json blocks_json(const BlockMeans& blocks) {
+  return {{"rows", blocks.rows}, {"means", blocks.means}};
+}
+
+BlockMeans blocks_from_json(const nlohmann::json& object, const std::string& key,
+                            const std::string& file) {
+  using nlohmann::json;
+  if (!object.contains(key)) return {};
+  const json& given = json_part(object, key, json::value_t::object, file);
+  const json& means = json_part(given, "means", json::value_t::array, file);
+  BlockMeans blocks;
+  blocks.rows = json_get<std::uint64_t>(given, "rows", file);
+  if (means.empty() || means.size() > kMeanBlocks || blocks.rows < means.size() ||
+      blocks.rows > kMaxBlockRows) {
+    throw_file(file,
+               "'{}' must be 1..{} means of at least as many and at most {} rows, got {} of {}",
+               printable(key), kMeanBlocks, kMaxBlockRows, means.size(), blocks.rows);
+  }
+  for (const json& mean : means) {
+    if (!mean.is_number()) throw_file(file, "the means of '{}' must be numbers", printable(key));
+    blocks.means.push_back(mean.get<double>());
+  }
+  return blocks;
 }
 
 }  // namespace bridgemark

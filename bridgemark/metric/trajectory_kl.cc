@@ -56,8 +56,8 @@ class StepKl {
 
 }  // namespace
 
-MeanEstimate trajectory_kl(const Context& context, const Coupling& p, const Coupling& q,
-                           int num_steps, StatesView x0, std::uint64_t seed) {
+std::vector<double> trajectory_kls(const Context& context, const Coupling& p, const Coupling& q,
+                                   int num_steps, StatesView x0, std::uint64_t seed) {
   const std::size_t D = p.dim(), S = static_cast<std::size_t>(p.num_categories());
   constexpr std::size_t kMaxEntries = std::size_t{1} << 23;  // 64 MiB of marginals a side
   const std::size_t part = std::min(x0.rows, std::max<std::size_t>(1, kMaxEntries / (D * S)));
@@ -79,7 +79,12 @@ MeanEstimate trajectory_kl(const Context& context, const Coupling& p, const Coup
     }
     context.report("trajectory KL", first + rows, x0.rows);
   }
-  return estimate_mean(std::move(kl).to_host(context));
+  return std::move(kl).to_host(context);
+}
+
+MeanEstimate trajectory_kl(const Context& context, const Coupling& p, const Coupling& q,
+                           int num_steps, StatesView x0, std::uint64_t seed) {
+  return estimate_mean(trajectory_kls(context, p, q, num_steps, x0, seed));
 }
 
 }  // namespace bridgemark

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -101,6 +103,7 @@ void expect_same(const Evaluation& left, const Evaluation& right) {
     for (std::size_t j = 0; j < a.values.size(); ++j) {
       EXPECT_TRUE(same(a.values[j], b.values[j])) << a.name;
     }
+    EXPECT_EQ(a.blocks, b.blocks) << a.name;
   }
 }
 
@@ -277,6 +280,41 @@ TEST(Evaluation, SeveralSeedsGiveMeanAndStandardError) {
   EXPECT_EQ(alone[0].mean("joint_kl"), alone[1].mean("joint_kl"));
   EXPECT_EQ(together.standard_error("joint_kl"), alone[0].standard_error("joint_kl"));
   EXPECT_GT(together.standard_error("joint_kl"), 0.0);
+}
+
+// The blocks of a score average to it, over the repetitions as well.
+TEST(Evaluation, ScoresThatAreMeansOverInputsHaveBlocks) {
+  const BenchmarkPair pair = pair_with_test_set(small_spec(), kRows);
+  EvaluationOptions options = quick_options();
+  options.num_seeds = 2;
+  options.c2st = true;
+  const std::map<std::string, std::size_t> inputs = {{"shape_score", kRows},
+                                                     {"trend_score", kRows},
+                                                     {"trend_offdiagonal", kRows},
+                                                     {"joint_kl", kRows},
+                                                     {"conditional_shape_score", 5},
+                                                     {"conditional_trend_score", 5},
+                                                     {"conditional_trend_offdiagonal", 5},
+                                                     {"sampled_conditional_shape_score", 5},
+                                                     {"exact_conditional_shape_score", 5},
+                                                     {"forward_trajectory_kl", 100},
+                                                     {"reverse_trajectory_kl", 100}};
+  std::size_t found = 0;
+  for (const Score& score : evaluate({}, pair, *fit("reference", pair), options).scores) {
+    SCOPED_TRACE(score.name);
+    ASSERT_EQ(inputs.contains(score.name), !score.blocks.means.empty());
+    if (score.blocks.means.empty()) continue;
+    ++found;
+    ASSERT_EQ(score.blocks.rows, inputs.at(score.name));
+    ASSERT_EQ(score.blocks.means.size(), std::min(kMeanBlocks, score.blocks.rows));
+    double sum = 0.0;
+    for (std::size_t b = 0; b < score.blocks.means.size(); ++b) {
+      sum += score.blocks.means[b] * static_cast<double>(score.blocks.block_rows(b));
+    }
+    const double mean = sum / static_cast<double>(score.blocks.rows);
+    EXPECT_TRUE(is_near(mean, score.mean, Tolerance{5e-6, 0.0}));
+  }
+  EXPECT_EQ(found, inputs.size());
 }
 
 TEST(Evaluation, CouplingThatOnlySamples) {

@@ -1,0 +1,92 @@
+#include "bridgemark/metric/sample_blocks.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::size_t kMaxCells = std::size_t{1} << 20;  // 4 MB a thread
+
+// [D, n]: a coordinate of all rows lies contiguous.
+States transposed(StatesView states) {
+  States result(states.cols, states.rows);
+  for (std::size_t i = 0; i < states.rows; ++i) {
+    for (std::size_t d = 0; d < states.cols; ++d) result(d, i) = states(i, d);
+  }
+  return result;
+}
+
+// Adds sign(truth) - sign(prediction) of each row's cell to `sums`. The table is zero before and
+// after.
+void add_signs(const std::vector<std::uint32_t>& truth,
+               const std::vector<std::uint32_t>& prediction, std::vector<std::int32_t>& table,
+               std::int32_t* sums) {
+  for (const std::uint32_t cell : truth) ++table[cell];
+  for (const std::uint32_t cell : prediction) --table[cell];
+  const auto sign = [&](std::uint32_t cell) { return (table[cell] > 0) - (table[cell] < 0); };
+  for (std::size_t i = 0; i < truth.size(); ++i) sums[i] += sign(truth[i]) - sign(prediction[i]);
+  for (const std::uint32_t cell : truth) table[cell] = 0;
+  for (const std::uint32_t cell : prediction) table[cell] = 0;
+}
+
+}  // namespace
+
+SampleBlocks sample_blocks(const Context& context, StatesView truth, StatesView prediction,
+                           int num_categories) {
+  if (truth.rows != prediction.rows || truth.cols != prediction.cols) {
+    throw_invalid("metric", "prediction must have the shape [{}, {}] of truth, got [{}, {}]",
+                  truth.rows, truth.cols, prediction.rows, prediction.cols);
+  }
+  const std::size_t n = truth.rows, D = truth.cols, S = static_cast<std::size_t>(num_categories);
+  const bool pairs = D > 1 && S <= kMaxCells / S;
+  Matrix<std::int32_t> of_one(D, n, 0), of_pairs(pairs ? D : 0, n, 0);  // sums of signs
+  const States true_columns = transposed(truth), answered_columns = transposed(prediction);
+  parallel_blocks(context, D, 1, [&](std::size_t d, std::size_t) {
+    std::vector<std::int32_t> table(pairs ? S * S : S, 0);
+    std::vector<std::uint32_t> true_cells(n), answered_cells(n);
+    const auto one = [&](const States& columns, std::vector<std::uint32_t>& cells) {
+      std::copy_n(columns.row(d), n, cells.begin());
+    };
+    one(true_columns, true_cells);
+    one(answered_columns, answered_cells);
+    add_signs(true_cells, answered_cells, table, of_one.row(d));
+    for (std::size_t e = d + 1; pairs && e < D; ++e) {
+      const auto two = [&](const States& columns, std::vector<std::uint32_t>& cells) {
+        const std::int32_t *first = columns.row(d), *second = columns.row(e);
+        for (std::size_t i = 0; i < n; ++i) {
+          cells[i] = static_cast<std::uint32_t>(first[i] * num_categories + second[i]);
+        }
+      };
+      two(true_columns, true_cells);
+      two(answered_columns, answered_cells);
+      add_signs(true_cells, answered_cells, table, of_pairs.row(d));
+    }
+  });
+  const double dim = static_cast<double>(D);
+  std::vector<double> shape(n), trend(n), offdiagonal(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::int64_t one = 0, two = 0;
+    for (std::size_t d = 0; d < D; ++d) {
+      one += of_one(d, i);
+      if (pairs) two += 2 * std::int64_t{of_pairs(d, i)};  // d < e stands for both orders
+    }
+    const auto score = [](std::int64_t signs, double terms) {
+      return 1.0 - 0.5 * static_cast<double>(signs) / terms;
+    };
+    shape[i] = score(one, dim);
+    trend[i] = score(one + two, dim * dim);
+    offdiagonal[i] = score(two, dim * (dim - 1.0));
+  }
+  SampleBlocks blocks{block_means(shape), {}, {}};
+  if (pairs) blocks.trend_offdiagonal = block_means(offdiagonal);
+  if (pairs || D == 1) blocks.trend = block_means(trend);
+  return blocks;
+}
+
+}  // namespace bridgemark
