@@ -33,6 +33,7 @@ enum class DrawPurpose : std::uint32_t {
   kRowCoupling = 18,            // which rows of a batch become pairs
   kEnvelopeMass = 19,           // proposals that measure the envelope of a reversed bridge
   kReverseMarginals = 20,       // draws behind the marginals of a reversed bridge
+  kBootstrap = 21,              // which blocks of test inputs a resample takes
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.
