@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridgemark/io/printable.h"
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/table_writers.h"
 #include "bridgemark/report/write_report.h"
 #include "cli/command.h"
@@ -38,8 +39,7 @@ struct Options {
 void print_tables(const std::vector<Table>& tables) {
   const bool colour = isatty(STDOUT_FILENO) != 0;
   for (const Table& table : tables) say("{}\n", text_table(table, colour));
-  say("* best, + second best, = tied, of a column without the Oracle, which is the ceiling; "
-      "[number] is the paper's.\n{}\n",
+  say("{} The Oracle is the ceiling; [number] is the paper's.\n{}\n", tie_note(tables),
       spread_note(tables));
 }
 

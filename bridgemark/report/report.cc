@@ -21,6 +21,7 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/markup.h"
 #include "bridgemark/report/published.h"
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/table_writers.h"
 
@@ -110,8 +111,9 @@ json table_json(const Table& table) {
                        {"error", table.format_error(cell)},
                        {"published", cell.published ? json(*cell.published) : json(nullptr)},
                        {"published_text", table.format_published(cell)},
-                       {"rank", cell.rank},
-                       {"tied", cell.tied},
+                       {"place", table.marked_place(cell)},
+                       {"group", group_letters(cell.rank)},
+                       {"smallest_gap", table.format_gap(cell.smallest_gap)},
                        {"band", band_name(cell.band)},
                        {"runs", runs}});
     }
@@ -121,12 +123,16 @@ json table_json(const Table& table) {
                     {"oracle", row.oracle},
                     {"cells", cells}});
   }
+  json gaps = json::array();
+  for (const double gap : table.smallest_gaps) gaps.push_back(table.format_gap(gap));
   return {{"score", table.score.score},
           {"title", table.score.title},
           {"note", table.score.note},
           {"lower_is_better", table.score.lower_is_better},
           {"in_paper", table.score.in_paper},
           {"marks_best", table.score.marks_best},
+          {"ties", tie_note({table})},
+          {"smallest_gaps", gaps},
           {"reversed_pairs", table.score.reversed_pairs},
           {"bounds", table.score.bounds},
           {"csv", csv_tables({table})},
@@ -229,7 +235,6 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
   json data = {{"version", kVersion},
                {"experiment", experiment_names(results)},
                {"spread", spread_note(tables)},
-               {"ties", kTieNote},
                {"of_paper", of_paper(results)},
                {"corrections", std::string(kCorrectionsText)},
                {"tables", json::array()},

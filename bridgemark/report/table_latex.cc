@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bridgemark/report/markup.h"
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/table_writers.h"
 
 namespace bridgemark {
@@ -28,9 +29,9 @@ std::string colour_of(Band band) {
 std::string cell_latex(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "--";
   std::string number = latex_number(table.format(cell.mean));
-  if (cell.rank == 1) number = fmt::format("\\textbf{{{}}}", number);
-  if (cell.rank == 2) number = fmt::format("\\underline{{{}}}", number);
-  if (cell.tied) number += "$^{=}$";
+  if (table.marked_place(cell) == 1) number = fmt::format("\\textbf{{{}}}", number);
+  if (table.marked_place(cell) == 2) number = fmt::format("\\underline{{{}}}", number);
+  if (cell.rank > 0) number += fmt::format("$^{{{}}}$", group_letters(cell.rank));
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += fmt::format("{{\\tiny$\\pm${}}}", error);
   if (cell.published) number += fmt::format(" {{\\tiny[{}]}}", table.format_published(cell));
@@ -53,10 +54,10 @@ std::string caption(const Table& table) {
                           : "vermillion below {0}, orange below {1}, yellow below {2}, else "
                             "bluish-green";
   return fmt::format(
-      "{} (${}$). {}{} In brackets the published value; the Oracle is the ceiling. Colours: {}.",
+      "{} (${}$). {}{} {} In brackets the published value; the Oracle is the ceiling. Colours: {}.",
       escape_latex(score.title), score.lower_is_better ? "\\downarrow" : "\\uparrow",
-      escape_latex(score.note),
-      score.marks_best ? fmt::format(" Bold is best, underlined second. {}", kTieNote) : "",
+      escape_latex(score.note), score.marks_best ? " Bold is best, underlined second." : "",
+      escape_latex(tie_note({table})),
       fmt::format(fmt::runtime(bands), score.bounds[0], score.bounds[1], score.bounds[2]));
 }
 
@@ -81,6 +82,13 @@ std::string latex_tables(const std::vector<Table>& tables) {
           "    {} & {} & {}", row.oracle ? fmt::format("\\textit{{{}}}", method) : method,
           escape_latex(loss), row.num_steps.empty() ? "--" : escape_latex(row.num_steps));
       for (const TableCell& cell : row.cells) out += fmt::format(" & {}", cell_latex(table, cell));
+      out += " \\\\\n";
+    }
+    if (has_gaps(table)) {
+      out += fmt::format("    \\midrule\n    \\textit{{{}}} & -- & --", kSmallestGap);
+      for (const double gap : table.smallest_gaps) {
+        out += fmt::format(" & {}", latex_number(table.format_gap(gap)));
+      }
       out += " \\\\\n";
     }
     out += fmt::format(

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bridgemark/report/markup.h"
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/table_writers.h"
 
 namespace bridgemark {
@@ -27,9 +28,9 @@ std::string cell_markdown(const Table& table, const TableCell& cell) {
       break;
   }
   std::string number = table.format(cell.mean);
-  if (cell.rank == 1) number = fmt::format("**{}**", number);
-  if (cell.rank == 2) number = fmt::format("<ins>{}</ins>", number);
-  if (cell.tied) number += " =";
+  if (table.marked_place(cell) == 1) number = fmt::format("**{}**", number);
+  if (table.marked_place(cell) == 2) number = fmt::format("<ins>{}</ins>", number);
+  if (cell.rank > 0) number = fmt::format("{} {}", number, group_letters(cell.rank));
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += " ± " + error;
   if (cell.published) number += fmt::format(" _[{}]_", table.format_published(cell));
@@ -52,7 +53,7 @@ std::string markdown_tables(const std::vector<Table>& tables, std::string_view t
       "# {}\n\nMade by `bridgemark report`; do not edit. **Best** and <ins>second best</ins> of a "
       "column, the Oracle apart: it is the truth scored as if it were a solver, the ceiling. {} In "
       "brackets the number of the paper; – is a score that the method cannot give. {}\n",
-      escape_markdown(title), kTieNote, spread_note(tables));
+      escape_markdown(title), tie_note(tables), spread_note(tables));
   for (const Table& table : tables) {
     out += fmt::format("\n## {}{}\n\n{} {} is better: {}.{}\n\n", table.score.title,
                        table.score.in_paper ? "" : " (not in the paper)", table.score.note,
@@ -72,6 +73,12 @@ std::string markdown_tables(const std::vector<Table>& tables, std::string_view t
         out += fmt::format(" {} |", cell_markdown(table, cell));
       out += "\n";
     }
+    if (!has_gaps(table)) continue;
+    out += fmt::format("| _{}_ | |", kSmallestGap);
+    for (const double gap : table.smallest_gaps) {
+      out += fmt::format(" {} |", table.format_gap(gap));
+    }
+    out += "\n";
   }
   return out;
 }

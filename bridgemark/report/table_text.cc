@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/table_writers.h"
 #include "bridgemark/report/text_grid.h"
 
@@ -11,19 +13,18 @@ namespace {
 
 constexpr std::size_t kColumnsAtATime = 4;
 
-// The mark stands beside the number, so that it survives where there are no colours.
+// The group stands beside the number, so that it survives where there are no colours.
 std::string cell_text(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "–";
   std::string text = table.format(cell.mean);
-  text += cell.rank == 1 ? "*" : cell.rank == 2 ? "+" : " ";
-  if (cell.tied) text += "=";
+  if (cell.rank > 0) text = fmt::format("{} {}", text, group_letters(cell.rank));
   const std::string error = table.format_error(cell);
   if (!error.empty()) text += " ±" + error;
   if (cell.published) text += fmt::format(" [{}]", table.format_published(cell));
   return text;
 }
 
-std::string colour_code(const TableCell& cell) {
+std::string colour_code(const Table& table, const TableCell& cell) {
   std::string code;
   switch (cell.band) {  // the paper's four hues, dark text on them
     case Band::kBad:
@@ -41,8 +42,8 @@ std::string colour_code(const TableCell& cell) {
     case Band::kNone:
       break;
   }
-  if (cell.rank == 1) code += "\x1b[1m";
-  if (cell.rank == 2) code += "\x1b[4m";
+  if (table.marked_place(cell) == 1) code += "\x1b[1m";
+  if (table.marked_place(cell) == 2) code += "\x1b[4m";
   return code;
 }
 
@@ -57,6 +58,11 @@ std::string row_details(const TableRow& row) {
   const std::string loss = upper_case(row.loss);
   if (loss.empty() || row.num_steps.empty()) return loss + row.num_steps;
   return loss + ", " + row.num_steps;
+}
+
+bool has_gaps(const Table& table) {
+  return std::any_of(table.smallest_gaps.begin(), table.smallest_gaps.end(),
+                     [](double gap) { return !std::isnan(gap); });
 }
 
 std::string spread_note(const std::vector<Table>& tables) {
@@ -89,8 +95,13 @@ std::string text_table(const Table& table, bool colour) {
     for (const TableRow& row : table.rows) {
       GridLine& line = grid.emplace_back(GridLine{{row.method}, {row_details(row)}});
       for (std::size_t j = first; j < last; ++j) {
-        line.push_back({cell_text(table, row.cells[j]), colour ? colour_code(row.cells[j]) : ""});
+        line.push_back(
+            {cell_text(table, row.cells[j]), colour ? colour_code(table, row.cells[j]) : ""});
       }
+    }
+    GridLine& gaps = grid.emplace_back(GridLine{{kSmallestGap}, {}});
+    for (std::size_t j = first; j < last; ++j) {
+      gaps.push_back({table.format_gap(table.smallest_gaps[j])});
     }
     const std::vector<std::string> lines = grid_lines(grid);
     out += "  " + lines[0] + "\n";
@@ -101,6 +112,7 @@ std::string text_table(const Table& table, bool colour) {
                                       [](const TableCell& cell) { return cell.measured(); });
       if (!blank) out += "  " + lines[i + 1] + "\n";
     }
+    if (has_gaps(table)) out += "  " + lines.back() + "\n";
   }
   return out;
 }

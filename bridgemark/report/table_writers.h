@@ -6,8 +6,9 @@
 
 #include "bridgemark/report/tables.h"
 
-// Tables as text. Each form marks best and second best, shows the standard error and, beside a
-// measured cell, the number of the paper where there is one.
+// Tables as text. Each form shows the groups of ties and the smallest gap that was told apart,
+// marks best and second best, shows the standard error and, beside a measured cell, the number of
+// the paper where there is one.
 namespace bridgemark {
 
 // For a terminal, four columns at a time and the rows that have something there; colours by escape
@@ -27,6 +28,10 @@ std::string upper_case(std::string text);
 
 // "KL, 64", the part of a row's name that follows the method; empty where there is none.
 std::string row_details(const TableRow& row);
+
+// What the line of a table's smallest gaps is called, and whether it has one.
+inline constexpr char kSmallestGap[] = "smallest gap";
+bool has_gaps(const Table& table);
 
 // What the error after ± is over, in words, for a set of tables.
 std::string spread_note(const std::vector<Table>& tables);

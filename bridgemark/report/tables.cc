@@ -14,6 +14,7 @@
 #include "bridgemark/metric/score_text.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/published.h"
+#include "bridgemark/report/ranking.h"
 
 namespace bridgemark {
 
@@ -136,14 +137,12 @@ class Builder {
   Table build() {
     collect_pairs();
     collect_rows();
-    Table table{score_, pairs_, {}};
+    Table table{score_, pairs_};
     for (auto& [key, row] : rows_) {
       for (TableCell& cell : row.cells) finish(cell);
       table.rows.push_back(std::move(row));
     }
-    for (std::size_t column = 0; score_.marks_best && column < pairs_.size(); ++column) {
-      rank(table, column);
-    }
+    rank(table);
     return table;
   }
 
@@ -259,46 +258,6 @@ class Builder {
     cell.band = kBands[score_.lower_is_better ? 3 - above : above];
   }
 
-  void rank(Table& table, std::size_t column) const {
-    const TableCell* oracle = nullptr;
-    std::vector<TableCell*> left;
-    for (TableRow& row : table.rows) {
-      TableCell& cell = row.cells[column];
-      if (!cell.measured() || !std::isfinite(cell.mean)) continue;
-      if (row.oracle) {
-        oracle = &cell;
-      } else {
-        left.push_back(&cell);
-      }
-    }
-    const auto reaches = [&](const TableCell& cell, const TableCell& goal) {
-      return better(cell, goal) || tied(table, cell, goal);
-    };
-    for (int place = 1; place <= 2 && !left.empty(); ++place) {
-      const TableCell* goal =
-          *std::min_element(left.begin(), left.end(),
-                            [&](const TableCell* a, const TableCell* b) { return better(*a, *b); });
-      if (place == 1 && oracle && reaches(*goal, *oracle)) goal = oracle;
-      const auto rest = std::stable_partition(
-          left.begin(), left.end(), [&](const TableCell* cell) { return reaches(*cell, *goal); });
-      for (auto cell = left.begin(); cell != rest; ++cell) {
-        (*cell)->rank = place;
-        (*cell)->tied = rest - left.begin() > 1;
-      }
-      left.erase(left.begin(), rest);
-    }
-  }
-
-  bool better(const TableCell& a, const TableCell& b) const {
-    return score_.lower_is_better ? a.mean < b.mean : a.mean > b.mean;
-  }
-
-  static bool tied(const Table& table, const TableCell& a, const TableCell& b) {
-    if (table.format(a.mean) == table.format(b.mean)) return true;
-    const double error = std::hypot(a.standard_error, b.standard_error);  // NaN where one is
-    return std::abs(a.mean - b.mean) <= 2.0 * error;
-  }
-
   const TableScore& score_;
   const std::vector<RunResult>& results_;
   bool whole_;
@@ -330,6 +289,10 @@ std::string band_name(Band band) {
   return {};
 }
 
+int Table::marked_place(const TableCell& cell) const {
+  return score.marks_best && cell.rank <= 2 ? cell.rank : 0;
+}
+
 std::string Table::format(double value) const {
   if (std::isnan(value)) return {};
   if (score.significant_digits > 0) return significant_text(value, score.significant_digits);
@@ -341,6 +304,10 @@ std::string Table::format_error(const TableCell& cell) const {
   if (score.significant_digits > 0) return significant_text(cell.standard_error, 2);
   // One digit more than the value: errors are small beside it.
   return fixed_or_small(cell.standard_error, kDecimals + 1, 1);
+}
+
+std::string Table::format_gap(double gap) const {
+  return std::isnan(gap) ? std::string() : significant_text(gap, 2);
 }
 
 std::string Table::format_published(const TableCell& cell) const {

@@ -39,8 +39,12 @@ struct TableCell {
   std::vector<const RunResult*> runs;  // one for each seed
   std::string missing;                 // why there is no number where there are runs
   std::optional<double> published;
-  int rank = 0;       // 1 best, 2 second, shared by ties; the Oracle has none
-  bool tied = false;  // another cell of the column has the same rank
+  // The group of ties it is in: 1 has the best, 2 the best of the rest, and so on. 0 for the Oracle
+  // and for an infinite mean.
+  int rank = 0;
+  // The smallest gap to the column's best row that would be told apart; of that row itself to the
+  // Oracle. NaN where it is not known.
+  double smallest_gap = std::numeric_limits<double>::quiet_NaN();
   Band band = Band::kNone;
 
   bool measured() const { return !runs.empty(); }
@@ -58,25 +62,24 @@ struct TableRow {
 struct Table {
   TableScore score;
   std::vector<std::string> pairs;
-  std::vector<TableRow> rows;
+  std::vector<TableRow> rows = {};
+  // Of each column: the smallest of its cells. NaN where nothing was compared.
+  std::vector<double> smallest_gaps = {};
+  bool unpaired = false;  // some rows were compared without blocks of test inputs
+
+  // 1 for a cell of the best, 2 of the second group, where the score marks them; else 0.
+  int marked_place(const TableCell& cell) const;
 
   std::string format(double value) const;                     // "" for NaN
   std::string format_error(const TableCell& cell) const;      // "" where it is not known
+  std::string format_gap(double gap) const;                   // "" where it is not known
   std::string format_published(const TableCell& cell) const;  // "" where there is none
 };
-
-// How ranks treat noise, in words.
-inline constexpr char kTieNote[] =
-    "Rows within two standard errors of the best share its mark, with = for a tie, and so do all "
-    "that reach the Oracle; where no error is known, those that show the same digits.";
 
 // A cell is the mean over the runs of a method on a pair, one run a seed, with the standard error
 // over them; for a single run the error is that over its evaluation seeds.
 //
-// Cells tie where they differ by at most two standard errors of the difference (the errors taken as
-// independent) or show the same digits. Best are the best cell and those that tie with it. Nothing
-// beats the truth but by noise, so where cells reach the Oracle's value they are all best. Second
-// are the best of the rest and those that tie with it.
+// Cells of a column are in groups of ties (rank() of ranking.h).
 //
 // Rows and columns are those that were measured, and a table without any is left out; with `whole`
 // all seven tables of the paper have all their rows and columns, blank where nothing was measured.

@@ -11,6 +11,7 @@
 
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/published.h"
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/table_writers.h"
 #include "tests/support/temp_dir.h"
 
@@ -133,7 +134,9 @@ TEST(Tables, RanksAndBands) {
   EXPECT_EQ(cell("Independent").rank, 1);  // 0.900 like the next
   EXPECT_EQ(cell("Feature-wise SB").rank, 1);
   EXPECT_EQ(cell("CSBM", "KL, 16").rank, 2);
-  EXPECT_EQ(cell("DLightSB").rank, 0);
+  EXPECT_EQ(cell("DLightSB").rank, 3);
+  EXPECT_EQ(cell("CSBM", "KL, 64").rank, 4);  // 0.500 like the next
+  EXPECT_EQ(cell("Reference").rank, 4);
   EXPECT_EQ(cell("Reference").band, Band::kBad);
   EXPECT_EQ(cell("CSBM", "KL, 64").band, Band::kMidBad);
   EXPECT_EQ(cell("DLightSB").band, Band::kMidGood);
@@ -155,7 +158,8 @@ TEST(Tables, RanksAndBands) {
   EXPECT_THAT(text_table(kls, false), HasSubstr("inf"));
 }
 
-// A difference within two standard errors is a tie, and nothing is better than the truth.
+// Records without blocks: a difference within two standard errors is a tie, and nothing is better
+// than the truth.
 TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
   const auto ranks = [](const std::vector<RunResult>& results) {
     std::string text;
@@ -171,7 +175,7 @@ TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
              shape(kPair, "reference", 0, 0.91, 0.004),
              shape(kPair, "feature-wise", 0, 0.89, 0.003),
              shape(kPair, "dlightsb", 0, 0.80, 0.003)}),
-      "01120");
+      "01123");
   // Above the Oracle by noise, at it and below it by noise: all at the ceiling, though the first
   // and the last are more than two errors apart.
   EXPECT_EQ(
@@ -180,7 +184,11 @@ TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
              shape(kPair, "feature-wise", 0, 0.948, 0.001),
              shape(kPair, "dlightsb", 0, 0.940, 0.001)}),
       "01112");
-  // Without an error the digits decide.
+  // A row without an error is taken to have the column's largest.
+  EXPECT_EQ(ranks({shape(kPair, "independent", 0, 0.900, 0.002),
+                   shape(kPair, "reference", 0, 0.905), shape(kPair, "feature-wise", 0, 0.898)}),
+            "112");
+  // Without any error the digits decide.
   EXPECT_EQ(ranks({shape(kPair, "independent", 0, 0.9001), shape(kPair, "reference", 0, 0.9003),
                    shape(kPair, "feature-wise", 0, 0.9011)}),
             "221");
@@ -189,25 +197,72 @@ TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
   };
   EXPECT_EQ(ranks({kl("oracle", 0.0, 0.0), kl("reference", 0.0004, 0.0001),
                    kl("feature-wise", 0.0001, 0.0001), kl("dlightsb", 0.0007, 0.0001)}),
-            "0210");
+            "0213");
 }
 
-TEST(Tables, TiesAreShownAsTies) {
+// The paired rule: blocks of the same inputs decide, whatever the standard errors say.
+TEST(Tables, PairedBlocksDecideTies) {
+  const auto run = [](const char* solver, std::uint64_t seed, double level, double own_noise) {
+    BlockMeans blocks{157, {}};
+    for (int b = 0; b < 40; ++b) {
+      const double hard = 0.1 * std::sin(b),
+                   own = own_noise * std::cos(b * (static_cast<double>(seed) + 2.0));
+      blocks.means.push_back(level + hard + own);
+    }
+    return result(kPair, solver, seed,
+                  {{"conditional_shape_score", level, 0.5, {level}, "", std::move(blocks)}});
+  };
+  const std::vector<RunResult> results = {
+      run("oracle", 0, 0.95, 0.0), run("independent", 0, 0.90, 0.001),
+      run("reference", 1, 0.90, 0.002), run("feature-wise", 2, 0.90, 0.01),
+      run("dlightsb", 3, 0.89, 0.001)};
+  const Table table = make_tables(results, false).at(0);
+  std::string ranks;
+  for (const TableRow& row : table.rows) ranks += std::to_string(row.cells[0].rank);
+  EXPECT_EQ(ranks, "01112");  // by their errors of 0.5 all would tie with the Oracle
+  EXPECT_FALSE(table.unpaired);
+  // The best is told from the Oracle by less than DLightSB from the best: it has less noise.
+  const double smallest = table.smallest_gaps.at(0);
+  EXPECT_EQ(smallest, find_row(table, "Independent").cells[0].smallest_gap);
+  EXPECT_GT(smallest, 0.0001);
+  EXPECT_LT(smallest, find_row(table, "DLightSB").cells[0].smallest_gap);
+  EXPECT_LT(find_row(table, "DLightSB").cells[0].smallest_gap, 0.002);
+  EXPECT_THAT(tie_note({table}), Not(HasSubstr("older")));
+
+  // One row without blocks is compared by errors, and the note says so.
+  std::vector<RunResult> mixed = results;
+  mixed[4].scores[0].blocks = {};
+  const Table fallback = make_tables(mixed, false).at(0);
+  EXPECT_EQ(find_row(fallback, "DLightSB").cells[0].rank, 1);
+  EXPECT_TRUE(fallback.unpaired);
+  EXPECT_THAT(tie_note({fallback}), HasSubstr("older"));
+}
+
+TEST(Tables, GroupsHaveLetters) {
+  EXPECT_EQ(group_letters(0), "");
+  EXPECT_EQ(group_letters(1), "a");
+  EXPECT_EQ(group_letters(26), "z");
+  EXPECT_EQ(group_letters(27), "aa");
+  EXPECT_EQ(group_letters(703), "aaa");
+}
+
+TEST(Tables, GroupsAndGapsAreInEveryForm) {
   const std::vector<RunResult> results = {
       shape(kPair, "oracle", 0, 0.99, 0.001), shape(kPair, "independent", 0, 0.901, 0.003),
       shape(kPair, "reference", 0, 0.91, 0.004), shape(kPair, "dlightsb", 0, 0.80, 0.003)};
   const std::vector<Table> tables = make_tables(results, false);
-  EXPECT_TRUE(find_row(tables[0], "Independent").cells[0].tied);
-  EXPECT_TRUE(find_row(tables[0], "Reference").cells[0].tied);
-  EXPECT_FALSE(find_row(tables[0], "DLightSB").cells[0].tied);  // alone in second place
-  EXPECT_FALSE(find_row(tables[0], "Oracle").cells[0].tied);
-  EXPECT_THAT(text_table(tables[0], false), AllOf(HasSubstr("0.910*= "), HasSubstr("0.800+ ")));
+  // The smallest is that of the best to the Oracle: 2 hypot(0.004, 0.001).
+  EXPECT_THAT(text_table(tables[0], false), AllOf(HasSubstr("0.910 a ±"), HasSubstr("0.800 b ±"),
+                                                  HasSubstr("smallest gap    0.0082\n")));
   EXPECT_THAT(markdown_tables(tables, "x"),
-              AllOf(HasSubstr("**0.901** = ± "), HasSubstr("<ins>0.800</ins> ± ")));
-  EXPECT_THAT(latex_tables(tables), HasSubstr("\\textbf{0.901}$^{=}$"));
+              AllOf(HasSubstr("**0.901** a ± "), HasSubstr("<ins>0.800</ins> b ± "),
+                    HasSubstr("| _smallest gap_ | | 0.0082 |\n")));
+  EXPECT_THAT(latex_tables(tables), AllOf(HasSubstr("\\textbf{0.901}$^{a}$"),
+                                          HasSubstr("\\textit{smallest gap} & -- & -- & 0.0082")));
+  EXPECT_THAT(csv_tables(tables), HasSubstr(",rank,smallest_gap,band,"));
 }
 
-// Independent draws x1 from p1 whatever x0 is: scores that it can win have no best.
+// Independent draws x1 from p1 whatever x0 is: scores that it can win have groups, and no best.
 TEST(Tables, ScoresThatOnlyTellBadOnesHaveNoMark) {
   const std::string reversed = kPair + "-reverse";
   std::vector<RunResult> results;
@@ -220,7 +275,10 @@ TEST(Tables, ScoresThatOnlyTellBadOnesHaveNoMark) {
   const std::vector<Table> tables = make_tables(results, false);
   ASSERT_EQ(tables.size(), 3u);
   for (const Table& table : tables) {
-    for (const TableRow& row : table.rows) EXPECT_EQ(row.cells[0].rank, 0) << table.score.score;
+    for (const TableRow& row : table.rows) {
+      EXPECT_EQ(table.marked_place(row.cells[0]), 0) << table.score.score;
+      EXPECT_EQ(row.cells[0].rank, row.oracle ? 0 : row.solver == "dlightsb" ? 2 : 1);
+    }
   }
   EXPECT_THAT(markdown_tables(tables, "x"), Not(HasSubstr("**0.99")));
   EXPECT_THAT(best_of_pairs(tables), ::testing::IsEmpty());
@@ -272,9 +330,10 @@ TEST(Tables, KlsKeepSignificantDigits) {
   EXPECT_EQ(tables[0].format(1234.5), "1234");
   EXPECT_EQ(tables[0].format(1.5e-7), "1.50e-07");
   const std::string markdown = markdown_tables(tables, "x");
-  EXPECT_THAT(markdown, AllOf(HasSubstr("**0.000412** ± 0.000012"), HasSubstr("104</ins> ± 1.3")));
-  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.000412* ±0.000012"));
-  EXPECT_THAT(latex_tables(tables), HasSubstr("\\textbf{0.000412}{\\tiny$\\pm$0.000012}"));
+  EXPECT_THAT(markdown,
+              AllOf(HasSubstr("**0.000412** a ± 0.000012"), HasSubstr("104</ins> b ± 1.3")));
+  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.000412 a ±0.000012"));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("\\textbf{0.000412}$^{a}${\\tiny$\\pm$0.000012}"));
   EXPECT_THAT(csv_tables(tables), HasSubstr(",0.00041234,1.23e-05,"));
 }
 
@@ -288,9 +347,9 @@ TEST(Tables, SmallScoresKeepDigits) {
   EXPECT_EQ(tables[0].format(0.0), "0.000");
   EXPECT_EQ(tables[0].format(-1e-17), "0.000");
   EXPECT_THAT(markdown_tables(tables, "x"),
-              AllOf(HasSubstr("0.00042</ins> ± 0.00002"), HasSubstr("**0.900** ± 0.0000")));
-  EXPECT_THAT(latex_tables(tables), HasSubstr("\\underline{0.00042}{\\tiny$\\pm$0.00002}"));
-  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.00042+ ±0.00002"));
+              AllOf(HasSubstr("0.00042</ins> b ± 0.00002"), HasSubstr("**0.900** a ± 0.0000")));
+  EXPECT_THAT(latex_tables(tables), HasSubstr("\\underline{0.00042}$^{b}${\\tiny$\\pm$0.00002}"));
+  EXPECT_THAT(text_table(tables[0], false), HasSubstr("0.00042 b ±0.00002"));
   EXPECT_THAT(csv_tables(tables), HasSubstr(",0.00042,2.13e-05,"));
 }
 
@@ -312,7 +371,7 @@ TEST(Tables, MissingIsNotBlankAndNotInfinite) {
   EXPECT_EQ(reference.cells[1].missing, "");
   const std::string markdown = markdown_tables(tables, "x");
   EXPECT_THAT(markdown, AllOf(HasSubstr("| Reference |  | 🟥 inf |  |"),
-                              HasSubstr("| CSBM |  | – | 🟨 **1.00** |")));
+                              HasSubstr("| CSBM |  | – | 🟨 **1.00** a |")));
   EXPECT_THAT(text_table(tables[0], false), AllOf(HasSubstr("inf"), HasSubstr("–")));
   EXPECT_THAT(latex_tables(tables), HasSubstr("CSBM & -- & -- & -- & "));
 }
@@ -340,7 +399,7 @@ TEST(Tables, WholeTablesHaveBlanksAndNoCopies) {
   EXPECT_THAT(tables[6].pairs[0], HasSubstr("-reverse"));
   // Only one number of the paper gets into the Markdown: that of the measured cell.
   const std::string text = markdown_tables(tables, "x");
-  EXPECT_THAT(text, AllOf(HasSubstr("**0.910** _[0.933]_"), Not(HasSubstr("0.948"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("**0.910** a _[0.933]_"), Not(HasSubstr("0.948"))));
 }
 
 // Reversed pairs have tables of their own for what they share with the others.
@@ -370,21 +429,22 @@ TEST(Tables, EveryFormShowsTheCell) {
   const std::vector<Table> tables = make_tables(results, false);
   const std::string plain = text_table(tables[0], false);
   EXPECT_THAT(plain, AllOf(HasSubstr("α-CSBM"), HasSubstr("MSE, 64"),
-                           HasSubstr("0.800* ±0.0100 [0.880]"), Not(HasSubstr("\x1b"))));
-  EXPECT_THAT(text_table(tables[0], true), HasSubstr("\x1b[30;48;5;228m\x1b[1m0.800*"));
+                           HasSubstr("0.800 a ±0.0100 [0.880]"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(text_table(tables[0], true), HasSubstr("\x1b[30;48;5;228m\x1b[1m0.800 a"));
   EXPECT_THAT(markdown_tables(tables, "Title"),
-              AllOf(HasSubstr("# Title\n"), HasSubstr("🟨 **0.800** ± 0.0100 _[0.880]_"),
+              AllOf(HasSubstr("# Title\n"), HasSubstr("🟨 **0.800** a ± 0.0100 _[0.880]_"),
                     HasSubstr("| _Oracle_ |")));
   const std::string latex = latex_tables(tables);
-  EXPECT_THAT(latex,
-              AllOf(HasSubstr("\\cellcolor{scoremidgood!45}\\textbf{0.800}{\\tiny$\\pm$0.0100} "
-                              "{\\tiny[0.880]}"),
-                    HasSubstr("$\\alpha$-CSBM & MSE & 64 & "), HasSubstr("\\textit{Oracle}"),
-                    HasSubstr("\\label{table:conditional_shape_score}")));
+  EXPECT_THAT(
+      latex,
+      AllOf(HasSubstr("\\cellcolor{scoremidgood!45}\\textbf{0.800}$^{a}${\\tiny$\\pm$0.0100} "
+                      "{\\tiny[0.880]}"),
+            HasSubstr("$\\alpha$-CSBM & MSE & 64 & "), HasSubstr("\\textit{Oracle}"),
+            HasSubstr("\\label{table:conditional_shape_score}")));
   EXPECT_THAT(
       csv_tables(tables),
       AllOf(HasSubstr("conditional_shape_score,α-CSBM,alpha-csbm,mse,64,d2-gaussian-0.02-spread,"
-                      "0.8,0.01,1,1,0.88,1,mid-good,test,"),
+                      "0.8,0.01,1,1,0.88,1,0.0282842712474619,mid-good,test,"),
             HasSubstr(",\"a machine, quick\"\n")));
 }
 
@@ -393,7 +453,7 @@ TEST(Results, SurviveTheWayThroughFiles) {
   std::vector<RunResult> results = {
       result(kPair, "dlightsb", 18446744073709551615u,
              {{"joint_kl", kInfinity, kNaN, {kInfinity, 1.0}},
-              {"shape_score", 0.1 + 0.2, 1e-300, {0.25}},
+              {"shape_score", 0.1 + 0.2, 1e-300, {0.25}, "", {157, {0.25, -1e-7}}},
               {"c2st_auc", kNaN, kNaN, {kNaN}, "a reason"}}),
       result("a \"b\",\nc", "oracle", 0, {{"shape_score", 1.0, 0.0, {1.0}}})};
   results[0].options = {{"components", "7"}};
@@ -413,6 +473,8 @@ TEST(Results, SurviveTheWayThroughFiles) {
   EXPECT_EQ(loaded[0].find("joint_kl")->values[1], 1.0);
   EXPECT_EQ(loaded[0].find("shape_score")->mean, 0.1 + 0.2);
   EXPECT_EQ(loaded[0].find("shape_score")->standard_error, 1e-300);
+  EXPECT_EQ(loaded[0].find("shape_score")->blocks, results[0].scores[1].blocks);
+  EXPECT_EQ(loaded[0].find("joint_kl")->blocks, BlockMeans{});
   EXPECT_EQ(loaded[0].find("c2st_auc"), nullptr);
   EXPECT_EQ(loaded[0].scores[2].missing, "a reason");
   EXPECT_EQ(loaded[0].conditional_samples, 50u);

@@ -17,8 +17,8 @@ function summary() {
   if (best.length > 0) {
     body.push(element("h3", {}, "Best on each pair"), bestTable(best),
       element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
-        "shape score where more methods have those. Methods within two standard errors of the " +
-        "difference tie."));
+        "shape score where more methods have those. Methods that a paired comparison over the test " +
+        "inputs does not separate from the best are all named."));
   }
   const machines = unique(runs.map((run) => `Bridgemark ${run.version}, ${run.device}, ${run.machine}`));
   body.push(element("p", { class: "note" }, machines.join("; ")));
@@ -44,8 +44,9 @@ function bestTable(pairs) {
 
 // ---- Tables that sort -------------------------------------------------------------------------
 
-// columns: [{name, key: row -> number, text or null}], rows: [{node, source}].
-function sortableTable(columns, rows) {
+// columns: [{name, key: row -> number, text or null}], rows: [{node, source}]; last: rows that stay
+// at the end.
+function sortableTable(columns, rows, last = []) {
   const body = element("tbody", {}, ...rows.map((row) => row.node));
   const heads = columns.map((column, i) => element("th", { scope: "col", "aria-sort": "none" },
     element("button", { type: "button", onclick: () => sort(i) }, column.name)));
@@ -65,7 +66,7 @@ function sortableTable(columns, rows) {
     body.replaceChildren(...order.map((entry) => entry.row.node));
   }
   return element("div", { class: "scroll" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...heads)), body));
+    element("thead", {}, element("tr", {}, ...heads)), body, element("tfoot", {}, ...last)));
 }
 
 function cellTip(table, row, column) {
@@ -75,6 +76,7 @@ function cellTip(table, row, column) {
   const lines = [title,
     `${table.title}: ${cell.mean === "inf" ? "infinite" : cell.mean.toPrecision(6)}` +
       (cell.error ? ` ± ${cell.error}` : "")];
+  if (cell.smallest_gap) lines.push(`told from the best, or the best from the Oracle, by a gap over ${cell.smallest_gap}`);
   if (cell.published !== null) lines.push(`published: ${cell.published_text}`);
   lines.push(cell.runs.length === 1 ? `run ${cell.runs[0]}`
                                     : `${cell.runs.length} runs: ${cell.runs.join(", ")}`);
@@ -96,9 +98,9 @@ function scoreTable(table) {
           attachTooltip(dash, () => cellTip(table, row, column));
           return dash;
         }
-        const node = element("td", { class: `cell ${cell.band} rank${cell.rank}` },
+        const node = element("td", { class: `cell ${cell.band} place${cell.place}` },
           element("span", { class: "value" }, cell.text));
-        if (cell.tied) node.append(element("span", { class: "tie", title: "a tie" }, "="));
+        if (cell.group) node.append(element("span", { class: "tie" }, cell.group));
         if (cell.error) node.append(element("span", { class: "error" }, ` ±${cell.error}`));
         if (cell.published !== null) {
           node.append(element("span", { class: "published" },
@@ -107,7 +109,10 @@ function scoreTable(table) {
         attachTooltip(node, () => cellTip(table, row, column));
         return node;
       })) }));
-  return sortableTable(columns, rows);
+  const last = table.smallest_gaps.some((gap) => gap !== "") ? [element("tr", { class: "gaps" },
+    element("th", { scope: "row" }, "smallest gap"),
+    ...table.smallest_gaps.map((gap) => element("td", {}, gap)))] : [];
+  return sortableTable(columns, rows, last);
 }
 
 function legend(table) {
@@ -117,14 +122,15 @@ function legend(table) {
     : [["bad", `< ${a}`], ["mid-bad", `< ${b}`], ["mid-good", `< ${c}`], ["good", `≥ ${c}`]];
   return element("div", { class: "legend" }, ...bands.map(([band, text]) => element("span", {},
     element("i", { style: `background: var(--${band})` }), text)),
-  element("span", {}, table.marks_best ? "bold: best, underlined: second, =: a tie"
-    : "no mark: a coupling that ignores x0 can look best here"));
+  element("span", {}, table.marks_best ? "bold: best, underlined: second, a, b, ...: groups of ties"
+    : "no mark: a coupling that ignores x0 can look best here; a, b, ...: groups of ties"));
 }
 
 // The table without the rows and columns that the filters leave out.
 function filtered(table) {
   const columns = table.pairs.map((_, i) => i).filter((i) => isShownPair(table.pairs[i]));
   return { ...table, pairs: columns.map((i) => table.pairs[i]),
+    smallest_gaps: columns.map((i) => table.smallest_gaps[i]),
     rows: table.rows.filter((row) => isShownMethod(row.method)).map((row) =>
       ({ ...row, cells: columns.map((i) => row.cells[i]) }))
       .filter((row) => table.pairs.length === columns.length || row.cells.some((cell) => cell !== null)) };
@@ -150,7 +156,7 @@ function tables() {
       element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.` +
         (table.in_paper ? "" : " The paper does not have this one.")),
       legend(table), scoreTable(table),
-      element("p", { class: "note" }, `${table.marks_best ? `${data.ties} ` : ""}${data.spread}`),
+      element("p", { class: "note" }, `${table.ties} ${data.spread}`),
       tableDownloads(table));
   });
 }

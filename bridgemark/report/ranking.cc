@@ -1,0 +1,126 @@
+#include "bridgemark/report/ranking.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "bridgemark/report/paired_comparison.h"
+
+namespace bridgemark {
+
+namespace {
+
+Trainings trainings_of(const TableCell& cell, const std::string& score) {
+  Trainings trainings;
+  for (const RunResult* run : cell.runs) trainings.push_back(&run->find(score)->blocks);
+  return trainings;
+}
+
+class Ranking {
+ public:
+  explicit Ranking(Table& table) : table_(table) {}
+
+  void rank(std::size_t column) {
+    const TableCell* oracle = nullptr;
+    std::vector<TableCell*> left;
+    largest_error_ = std::numeric_limits<double>::quiet_NaN();
+    for (TableRow& row : table_.rows) {
+      TableCell& cell = row.cells[column];
+      if (!cell.measured() || !std::isfinite(cell.mean)) continue;
+      largest_error_ = std::fmax(largest_error_, cell.standard_error);  // NaN where none is known
+      if (row.oracle) {
+        oracle = &cell;
+      } else {
+        left.push_back(&cell);
+      }
+    }
+    if (left.empty()) return;
+    find_gaps(oracle, left, table_.smallest_gaps[column]);
+    for (int place = 1; !left.empty(); ++place) {
+      const TableCell* goal = best_of(left);
+      if (place == 1 && oracle && reaches(*goal, *oracle)) goal = oracle;
+      const auto rest = std::stable_partition(
+          left.begin(), left.end(), [&](const TableCell* cell) { return reaches(*cell, *goal); });
+      for (auto cell = left.begin(); cell != rest; ++cell) (*cell)->rank = place;
+      left.erase(left.begin(), rest);
+    }
+  }
+
+ private:
+  bool better(const TableCell& a, const TableCell& b) const {
+    return table_.score.lower_is_better ? a.mean < b.mean : a.mean > b.mean;
+  }
+
+  TableCell* best_of(const std::vector<TableCell*>& cells) const {
+    return *std::min_element(cells.begin(), cells.end(),
+                             [&](const auto* a, const auto* b) { return better(*a, *b); });
+  }
+
+  // The smallest gap between two cells that would be told apart; NaN where it is not known.
+  double gap(const TableCell& a, const TableCell& b) {
+    const std::optional<Comparison> paired =
+        comparer_.compare(trainings_of(a, table_.score.score), trainings_of(b, table_.score.score));
+    if (paired) return paired->half_width;
+    table_.unpaired = true;
+    const auto error = [&](const TableCell& cell) {
+      return std::isnan(cell.standard_error) ? largest_error_ : cell.standard_error;
+    };
+    return 2.0 * std::hypot(error(a), error(b));
+  }
+
+  bool reaches(const TableCell& cell, const TableCell& goal) {
+    if (&cell == &goal || better(cell, goal)) return true;
+    return table_.format(cell.mean) == table_.format(goal.mean) ||
+           std::abs(cell.mean - goal.mean) <= gap(cell, goal);
+  }
+
+  void find_gaps(const TableCell* oracle, const std::vector<TableCell*>& cells, double& smallest) {
+    TableCell* const best = best_of(cells);
+    for (TableCell* cell : cells) {
+      const TableCell* other = cell == best ? oracle : best;
+      if (other) cell->smallest_gap = gap(*cell, *other);
+      smallest = std::fmin(smallest, cell->smallest_gap);  // of NaN and a number: the number
+    }
+  }
+
+  Table& table_;
+  PairedComparer comparer_;
+  double largest_error_ = 0.0;  // of the column
+};
+
+}  // namespace
+
+void rank(Table& table) {
+  table.smallest_gaps.assign(table.pairs.size(), std::numeric_limits<double>::quiet_NaN());
+  Ranking ranking(table);
+  for (std::size_t column = 0; column < table.pairs.size(); ++column) ranking.rank(column);
+}
+
+std::string group_letters(int rank) {
+  std::string letters;
+  for (; rank > 0; rank = (rank - 1) / 26) {
+    letters.insert(letters.begin(), static_cast<char>('a' + (rank - 1) % 26));
+  }
+  return letters;
+}
+
+std::string tie_note(const std::vector<Table>& tables) {
+  std::string note = fmt::format(
+      "Letters are groups of ties in a column: a has the best row and all that a paired comparison "
+      "over the test inputs (bootstrap, {:g} %) does not separate from it, b the best of the rest "
+      "and its ties, and so on; rows that reach the Oracle are all in a. The smallest gap is the "
+      "least difference from the best row that would have been told apart.",
+      100.0 * kComparisonConfidence);
+  if (std::any_of(tables.begin(), tables.end(), [](const Table& t) { return t.unpaired; })) {
+    note +=
+        " Rows without means over blocks of inputs, as older results are, tie within two standard "
+        "errors, taken as independent (the column's largest for a row that has none), or by the "
+        "digits shown where no row has one.";
+  }
+  return note;
+}
+
+}  // namespace bridgemark

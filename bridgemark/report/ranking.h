@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bridgemark/report/tables.h"
+
+namespace bridgemark {
+
+// Puts the cells of each column into groups of ties, and says from which gap on they can be told
+// from the best.
+//
+// Two cells tie where a PairedComparer does not separate them, or where they show the same digits.
+// The first group has the best cell and those that tie with it. Nothing beats the truth but by
+// noise, so where the best reaches the Oracle's value, above it or tied with it, all cells that do
+// are in the first group. The second has the best of the rest and those that tie with it, and so
+// on.
+//
+// Cells without block means, those of older records, tie where they differ by at most two standard
+// errors of the difference, taken as independent; the column's largest error stands for one that is
+// not known, and where none is the digits alone decide. Table::unpaired says that there are such.
+void rank(Table& table);
+
+// "a" for the first group of ties, "b" for the second, after "z" "aa"; "" for rank 0.
+std::string group_letters(int rank);
+
+// The rule in words, for a set of tables.
+std::string tie_note(const std::vector<Table>& tables);
+
+}  // namespace bridgemark
