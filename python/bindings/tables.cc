@@ -13,6 +13,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/score_list.h"
+#include "bridgemark/report/paired_comparison.h"
 #include "bridgemark/report/value_table.h"
 #include "python/bindings/bindings.h"
 
@@ -50,6 +51,28 @@ ValueTable table_of(std::vector<std::string> columns, const Rows& rows) {
   return table;
 }
 
+using BlocksOfTrainings = std::vector<std::tuple<std::size_t, std::vector<double>>>;
+
+// Difference and half-width of its interval, or nothing where the blocks are not of the same
+// inputs.
+std::optional<std::tuple<double, double>> compare_blocks(const BlocksOfTrainings& first,
+                                                         const BlocksOfTrainings& second) {
+  const auto converted = [](const BlocksOfTrainings& trainings) {
+    std::vector<BlockMeans> blocks;
+    for (const auto& [rows, means] : trainings) blocks.push_back({rows, means});
+    return blocks;
+  };
+  const auto all = [](const std::vector<BlockMeans>& blocks) {
+    Trainings trainings;
+    for (const BlockMeans& one : blocks) trainings.push_back(&one);
+    return trainings;
+  };
+  const std::vector<BlockMeans> left = converted(first), right = converted(second);
+  const std::optional<Comparison> found = PairedComparer().compare(all(left), all(right));
+  if (!found) return {};
+  return std::tuple(found->difference, found->half_width);
+}
+
 using ScoreTuple = std::tuple<std::string, std::optional<double>, std::optional<double>,
                               std::optional<std::string>>;
 
@@ -81,6 +104,10 @@ void init_tables(nb::module_& module) {
   define("table_markdown", markdown_form, "Rows of values as a Markdown table.");
   define("table_latex", latex_form, "Rows of values as a LaTeX tabular.");
   define("table_csv", csv_form, "Rows of values as CSV.");
+  module.attr("COMPARISON_CONFIDENCE") = kComparisonConfidence;
+  module.def("compare_blocks", compare_blocks, "first"_a, "second"_a,
+             "Difference of two methods' means and the half-width of its interval, from the rows "
+             "and block means of each training: what bridgemark.paired_difference wraps.");
   module.def("score_list", list_scores, "label"_a, "pair"_a, "num_seeds"_a, "scores"_a,
              "Scores (name, mean, standard error, why it is missing) as `bridgemark evaluate`\n"
              "prints them.");

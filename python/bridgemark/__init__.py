@@ -22,13 +22,14 @@ from ._experiments import load_results, report, run
 from ._outside import OutsideCoupling
 from ._paper import paper_results
 from ._plots import plot_conditional, plot_samples, plot_trajectories
-from ._results import Result, compare, evaluate
+from ._results import Difference, Result, compare, evaluate, paired_difference
 from ._solvers import *  # the solvers that this build has
 from ._solvers import Solver, load_solver, make_solver
 from ._tables import Table
 
 __all__ = [
     "Coupling",
+    "Difference",
     "OutsideCoupling",
     "Pair",
     "Result",
@@ -42,6 +43,7 @@ __all__ = [
     "load_results",
     "load_solver",
     "make_solver",
+    "paired_difference",
     "paper_results",
     "plot_conditional",
     "plot_samples",

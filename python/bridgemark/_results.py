@@ -6,7 +6,7 @@ import copy
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,9 @@ class Result(Mapping[str, Any]):
 
     A mapping with the keys of `bridgemark evaluate --json`: each score's mean by its name (None
     where it is infinite, then it is named in `infinite`, or cannot be given, then `missing` says
-    why), `standard_errors` (None where nothing was drawn anew), `values` for each seed, and pair,
-    seed, version, machine and time. `print(result)` shows the scores, `label` is what it calls the
+    why), `standard_errors` (None where nothing was drawn anew), `values` for each seed, `blocks`
+    (rows and means over blocks of the test inputs, see paired_difference), and pair, seed,
+    version, machine and time. `print(result)` shows the scores, `label` is what it calls the
     solver.
     """
 
@@ -167,6 +168,69 @@ def evaluate(
         device=device,
     )
     return Result(values, name)
+
+
+class Difference(NamedTuple):
+    """The difference of two scores on the same test inputs, and how sure it is."""
+
+    mean: float
+    half_width: float
+
+    @property
+    def separated(self) -> bool:
+        """Whether the interval mean ± half_width excludes 0: the two are told apart."""
+        return abs(self.mean) > self.half_width
+
+
+def paired_difference(
+    first: Result | Sequence[Result], second: Result | Sequence[Result], score: str
+) -> Difference:
+    """Compare two results on the test inputs they share: a score of `first` minus that of `second`.
+
+    `half_width` is that of the 99 % interval, from a bootstrap over blocks of inputs: what makes an
+    input hard for both cancels, so smaller gaps are told apart than standard errors of each would
+    tell. The same comparison makes the groups of ties in tables. One result stands for the trained
+    model that it scored; a sequence of results, one for each training of a solver, stands for the
+    solver, and the spread of its trainings widens the interval.
+
+    Raises ValueError where a result has no blocks for the score (it is no mean over inputs, or
+    cannot be given) or where the results are of different pairs, numbers of inputs or, for what is
+    drawn for each input, numbers of draws.
+    """
+    sides = [[s] if isinstance(s, Result) else list(s) for s in (first, second)]
+    if not all(sides):
+        raise ValueError("[paired_difference] first and second must have a result each, got none")
+    for result in (result for side in sides for result in side):
+        if not isinstance(result, Result):
+            raise TypeError(
+                "[paired_difference] first and second must be what evaluate returned, or sequences "
+                f"of it, got {result!r:.80}"
+            )
+        over_blocks = result.get("blocks", {})
+        if score not in over_blocks:
+            raise ValueError(
+                f"[paired_difference] score must be one of {', '.join(over_blocks) or 'none'}, "
+                f"which '{result.label}' has over blocks of inputs, got '{score}'"
+            )
+        if result["pair_identity"] != sides[0][0]["pair_identity"]:
+            raise ValueError(
+                "[paired_difference] results must be of one pair, got "
+                f"'{sides[0][0]['pair']}' and '{result['pair']}'"
+            )
+        draws = [r["conditional_samples"] for r in (sides[0][0], result)]
+        if score.startswith(("conditional", "sampled")) and draws[0] != draws[1]:
+            raise ValueError(
+                "[paired_difference] results must have the same conditional_samples, which decide "
+                f"the ceiling of {score}, got {draws[0]} and {draws[1]}"
+            )
+    blocks = [[(r["blocks"][score]["rows"], r["blocks"][score]["means"]) for r in s] for s in sides]
+    found = _core.compare_blocks(*blocks)
+    if found is None:
+        raise ValueError(
+            "[paired_difference] results must have the same number of inputs, at least 10, got "
+            + " and ".join(str(rows) for rows in sorted({b[0] for side in blocks for b in side}))
+        )
+    return Difference(*found)
 
 
 def compare(results: Sequence[Result] | Mapping[str, Result], *scores: str) -> Table:

@@ -90,6 +90,43 @@ def test_compare(pair, result):
         bm.compare([result, result])
 
 
+def test_paired_difference(pair, result):
+    oracle = bm.evaluate(pair, bm.Oracle().fit(pair))
+    found = bm.paired_difference(oracle, result, "conditional_shape_score")
+    gap = oracle["conditional_shape_score"] - result["conditional_shape_score"]
+    assert found.mean == pytest.approx(gap, abs=1e-5)
+    assert found.separated and 0 < found.half_width < abs(found.mean)
+    assert bm.paired_difference(result, oracle, "conditional_shape_score").mean == -found.mean
+    assert bm.paired_difference(oracle, oracle, "joint_kl") == (0.0, 0.0)
+    assert not bm.paired_difference(oracle, oracle, "joint_kl").separated
+    with pytest.raises(ValueError, match="score must be one of .*joint_kl.* got 'sb_perplexity'"):
+        bm.paired_difference(oracle, result, "sb_perplexity")
+    with pytest.raises(ValueError, match="must have a result each"):
+        bm.paired_difference([], result, "joint_kl")
+    with pytest.raises(TypeError, match="must be what evaluate returned"):
+        bm.paired_difference([0.5], result, "joint_kl")
+    fewer = bm.evaluate(pair, bm.Oracle().fit(pair), num_trajectories=500)
+    with pytest.raises(ValueError, match="same number of inputs, at least 10, got 500 and 1000"):
+        bm.paired_difference(oracle, fewer, "forward_trajectory_kl")
+    rough = bm.evaluate(pair, bm.Oracle().fit(pair), conditional_samples=100)
+    with pytest.raises(ValueError, match="same conditional_samples.* got 1000 and 100"):
+        bm.paired_difference(oracle, rough, "conditional_shape_score")
+    assert not bm.paired_difference(oracle, rough, "exact_conditional_shape_score").separated
+    other = bm.load("d2-gaussian-0.05")
+    with pytest.raises(ValueError, match="of one pair"):
+        bm.paired_difference(oracle, bm.evaluate(other, bm.Oracle().fit(other)), "joint_kl")
+
+
+def test_paired_difference_of_trainings(pair, result):
+    solver = bm.DLightSB(components=4, updates=60)
+    trainings = [bm.evaluate(pair, solver.fit(pair, seed=seed)) for seed in (1, 2, 3)]
+    one = bm.paired_difference(trainings[0], result, "joint_kl")
+    all_three = bm.paired_difference(trainings, [result], "joint_kl")
+    mean = sum(t["joint_kl"] for t in trainings) / 3 - result["joint_kl"]
+    assert all_three.mean == pytest.approx(mean, rel=1e-4)
+    assert all_three.half_width > one.half_width
+
+
 # --- tables
 
 
