@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the CUDA backend, checks it against the CPU, times it beside PyTorch where that is
 # installed, and writes one JSON of results. For machines that cannot install packages:
-#   bench/gpu.sh pack HEADERS     where the packages are: copies the headers such a machine lacks
+#   bench/gpu.sh pack HEADERS     where the packages are: copies what such a machine lacks of them
 #   bench/gpu.sh run OUT [HEADERS]   there: OUT/results.json, with its tests, timings and PyTorch's
 #   bench/gpu.sh profile          after it: time, bytes and rate of each kernel at D = 64, by ncu
 #   bench/gpu.sh sanitize         after it: the tests under compute-sanitizer
@@ -75,6 +75,8 @@ case "${1:-}" in
     for folder in hwy Random123 fmt nlohmann CLI eigen3 toml++; do
       cp -r "/usr/include/$folder" "$2/include/"
     done
+    mkdir -p "$2/include/bridgemark"
+    cmark-gfm --extension table docs/corrections.md >"$2/include/bridgemark/corrections.html"
     ;;
   run)
     out=$2

@@ -14,7 +14,7 @@ packages=(
   libhwy-dev librandom123-dev libopenblas-dev libeigen3-dev libcli11-dev
   nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
-  libjs-vega
+  libjs-vega cmark-gfm
 )
 for part in "$@"; do
   case "$part" in

@@ -30,7 +30,7 @@ namespace bridgemark {
 extern const char kReportHtml[];       // page/report.html
 extern const char kReportCss[];        // page/report.css
 extern const char kReportJs[];         // page/*.js
-extern const char kCorrectionsText[];  // docs/corrections.md
+extern const char kCorrectionsHtml[];  // docs/corrections.md
 
 namespace {
 
@@ -236,7 +236,6 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
                {"experiment", experiment_names(results)},
                {"spread", spread_note(tables)},
                {"of_paper", of_paper(results)},
-               {"corrections", std::string(kCorrectionsText)},
                {"tables", json::array()},
                {"runs", json::array()},
                {"best", json::array()},
@@ -249,6 +248,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
   data["file"] = path_exists(experiment) ? read_file(experiment, kMaxScriptBytes) : std::string();
   return fill(kReportHtml, {{"title", escape_html(experiment_names(results))},
                             {"css", kReportCss},
+                            {"corrections", kCorrectionsHtml},
                             {"nonce", fresh_nonce()},
                             {"data", json_in_html(data)},
                             {"vega", vega},

@@ -1,64 +1,3 @@
-// ---- Text in Markdown -------------------------------------------------------------------------
-
-// As much of Markdown as the corrections page uses: headings, paragraphs, lists, tables, code.
-function inline(text) {
-  const parts = [];
-  const pattern = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)]+)\)/g;
-  let last = 0;
-  for (const match of text.matchAll(pattern)) {
-    parts.push(text.slice(last, match.index));
-    if (match[1] !== undefined) parts.push(element("code", {}, match[1]));
-    else if (match[2] !== undefined) parts.push(element("b", {}, match[2]));
-    else if (/^https:/.test(match[4])) parts.push(element("a", { href: match[4] }, match[3]));
-    else parts.push(match[3]);  // a page of the repository is not part of the report
-    last = match.index + match[0].length;
-  }
-  parts.push(text.slice(last));
-  return parts;
-}
-
-function markdown(text) {
-  const nodes = [];
-  const lines = text.split("\n");
-  for (let i = 0; i < lines.length;) {
-    const line = lines[i];
-    const block = (test) => {
-      const taken = [];
-      while (i < lines.length && test(lines[i])) taken.push(lines[i++]);
-      return taken;
-    };
-    if (line.trim() === "" || line.startsWith("# ")) {
-      ++i;
-    } else if (line.startsWith("```")) {
-      ++i;
-      nodes.push(element("pre", {}, block((next) => !next.startsWith("```")).join("\n")));
-      ++i;
-    } else if (line.startsWith("#")) {
-      nodes.push(element("h3", {}, ...inline(line.replace(/^#+ /, ""))));
-      ++i;
-    } else if (line.startsWith("|")) {
-      const cells = (row) => row.split("|").slice(1, -1).map((cell) => cell.trim());
-      const [head, , ...rows] = block((next) => next.startsWith("|"));
-      nodes.push(element("div", { class: "scroll" }, element("table", {},
-        element("thead", {}, element("tr", {}, ...cells(head).map((cell) =>
-          element("th", {}, ...inline(cell))))),
-        element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row).map((cell) =>
-          element("td", {}, ...inline(cell)))))))));
-    } else if (line.startsWith("- ")) {
-      const items = [];
-      for (const taken of block((next) => next.startsWith("- ") || next.startsWith("  "))) {
-        if (taken.startsWith("- ")) items.push(taken.slice(2));
-        else items[items.length - 1] += " " + taken.trim();
-      }
-      nodes.push(element("ul", {}, ...items.map((item) => element("li", {}, ...inline(item)))));
-    } else {
-      const plain = (next) => next.trim() !== "" && !/^(#|\||- |```)/.test(next);
-      nodes.push(element("p", {}, ...inline(block(plain).join(" "))));
-    }
-  }
-  return nodes;
-}
-
 // ---- Reproduce --------------------------------------------------------------------------------
 
 // A comment of a shell ends with its line.
@@ -93,9 +32,10 @@ function reproduce() {
 
 // A report that has all pairs of the paper shows them; any other keeps them behind a line to open.
 function corrections() {
-  const text = markdown(data.corrections);
-  byId("corrections-body").replaceChildren(...(data.of_paper ? text : [element("details", {},
-    element("summary", {}, "What the published numbers get wrong, and how it was found"), ...text)]));
+  const body = byId("corrections-body");
+  if (data.of_paper) return;
+  body.replaceChildren(element("details", {},
+    element("summary", {}, "What the published numbers get wrong, and how it was found"), ...body.childNodes));
 }
 
 // ---- The page ---------------------------------------------------------------------------------
