@@ -14,7 +14,8 @@ namespace {
 double rounded(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
 
 BlockMeans checked_and_rounded(BlockMeans blocks) {
-  if (!std::ranges::all_of(blocks.means, [](double mean) { return std::isfinite(mean); })) {
+  if (!std::ranges::all_of(blocks.means,
+                           [](double mean) { return std::abs(mean) <= kMaxBlockMean; })) {
     return {};
   }
   std::ranges::transform(blocks.means, blocks.means.begin(), rounded);

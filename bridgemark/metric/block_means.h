@@ -23,9 +23,10 @@ struct BlockMeans {
 // Enough for an interval of a difference, and few enough to be recorded with every score.
 inline constexpr std::size_t kMeanBlocks = 40;
 inline constexpr std::size_t kMaxBlockRows = std::size_t{1} << 32;
+inline constexpr double kMaxBlockMean = 1e100;  // no score comes near it; squares stay finite
 
 // Of one value for each input, in at most kMeanBlocks blocks, rounded to six significant digits.
-// None where a mean is not finite.
+// None where a mean is not finite or beyond kMaxBlockMean.
 BlockMeans block_means(std::span<const double> values);
 
 // The mean of the blocks of several repetitions on the same inputs, rounded alike. None where one

@@ -56,7 +56,10 @@ BlockMeans blocks_from_json(const nlohmann::json& object, const std::string& key
                printable(key), kMeanBlocks, kMaxBlockRows, means.size(), blocks.rows);
   }
   for (const json& mean : means) {
-    if (!mean.is_number()) throw_file(file, "the means of '{}' must be numbers", printable(key));
+    if (!mean.is_number() || std::abs(mean.get<double>()) > kMaxBlockMean) {
+      throw_file(file, "the means of '{}' must be numbers of at most {}", printable(key),
+                 kMaxBlockMean);
+    }
     blocks.means.push_back(mean.get<double>());
   }
   return blocks;

@@ -37,6 +37,7 @@ TEST(BlockMeans, HaveSixDigitsAndAreFinite) {
             (std::vector{0.333333, -6.66667e-21}));
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(block_means(std::vector{1.0, infinity}).means.empty());
+  EXPECT_TRUE(block_means(std::vector{1.0, -1e101}).means.empty());
   EXPECT_TRUE(block_means(std::vector{1.0, infinity - infinity}).means.empty());
 }
 
@@ -61,8 +62,8 @@ TEST(BlockMeans, RefusesWhatIsNone) {
   for (const std::string& text : std::vector<std::string>{
            R"([1, 2])", R"({"means": [1]})", R"({"rows": 1})", R"({"rows": 1, "means": []})",
            R"({"rows": 1, "means": [1, 2]})", R"({"rows": 2, "means": [1, null]})",
-           R"({"rows": 2, "means": [1, "inf"]})", R"({"rows": -2, "means": [1]})",
-           R"({"rows": 18446744073709551615, "means": [1]})",
+           R"({"rows": 2, "means": [1, "inf"]})", R"({"rows": 2, "means": [1, -1e101]})",
+           R"({"rows": -2, "means": [1]})", R"({"rows": 18446744073709551615, "means": [1]})",
            R"({"rows": 1000, "means": [)" + many + "]}"}) {
     const nlohmann::json object = parse_json("{\"blocks\": " + text + "}", "x");
     EXPECT_THROW(blocks_from_json(object, "blocks", "x"), FileError) << text;

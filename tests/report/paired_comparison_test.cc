@@ -97,6 +97,18 @@ TEST(PairedComparison, DifferencesThatAreAllAlike) {
   EXPECT_FALSE(compare(first, once).separated());
 }
 
+// The largest and the smallest numbers that a record may hold give no NaN.
+TEST(PairedComparison, ExtremeNumbers) {
+  for (const double size : {kMaxBlockMean, 1e-300, 5e-324}) {
+    const auto value = [&](std::size_t b) { return b % 3 == 0 ? size : -size; };
+    const BlockMeans first = blocks_of(40, 40, value),
+                     second = blocks_of(40, 40, [&](std::size_t b) { return -value(b); });
+    const Comparison found = compare(first, second);
+    EXPECT_FALSE(std::isnan(found.half_width)) << size;
+    EXPECT_FALSE(std::isnan(found.difference)) << size;
+  }
+}
+
 TEST(PairedComparison, SpreadOfTrainingsWidensTheInterval) {
   const auto training = [](double level) {
     return blocks_of(1000, 40, [=](std::size_t b) { return level + 0.01 * normal(5, b); });
