@@ -49,6 +49,14 @@ learning_rate = 0.5
 """
 
 
+def with_blocks(line, step):
+    """The line of a run with a score over as many blocks as a paired comparison needs."""
+    result = json.loads(line)
+    result |= {"score": "joint_kl", "value": 4.5 * step,
+               "blocks": {"rows": 25, "means": [step * i % 0.7 for i in range(10)]}}
+    return json.dumps(result).encode() + b"\n"
+
+
 def npy(dtype, shape, values):
     """The bytes of numpy.save."""
     size = "(" + "".join(f"{n}, " for n in shape) + ")"
@@ -164,6 +172,8 @@ class Corpus:
         lines = clean((work / "grid" / "results.jsonl").read_bytes()).splitlines(keepends=True)
         self.add("results", "oracle", *[b"".join(lines[:3])])
         self.add("results", "two", lines[0] + lines[-1])
+        self.add("results", "paired", b"".join(
+            with_blocks(line, step) for line, step in ((lines[0], 0.1), (lines[-1], 0.2))))
         for name, run in enumerate(sorted((work / "grid" / "runs").iterdir())[:2]):
             self.add("run_folder", str(name), *(clean((run / file).read_bytes()) for file in
                                                 ("config.toml", "result.json", "scores.json")))
