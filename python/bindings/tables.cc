@@ -14,6 +14,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/score_list.h"
 #include "bridgemark/report/paired_comparison.h"
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/value_table.h"
 #include "python/bindings/bindings.h"
 
@@ -73,6 +74,38 @@ std::optional<std::tuple<double, double>> compare_blocks(const BlocksOfTrainings
   return std::tuple(found->difference, found->half_width);
 }
 
+// A row's name, mean, standard error, and rows and means of its blocks.
+using ComparedRow =
+    std::tuple<std::string, double, std::optional<double>, std::size_t, std::vector<double>>;
+
+// The letters of each row in the library's own table of the score on one pair; none where it has no
+// such table.
+std::vector<std::string> tie_letters(const std::string& score, bool reverse,
+                                     const std::vector<ComparedRow>& rows) {
+  std::vector<RunResult> results;
+  for (const auto& [label, mean, error, inputs, means] : rows) {
+    RunResult& result = results.emplace_back();
+    result.method = label;
+    result.solver = label;
+    result.pair_identity = {{"reverse", reverse}};
+    result.scores = {{score,
+                      mean,
+                      error.value_or(std::numeric_limits<double>::quiet_NaN()),
+                      {mean},
+                      {},
+                      {inputs, means}}};
+  }
+  std::vector<std::string> letters(rows.size());
+  for (const Table& table : make_tables(results, false)) {
+    for (const TableRow& row : table.rows) {
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (row.method == results[i].method) letters[i] = group_letters(row.cells.at(0).rank);
+      }
+    }
+  }
+  return letters;
+}
+
 using ScoreTuple = std::tuple<std::string, std::optional<double>, std::optional<double>,
                               std::optional<std::string>>;
 
@@ -108,6 +141,9 @@ void init_tables(nb::module_& module) {
   module.def("compare_blocks", compare_blocks, "first"_a, "second"_a,
              "Difference of two methods' means and the half-width of its interval, from the rows "
              "and block means of each training: what bridgemark.paired_difference wraps.");
+  module.def("tie_letters", tie_letters, "score"_a, "reverse"_a, "rows"_a,
+             "The groups of ties of rows (name, mean, standard error or None, number of inputs, "
+             "block means) on one pair, by letters: what bridgemark.compare shows.");
   module.def("score_list", list_scores, "label"_a, "pair"_a, "num_seeds"_a, "scores"_a,
              "Scores (name, mean, standard error, why it is missing) as `bridgemark evaluate`\n"
              "prints them.");

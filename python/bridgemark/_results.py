@@ -233,12 +233,36 @@ def paired_difference(
     return Difference(*found)
 
 
-def compare(results: Sequence[Result] | Mapping[str, Result], *scores: str) -> Table:
+def _tie_letters(named: Mapping[str, Result], score: str) -> dict[str, str]:
+    """The group of ties of each result among those on its pair."""
+    letters: dict[str, str] = {}
+    for pair in dict.fromkeys(result["pair"] for result in named.values()):
+        rows, labels = [], []
+        for label, result in named.items():
+            mean = result._shown(score) if score in result.scores else None
+            if result["pair"] != pair or mean is None:
+                continue
+            blocks = result.get("blocks", {}).get(score, {"rows": 0, "means": []})
+            error = result["standard_errors"][score]
+            rows.append((label, mean, error, blocks["rows"], blocks["means"]))
+            labels.append(label)
+            reverse = result["pair_identity"]["reverse"]
+        if rows:
+            letters |= dict(zip(labels, _core.tie_letters(score, reverse, rows)))
+    return letters
+
+
+def compare(
+    results: Sequence[Result] | Mapping[str, Result], *scores: str, ties: bool = False
+) -> Table:
     """Several results side by side: one row a result, one column a score.
 
-    A mapping names the rows. Without `scores` every score is shown. Raises ValueError for a score
-    that a result does not have.
+    A mapping names the rows. Without `scores` every score is shown. With `ties` a column of letters
+    follows each score that tables of the report have: rows that share one are not told apart on the
+    test inputs (see paired_difference), and `a` has the best; a row called `oracle` is the ceiling
+    and has none. Raises ValueError for a score that a result does not have.
     """
+    require_flag(ties=ties)
     given = list(results.values() if isinstance(results, Mapping) else results)
     if isinstance(results, Result) or not all(isinstance(r, Result) for r in given):
         raise TypeError(
@@ -256,10 +280,15 @@ def compare(results: Sequence[Result] | Mapping[str, Result], *scores: str) -> T
                     f"[compare] a score of '{label}' must be one of "
                     f"{', '.join(result.scores)}, got '{score}'"
                 )
-    return Table(
-        (
-            {"solver": label, "pair": r["pair"], **{c: r._shown(c) if c in r.scores else None for c in columns}}
-            for label, r in named.items()
-        ),
-        ["solver", "pair", *columns],
-    )
+    rows = {label: {"solver": label, "pair": r["pair"]} for label, r in named.items()}
+    shown = ["solver", "pair"]
+    for column in columns:
+        shown.append(column)
+        for label, r in named.items():
+            rows[label][column] = r._shown(column) if column in r.scores else None
+        letters = _tie_letters(named, column) if ties else {}
+        if any(letters.values()):
+            shown.append(f"{column} ties")
+            for label, row in rows.items():
+                row[shown[-1]] = letters.get(label, "")
+    return Table(rows.values(), shown)

@@ -90,6 +90,24 @@ def test_compare(pair, result):
         bm.compare([result, result])
 
 
+def test_compare_with_ties(pair, result):
+    oracle = bm.evaluate(pair, bm.Oracle().fit(pair))
+    again = bm.evaluate(pair, bm.Oracle().fit(pair), seed=5)
+    named = {"oracle": oracle, "again": again, "result": result}
+    table = bm.compare(named, "conditional_shape_score", "joint_kl", "sb_perplexity", ties=True)
+    assert table.columns == ["solver", "pair", "conditional_shape_score",
+                             "conditional_shape_score ties", "joint_kl", "joint_kl ties",
+                             "sb_perplexity"]
+    assert [row["joint_kl ties"] for row in table] == ["", "a", "b"]
+    assert [row["conditional_shape_score ties"] for row in table] == ["", "a", "b"]
+    del named["oracle"]
+    named["other"] = bm.evaluate(bm.load("d2-gaussian-0.05"), lambda x0: x0)
+    table = bm.compare(named, "joint_kl", ties=True)
+    assert [row["joint_kl ties"] for row in table] == ["a", "b", ""]
+    with pytest.raises(TypeError, match="ties must be"):
+        bm.compare(named, "joint_kl", ties="yes")
+
+
 def test_paired_difference(pair, result):
     oracle = bm.evaluate(pair, bm.Oracle().fit(pair))
     found = bm.paired_difference(oracle, result, "conditional_shape_score")
