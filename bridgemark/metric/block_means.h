@@ -15,6 +15,7 @@ struct BlockMeans {
 
   // Inputs in block b: all differ by at most one.
   std::size_t block_rows(std::size_t b) const { return first_row(b + 1) - first_row(b); }
+  // The input that block b begins with.
   std::size_t first_row(std::size_t b) const { return b * rows / means.size(); }
 
   bool operator==(const BlockMeans&) const = default;
@@ -22,8 +23,10 @@ struct BlockMeans {
 
 // Enough for an interval of a difference, and few enough to be recorded with every score.
 inline constexpr std::size_t kMeanBlocks = 40;
+// The most inputs that a record may speak of.
 inline constexpr std::size_t kMaxBlockRows = std::size_t{1} << 32;
-inline constexpr double kMaxBlockMean = 1e100;  // no score comes near it; squares stay finite
+// No score comes near it, and squares stay finite.
+inline constexpr double kMaxBlockMean = 1e100;
 
 // Of one value for each input, in at most kMeanBlocks blocks, rounded to six significant digits.
 // None where a mean is not finite or beyond kMaxBlockMean.

@@ -21,7 +21,8 @@ PAGES = {
     ),
     "scores": (
         "Scores",
-        ["evaluate", "OutsideCoupling", "Result", "compare", "paper_results", "Table"],
+        ["evaluate", "OutsideCoupling", "Result", "compare", "paired_difference", "Difference",
+         "paper_results", "Table"],
     ),
     "experiments": ("Experiments", ["run", "report", "load_results"]),
     "pictures": ("Pictures", ["plot_samples", "plot_trajectories", "plot_conditional"]),
