@@ -71,7 +71,8 @@ void add_report(CLI::App& app, Action& action) {
       app.add_subcommand("report", "Tables and one HTML file of an experiment's results");
   command->footer(
       "Example: bridgemark report quick -o quick/report.html\n"
-      "Writes tables.md, tables.tex and tables.csv beside it and prints the tables. The folder is "
+      "Writes tables.md, tables.tex and tables.csv beside it and prints the tables, with groups of "
+      "ties as letters and the smallest gap to a column's best that was told apart. The folder is "
       "one of bridgemark run, or any with its results.jsonl.");
   command->add_option("DIR", options->folder, "Folder with results.jsonl")->required();
   command->add_option("-o,--output", options->output, "HTML file to write")->required();
