@@ -81,7 +81,9 @@ class Ranking {
     TableCell* const best = best_of(cells);
     for (TableCell* cell : cells) {
       const TableCell* other = cell == best ? oracle : best;
-      if (other) cell->smallest_gap = gap(*cell, *other);
+      // Rows that are the same in every block, such as one model twice, say nothing of a gap.
+      const double found = other ? gap(*cell, *other) : 0.0;
+      if (found > 0.0) cell->smallest_gap = found;
       smallest = std::fmin(smallest, cell->smallest_gap);  // of NaN and a number: the number
     }
   }

@@ -229,6 +229,14 @@ TEST(Tables, PairedBlocksDecideTies) {
   EXPECT_LT(find_row(table, "DLightSB").cells[0].smallest_gap, 0.002);
   EXPECT_THAT(tie_note({table}), Not(HasSubstr("older")));
 
+  // The best model twice: a tie, and no gap of 0.
+  std::vector<RunResult> twice = results;
+  twice.push_back(twice[1]);
+  twice.back().method = "twin";
+  const Table twins = make_tables(twice, false).at(0);
+  EXPECT_EQ(find_row(twins, "twin").cells[0].rank, 1);
+  EXPECT_EQ(twins.smallest_gaps.at(0), smallest);
+
   // One row without blocks is compared by errors, and the note says so.
   std::vector<RunResult> mixed = results;
   mixed[4].scores[0].blocks = {};
