@@ -6,14 +6,12 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/printable.h"
-#include "bridgemark/io/toml_text.h"
+#include "bridgemark/io/toml_reader.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/registry.h"
 
@@ -43,8 +41,8 @@ struct OptionChoices {
 };
 
 struct Grid {
-  std::vector<std::pair<std::string, toml::source_index>> pairs;
-  std::vector<std::pair<std::string, toml::source_index>> solvers;
+  std::vector<TextAtLine> pairs;
+  std::vector<TextAtLine> solvers;
   std::vector<std::uint64_t> seeds = {0};
   std::string label;
   std::vector<OptionChoices> options;
@@ -52,150 +50,78 @@ struct Grid {
 
 class Reader {
  public:
-  Reader(std::string file, std::string text) : file_(std::move(file)) {
-    root_ = parse_toml(text, file_);
+  Reader(std::string file, std::string text) : toml_(std::move(file), text) {
     experiment_.text = std::move(text);
   }
 
   Experiment read() {
-    expect_keys(root_, "the file", {"name", "description", "evaluation", "grid"});
-    experiment_.name = required(root_, "name", "the file").first;
-    if (experiment_.name.empty()) fail(line_of(*root_.get("name")), "'name' must not be empty");
-    if (const toml::node* node = root_.get("description")) {
-      experiment_.description = text_of(*node, "description");
+    const toml::table& root = toml_.root();
+    toml_.expect_keys(root, "the file", {"name", "description", "evaluation", "grid"});
+    const auto [name, name_line] = toml_.required_text(root, "name", "the file");
+    if (name.empty()) toml_.fail(name_line, "'name' must not be empty");
+    experiment_.name = name;
+    if (const toml::node* node = root.get("description")) {
+      experiment_.description = toml_.text_of(*node, "description");
     }
     read_evaluation();
-    const toml::node* grids = root_.get("grid");
-    if (!grids) fail(1, "there must be at least one [[grid]]");
-    if (!grids->is_array_of_tables()) {
-      fail(line_of(*grids), "'grid' must be tables written [[grid]], got {}", kind_of(*grids));
-    }
-    for (const toml::node& grid : *grids->as_array()) {
-      expand(read_grid(*grid.as_table()));
-    }
+    for (const toml::table* grid : toml_.required_tables(root, "grid")) expand(read_grid(*grid));
     return std::move(experiment_);
   }
 
  private:
-  template <typename... Args>
-  [[noreturn]] void fail(toml::source_index line, fmt::format_string<Args...> format,
-                         Args&&... args) const {
-    throw_file(file_, "line {}: {}", line, fmt::format(format, std::forward<Args>(args)...));
-  }
-
-  static toml::source_index line_of(const toml::node& node) { return node.source().begin.line; }
-
-  static std::string kind_of(const toml::node& node) {
-    if (node.is_string()) return "text";
-    if (node.is_integer()) return "a whole number";
-    if (node.is_floating_point()) return "a number";
-    if (node.is_boolean()) return "true or false";
-    if (node.is_array()) return "a list";
-    if (node.is_table()) return "a table";
-    return "a date or time";
-  }
-
-  void expect_keys(const toml::table& table, std::string_view where,
-                   const std::vector<std::string>& known) const {
-    for (const auto& [key, node] : table) {
-      const std::string name(key.str());
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      fail(key.source().begin.line, "unknown key '{}' in {}; did you mean '{}'? (known: {})",
-           printable(name), where, nearest_name(name, known), fmt::join(known, ", "));
-    }
-  }
-
-  std::string text_of(const toml::node& node, std::string_view key) const {
-    const auto value = node.value_exact<std::string>();
-    if (!value) fail(line_of(node), "'{}' must be text in quotes, got {}", key, kind_of(node));
-    return *value;
-  }
-
-  std::pair<std::string, toml::source_index> required(const toml::table& table, const char* key,
-                                                      std::string_view where) const {
-    const toml::node* node = table.get(key);
-    if (!node) fail(1, "{} must have '{}'", where, key);
-    return {text_of(*node, key), line_of(*node)};
-  }
-
-  std::int64_t integer_of(const toml::node& node, std::string_view key, std::int64_t low,
-                          std::int64_t high) const {
-    const auto value = node.value_exact<std::int64_t>();
-    if (!value || *value < low || *value > high) {
-      fail(line_of(node), "'{}' must be a whole number in {}..{}, got {}", key, low, high,
-           value ? std::to_string(*value) : kind_of(node));
-    }
-    return *value;
-  }
+  static toml::source_index line_of(const toml::node& node) { return TomlReader::line_of(node); }
 
   void read_evaluation() {
-    const toml::node* node = root_.get("evaluation");
-    if (!node) return;
-    const toml::table* table = node->as_table();
-    if (!table) fail(line_of(*node), "'evaluation' must be a table, got {}", kind_of(*node));
-    expect_keys(*table, "[evaluation]",
-                {"seeds", "num_steps", "trajectories", "conditional_samples", "c2st"});
+    const toml::table* table = toml_.table_of(toml_.root(), "evaluation");
+    if (!table) return;
+    toml_.expect_keys(*table, "[evaluation]",
+                      {"seeds", "num_steps", "trajectories", "conditional_samples", "c2st"});
+    const auto whole = [&](const toml::node& node, const char* key, std::int64_t high) {
+      return toml_.integer_of(node, key, 1, high);
+    };
     if (const toml::node* seeds = table->get("seeds")) {
-      evaluation_.num_seeds = static_cast<int>(integer_of(*seeds, "seeds", 1, kMaxEvaluationSeeds));
+      evaluation_.num_seeds = static_cast<int>(whole(*seeds, "seeds", kMaxEvaluationSeeds));
     }
     if (const toml::node* steps = table->get("num_steps")) {
-      evaluation_.num_steps = static_cast<int>(integer_of(*steps, "num_steps", 1, kMaxTotalSteps));
+      evaluation_.num_steps = static_cast<int>(whole(*steps, "num_steps", kMaxTotalSteps));
       num_steps_line_ = line_of(*steps);
     }
     if (const toml::node* trajectories = table->get("trajectories")) {
       evaluation_.num_trajectories =
-          static_cast<std::size_t>(integer_of(*trajectories, "trajectories", 1, kMaxTrajectories));
+          static_cast<std::size_t>(whole(*trajectories, "trajectories", kMaxTrajectories));
     }
     if (const toml::node* samples = table->get("conditional_samples")) {
-      evaluation_.conditional_samples = static_cast<std::size_t>(
-          integer_of(*samples, "conditional_samples", 1, kMaxConditionalSamples));
+      evaluation_.conditional_samples =
+          static_cast<std::size_t>(whole(*samples, "conditional_samples", kMaxConditionalSamples));
     }
     if (const toml::node* c2st = table->get("c2st")) {
-      const auto value = c2st->value_exact<bool>();
-      if (!value) fail(line_of(*c2st), "'c2st' must be true or false, got {}", kind_of(*c2st));
-      evaluation_.c2st = *value;
+      evaluation_.c2st = toml_.flag_of(*c2st, "c2st");
     }
-  }
-
-  // A list of text that is not empty.
-  std::vector<std::pair<std::string, toml::source_index>> texts(const toml::table& table,
-                                                                const char* key) const {
-    const toml::node* node = table.get(key);
-    if (!node) fail(line_of(table), "[[grid]] must have '{}'", key);
-    const toml::array* array = node->as_array();
-    if (!array || array->empty()) {
-      fail(line_of(*node), "'{}' must be a list with at least one name, got {}", key,
-           array ? "an empty one" : kind_of(*node));
-    }
-    std::vector<std::pair<std::string, toml::source_index>> values;
-    for (const toml::node& entry : *array) values.push_back({text_of(entry, key), line_of(entry)});
-    return values;
   }
 
   Grid read_grid(const toml::table& table) const {
-    expect_keys(table, "[[grid]]", {"pairs", "solvers", "seeds", "label", "options"});
+    toml_.expect_keys(table, "[[grid]]", {"pairs", "solvers", "seeds", "label", "options"});
     Grid grid;
-    for (const auto& [name, line] : texts(table, "pairs")) {
+    for (const auto& [name, line] : toml_.required_texts(table, "pairs", "[[grid]]")) {
       for (std::string& pair : expand_pair(name, line)) grid.pairs.push_back({pair, line});
     }
-    grid.solvers = texts(table, "solvers");
+    grid.solvers = toml_.required_texts(table, "solvers", "[[grid]]");
     for (const auto& [name, line] : grid.solvers) known_solver(name, line);
-    if (const toml::node* label = table.get("label")) grid.label = text_of(*label, "label");
+    if (const toml::node* label = table.get("label")) grid.label = toml_.text_of(*label, "label");
     if (const toml::node* seeds = table.get("seeds")) {
       const toml::array* array = seeds->as_array();
       if (!array || array->empty()) {
-        fail(line_of(*seeds), "'seeds' must be a list with at least one whole number, got {}",
-             array ? "an empty one" : kind_of(*seeds));
+        toml_.fail(line_of(*seeds), "'seeds' must be a list with at least one whole number, got {}",
+                   array ? "an empty one" : toml_.kind_of(*seeds));
       }
       grid.seeds.clear();
       for (const toml::node& seed : *array) {
-        grid.seeds.push_back(static_cast<std::uint64_t>(integer_of(seed, "seeds", 0, INT64_MAX)));
+        grid.seeds.push_back(
+            static_cast<std::uint64_t>(toml_.integer_of(seed, "seeds", 0, INT64_MAX)));
       }
     }
-    if (const toml::node* options = table.get("options")) {
-      const toml::table* keys = options->as_table();
-      if (!keys) fail(line_of(*options), "'options' must be a table, got {}", kind_of(*options));
-      for (const auto& [key, node] : *keys) {
+    if (const toml::table* options = toml_.table_of(table, "options")) {
+      for (const auto& [key, node] : *options) {
         grid.options.push_back(choices(std::string(key.str()), node));
       }
     }
@@ -213,13 +139,14 @@ class Reader {
       } else if (const auto real = value.value_exact<double>()) {
         text = fmt::format("{}", *real);
       } else {
-        fail(line_of(value), "option '{}' must be text or a number, or a list of them, got {}", key,
-             kind_of(value));
+        toml_.fail(line_of(value),
+                   "option '{}' must be text or a number, or a list of them, got {}", key,
+                   toml_.kind_of(value));
       }
       choices.values.push_back({std::move(text), line_of(value)});
     };
     if (const toml::array* array = node.as_array()) {
-      if (array->empty()) fail(line_of(node), "option '{}' has an empty list", key);
+      if (array->empty()) toml_.fail(line_of(node), "option '{}' has an empty list", key);
       for (const toml::node& value : *array) add(value);
     } else {
       add(node);
@@ -232,7 +159,7 @@ class Reader {
       try {
         load_pair(name);
       } catch (const Error& error) {
-        fail(line, "{}", error.what());
+        toml_.fail(line, "{}", error.what());
       }
       return {name};
     }
@@ -246,8 +173,8 @@ class Reader {
       if (matches(name, preset)) found.push_back(preset);
     }
     if (found.empty()) {
-      fail(line, "the pattern '{}' matches no preset; the nearest is {}", name,
-           nearest_name(name, all));
+      toml_.fail(line, "the pattern '{}' matches no preset; the nearest is {}", name,
+                 nearest_name(name, all));
     }
     return found;
   }
@@ -256,7 +183,7 @@ class Reader {
     try {
       return find_solver(name);
     } catch (const Error& error) {
-      fail(line, "{}", error.what());
+      toml_.fail(line, "{}", error.what());
     }
   }
 
@@ -313,8 +240,8 @@ class Reader {
       solver.resolve(options);
       solver.check(pair, options);
     } catch (const InvalidArgument& error) {
-      fail(blame(grid, chosen, error.what(), line), "{} on {}: {}", solver_name, pair_name,
-           error.what());
+      toml_.fail(blame(grid, chosen, error.what(), line), "{} on {}: {}", solver_name, pair_name,
+                 error.what());
     }
     run.config = {solver_name, pair_name, seed, options.values()};
     run.dim = static_cast<int>(pair.dim());
@@ -328,17 +255,18 @@ class Reader {
                                    ? options.integer("num_steps", 1, kMaxTotalSteps)
                                    : evaluation_.num_steps.value_or(kTrajectorySteps);
     if (const int total = pair.reference().total_steps(); total % *run.evaluation.num_steps != 0) {
-      fail(num_steps_line_ != 0 ? num_steps_line_ : solver_line,
-           "num_steps of the evaluation must divide the {} steps of {}, got {}", total, pair_name,
-           *run.evaluation.num_steps);
+      toml_.fail(num_steps_line_ != 0 ? num_steps_line_ : solver_line,
+                 "num_steps of the evaluation must divide the {} steps of {}, got {}", total,
+                 pair_name, *run.evaluation.num_steps);
     }
     run.id = run_id(run, options);
     if (!ids_.insert(run.id).second) {
-      fail(solver_line,
-           "the run {} is there already; give this grid a label of its own or drop one of the two",
-           run.id);
+      toml_.fail(
+          solver_line,
+          "the run {} is there already; give this grid a label of its own or drop one of the two",
+          run.id);
     }
-    if (experiment_.runs.size() == kMaxRuns) fail(solver_line, "more than {} runs", kMaxRuns);
+    if (experiment_.runs.size() == kMaxRuns) toml_.fail(solver_line, "more than {} runs", kMaxRuns);
     experiment_.runs.push_back(std::move(run));
   }
 
@@ -363,8 +291,7 @@ class Reader {
     return run_id_text(run.config.pair, rest + fmt::format(".seed{}", run.config.seed));
   }
 
-  std::string file_;
-  toml::table root_;
+  TomlReader toml_;
   EvaluationOptions evaluation_;
   toml::source_index num_steps_line_ = 0;
   std::map<std::string, BenchmarkPair> pairs_;
