@@ -20,9 +20,7 @@ constexpr char kAdded[] = "added";
 constexpr std::size_t kMaxLabel = 80;  // bytes: a row of a table begins with it
 
 void check_label(const std::string& label, const std::vector<RunResult>& own) {
-  const bool readable = std::ranges::none_of(
-      label, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  if (label.empty() || label.size() > kMaxLabel || !readable) {
+  if (!is_one_line(label, kMaxLabel)) {
     throw_invalid("evaluate", "label must be 1 to {} bytes of one line, got '{}'", kMaxLabel,
                   printable(label));
   }
@@ -82,22 +80,6 @@ void refuse_namesake(const std::vector<RunResult>& own, const std::filesystem::p
                     printable(other.method), printable(result.method));
     }
   }
-}
-
-// What the evaluation says of itself.
-void take_record(const EvaluationRecord& record, RunResult& result) {
-  const nlohmann::json& json = record.json;
-  json.at("seed").get_to(result.evaluation_seed);
-  json.at("num_seeds").get_to(result.evaluation_seeds);
-  json.at("num_steps").get_to(result.evaluation_num_steps);
-  json.at("num_trajectories").get_to(result.trajectories);
-  json.at("conditional_samples").get_to(result.conditional_samples);
-  json.at("version").get_to(result.version);
-  json.at("device").get_to(result.device);
-  json.at("machine").get_to(result.machine);
-  json.at("wall_seconds").get_to(result.evaluate_seconds);
-  json.at("peak_memory_bytes").get_to(result.peak_memory_bytes);
-  result.scores = record.evaluation.scores;
 }
 
 void save_samples(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,

@@ -254,6 +254,21 @@ const Score* RunResult::find(std::string_view name) const {
   return nullptr;
 }
 
+void take_record(const EvaluationRecord& record, RunResult& result) {
+  const nlohmann::json& json = record.json;
+  json.at("seed").get_to(result.evaluation_seed);
+  json.at("num_seeds").get_to(result.evaluation_seeds);
+  json.at("num_steps").get_to(result.evaluation_num_steps);
+  json.at("num_trajectories").get_to(result.trajectories);
+  json.at("conditional_samples").get_to(result.conditional_samples);
+  json.at("version").get_to(result.version);
+  json.at("device").get_to(result.device);
+  json.at("machine").get_to(result.machine);
+  json.at("wall_seconds").get_to(result.evaluate_seconds);
+  json.at("peak_memory_bytes").get_to(result.peak_memory_bytes);
+  result.scores = record.evaluation.scores;
+}
+
 RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
                           const std::filesystem::path& run_folder) {
   const json trained = load_run_result(run_folder);
@@ -285,9 +300,7 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
   result.machine = json_get<std::string>(trained, "machine", result_file);
   result.threads = json_get<int>(trained, "threads", result_file);
   result.diagnostics = trained.at("diagnostics");
-  result.train_seconds =
-      json_get_or<double>(result.diagnostics, "training_seconds",
-                          json_get<double>(trained, "wall_seconds", result_file), result_file);
+  result.train_seconds = training_seconds(trained, result_file);
   result.peak_memory_bytes =
       std::max(json_get<std::uint64_t>(trained, "peak_memory_bytes", result_file),
                json_get<std::uint64_t>(scores, "peak_memory_bytes", scored));

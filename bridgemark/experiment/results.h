@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/metric/evaluation.h"
+#include "bridgemark/metric/evaluation_record.h"
 
 namespace bridgemark {
 
@@ -51,6 +51,9 @@ nlohmann::json run_fields(const RunResult& result);
 // The run that a result is of, with every option set by name: its train_arguments and
 // evaluate_arguments repeat the result, also where defaults have changed since.
 ExperimentRun recorded_run(const RunResult& result);
+
+// What an evaluation says of itself: scores, seeds and sizes, version, machine, seconds.
+void take_record(const EvaluationRecord& record, RunResult& result);
 
 inline constexpr char kResultsCsv[] = "results.csv";
 inline constexpr char kResultsJsonl[] = "results.jsonl";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace bridgemark {
@@ -17,6 +18,12 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   }
   if (text.size() > max_bytes) out += "...";
   return out;
+}
+
+bool is_one_line(std::string_view text, std::size_t max_bytes) {
+  return !text.empty() && text.size() <= max_bytes && std::ranges::none_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
 }
 
 }  // namespace bridgemark

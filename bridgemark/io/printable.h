@@ -12,4 +12,8 @@ namespace bridgemark {
 // become \xNN, and what exceeds max_bytes is cut and marked with "...".
 std::string printable(std::string_view text, std::size_t max_bytes = 80);
 
+// Whether a text is 1 to max_bytes bytes without control characters: what a row of a table or a
+// line of a message can begin with.
+bool is_one_line(std::string_view text, std::size_t max_bytes);
+
 }  // namespace bridgemark

@@ -17,9 +17,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr char kMarginalsFile[] = "pred_log_marginals.npy";
-constexpr char kJointFile[] = "pred_log_conditional.npy";
-
 // What a solver says of its own probabilities; empty where it says nothing.
 struct GivenProbabilities {
   Array3<double> log_marginals;         // [inputs, D, S]
@@ -70,9 +67,9 @@ class Predictions : public Coupling {
   std::string why_missing(Ability ability, int) const override {
     switch (ability) {
       case Ability::kMarginals:
-        return fmt::format("the answers have no log-marginals ({})", kMarginalsFile);
+        return fmt::format("the answers have no log-marginals ({})", kLogMarginalsFile);
       case Ability::kJoint:
-        return fmt::format("the answers have no joint log-probability ({})", kJointFile);
+        return fmt::format("the answers have no joint log-probability ({})", kLogConditionalFile);
       case Ability::kTransitions:
         break;
     }
@@ -126,13 +123,13 @@ States load_exact(const std::filesystem::path& path, const std::vector<std::size
 GivenProbabilities load_probabilities(const std::filesystem::path& folder, std::size_t inputs,
                                       std::size_t test_rows, std::size_t D, std::size_t S) {
   GivenProbabilities given;
-  if (const auto path = folder / kMarginalsFile; path_exists(path)) {
+  if (const auto path = folder / kLogMarginalsFile; path_exists(path)) {
     given.log_marginals = {inputs, D, S, load_shaped(path, {inputs, D, S}).to_doubles()};
     check_file([&] {
       normalize_given_rows(path.string(), {given.log_marginals.data(), inputs * D, S});
     });
   }
-  if (const auto path = folder / kJointFile; path_exists(path)) {
+  if (const auto path = folder / kLogConditionalFile; path_exists(path)) {
     given.log_conditional = load_shaped(path, {test_rows}).to_doubles();
     check_file([&] { check_given_joint(path.string(), given.log_conditional); });
   }
@@ -181,13 +178,14 @@ std::unique_ptr<Coupling> load_predictions(const Context& context, const Benchma
                                            const std::filesystem::path& folder,
                                            std::size_t conditional_samples) {
   if (!is_folder(folder)) {
-    throw_file(folder.string(), "expected a folder with pred_x1.npy and pred_conditional_x1.npy");
+    throw_file(folder.string(), "expected a folder with {} and {}", kAnswersFile,
+               kConditionalAnswersFile);
   }
   const std::size_t test_rows = pair.test_set(context).x0.rows(), inputs = count_inputs(test_rows);
   const int S = pair.num_categories();
   return std::make_unique<Predictions>(
-      S, load_exact(folder / "pred_x1.npy", {test_rows, pair.dim()}, S),
-      load_exact(folder / "pred_conditional_x1.npy", {inputs, conditional_samples, pair.dim()}, S),
+      S, load_exact(folder / kAnswersFile, {test_rows, pair.dim()}, S),
+      load_exact(folder / kConditionalAnswersFile, {inputs, conditional_samples, pair.dim()}, S),
       conditional_samples,
       load_probabilities(folder, inputs, test_rows, pair.dim(), static_cast<std::size_t>(S)));
 }

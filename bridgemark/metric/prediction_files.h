@@ -8,6 +8,12 @@
 
 namespace bridgemark {
 
+// The files of an outside solver's answers; the last two are optional.
+inline constexpr char kAnswersFile[] = "pred_x1.npy";
+inline constexpr char kConditionalAnswersFile[] = "pred_conditional_x1.npy";
+inline constexpr char kLogMarginalsFile[] = "pred_log_marginals.npy";
+inline constexpr char kLogConditionalFile[] = "pred_log_conditional.npy";
+
 // Rows of the two inputs that an outside solver answers.
 struct KitRows {
   std::size_t test;

@@ -264,6 +264,11 @@ nlohmann::json load_run_result(const std::filesystem::path& folder) {
   return result;
 }
 
+double training_seconds(const nlohmann::json& run_result, std::string_view file) {
+  return json_get_or<double>(run_result.at("diagnostics"), "training_seconds",
+                             json_get<double>(run_result, "wall_seconds", file), file);
+}
+
 std::vector<LogLine> load_run_history(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunLog;
   return std::filesystem::exists(path) ? read_training_log(path) : std::vector<LogLine>();
