@@ -11,6 +11,8 @@
 #include "bridgemark/metric/score_list.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_result.h"
+#include "bridgemark/submission/make_submission.h"
 #include "cli/command.h"
 #include "cli/output.h"
 
@@ -25,10 +27,14 @@ struct Options {
   std::string run;
   std::string label;
   std::string add_to;
+  std::string submission;
+  std::uint64_t training_seed = 0;
+  double training_seconds = 0.0;
+  bool training_seconds_given = false;
   EvaluationOptions evaluation;
 };
 
-int run(const Options& options) {
+void check_options(const Options& options) {
   if (options.predictions.empty() == options.run.empty()) {
     throw_invalid("evaluate", "give one of --predictions and --run, got {}",
                   options.run.empty() ? "none" : "both");
@@ -36,6 +42,36 @@ int run(const Options& options) {
   if (!options.add_to.empty() && options.label.empty()) {
     throw_invalid("evaluate", "--add-to needs --label NAME, what tables call the solver, got none");
   }
+  if (options.submission.empty()) return;
+  if (!options.add_to.empty()) {
+    throw_invalid("evaluate", "give one of --add-to and --submission, got both");
+  }
+  if (!options.run.empty() == options.training_seconds_given) {
+    throw_invalid("evaluate",
+                  "--submission needs --training-seconds of --predictions, and knows those of "
+                  "--run, got {}",
+                  options.run.empty() ? "none" : "both");
+  }
+}
+
+EvaluationRecord score(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+                       const EvaluationOptions& evaluation, const Options& options) {
+  if (!options.add_to.empty()) {
+    return evaluate_and_add(context, pair, coupling, evaluation,
+                            {options.add_to, options.label, options.pair});
+  }
+  if (options.submission.empty()) return evaluate_and_record(context, pair, coupling, evaluation);
+  SubmissionTarget target{options.submission, options.label, options.training_seed,
+                          options.training_seconds};
+  if (!options.run.empty()) {
+    target.training_seed = load_run_config(options.run).seed;
+    target.training_seconds = training_seconds(load_run_result(options.run), options.run);
+  }
+  return evaluate_and_submit(context, pair, coupling, evaluation, target);
+}
+
+int run(const Options& options) {
+  check_options(options);
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
   const std::string what = !options.label.empty() ? options.label
@@ -47,10 +83,7 @@ int run(const Options& options) {
                           : load_run(context, pair, options.run);
   EvaluationOptions evaluation = options.evaluation;
   evaluation.seed = options.common.seed;
-  const EvaluationRecord record =
-      options.add_to.empty() ? evaluate_and_record(context, pair, *coupling, evaluation)
-                             : evaluate_and_add(context, pair, *coupling, evaluation,
-                                                {options.add_to, options.label, options.pair});
+  const EvaluationRecord record = score(context, pair, *coupling, evaluation, options);
   if (options.common.json) {
     say("{}\n", record.json.dump(2));
   } else {
@@ -70,6 +103,8 @@ void add_evaluate(CLI::App& app, Action& action) {
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers\n"
       "  bridgemark evaluate d2-gaussian-0.02 --run run --seeds 3 --json\n"
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers --label Mine --add-to out\n"
+      "  bridgemark evaluate d2-gaussian-0.02 --predictions answers --label Mine --submission mine "
+      "--training-seconds 12\n"
       "The answers folder holds pred_x1.npy and pred_conditional_x1.npy, see bridgemark kit "
       "--help; optional are pred_log_marginals.npy [157,D,S] (log q(x1^d = s | x0) of the "
       "conditional inputs: the exact score) and pred_log_conditional.npy [20000] (log q(x1|x0) of "
@@ -82,6 +117,18 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("--add-to", options->add_to,
                       "Folder of bridgemark run: its tables and report show the solver under "
                       "--label. The same label, pair and --seed again replace the result");
+  command->add_option("--submission", options->submission,
+                      "Folder of a submission to the board: keeps the answers and their scores "
+                      "there, under --label");
+  command
+      ->add_option("--training-seed", options->training_seed,
+                   "Seed of the training behind --predictions, for --submission")
+      ->check(whole_number())
+      ->capture_default_str();
+  command
+      ->add_option("--training-seconds", options->training_seconds,
+                   "Seconds of the training behind --predictions, for --submission")
+      ->check(CLI::NonNegativeNumber);
   EvaluationOptions& evaluation = options->evaluation;
   command->add_option("--seeds", evaluation.num_seeds, "Repetitions, with seeds from --seed on")
       ->check(CLI::Range(1, kMaxEvaluationSeeds))
@@ -106,7 +153,10 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_seed_option(*command, options->common, "Seed of the draws");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] {
+    options->training_seconds_given = command->count("--training-seconds") > 0;
+    action = [=] { return run(*options); };
+  });
 }
 
 }  // namespace bridgemark::cli

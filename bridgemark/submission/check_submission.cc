@@ -1,0 +1,175 @@
+#include "bridgemark/submission/check_submission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/json.h"
+#include "bridgemark/io/paths.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/io/sha256.h"
+#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/registry.h"
+#include "bridgemark/submission/rescoring.h"
+#include "bridgemark/submission/submission_layout.h"
+
+namespace bridgemark {
+
+namespace {
+
+class Checker {
+ public:
+  Checker(const Context& context, const std::filesystem::path& folder)
+      : context_(context), folder_(folder) {
+    check_.solver = load_solver_file(folder, Blanks::kRefused);
+    claims_ = load_results(folder / kResultsJsonl);
+  }
+
+  SubmissionCheck run() {
+    check_name();
+    for (std::string& line : unknown_entries(folder_, solver())) {
+      check_.refusals.push_back(std::move(line));
+    }
+    check_claimed_runs();
+    std::size_t done = 0;
+    for (const SubmittedAnswers& answers : solver().predictions) {
+      check_answers(answers);
+      context_.report("answers scored", ++done, solver().predictions.size());
+    }
+    return std::move(check_);
+  }
+
+ private:
+  const SolverFile& solver() const { return check_.solver; }
+
+  template <typename... Args>
+  void refuse(const std::filesystem::path& path, fmt::format_string<Args...> format,
+              Args&&... args) {
+    check_.refusals.push_back(message_text(
+        fmt::format("{}: {}", path.string(), fmt::format(format, std::forward<Args>(args)...))));
+  }
+
+  // A row of the board is one solver's.
+  void check_name() {
+    for (const auto& own : all_solvers()) {
+      const std::string title = solver_title(std::string(own->name()));
+      if (solver().name == title) {
+        refuse(folder_ / kSolverFile, "'name' must be none of Bridgemark's own solvers, got '{}'",
+               title);
+      }
+    }
+  }
+
+  const RunResult* claim_of(const SubmittedAnswers& answers) const {
+    const auto found = std::ranges::find_if(claims_, [&](const RunResult& claim) {
+      return claim.pair == answers.pair && claim.seed == answers.training_seed;
+    });
+    return found == claims_.end() ? nullptr : &*found;
+  }
+
+  void check_claimed_runs() {
+    const std::filesystem::path file = folder_ / kResultsJsonl;
+    if (claims_.size() > solver().predictions.size()) {
+      refuse(file, "claims scores of {} runs, but solver.toml names {}", claims_.size(),
+             solver().predictions.size());
+    }
+    for (const RunResult& claim : claims_) {
+      if (claim.method != solver().name) {
+        refuse(file, "run '{}' is of '{}', but solver.toml is of '{}'", printable(claim.run),
+               printable(claim.method), printable(solver().name));
+      }
+      if (claim.evaluation_seed != solver().evaluation_seed ||
+          claim.evaluation_seeds != solver().evaluation_seeds) {
+        refuse(file, "run '{}' has {} evaluation seeds from {}, but solver.toml {} from {}",
+               printable(claim.run), claim.evaluation_seeds, claim.evaluation_seed,
+               solver().evaluation_seeds, solver().evaluation_seed);
+      }
+    }
+  }
+
+  void check_answers(const SubmittedAnswers& answers) {
+    const BenchmarkPair pair = load_pair(answers.pair);
+    const auto own = pair_record(pair).at("fingerprint").get<std::string>();
+    if (own != answers.fingerprint) {
+      refuse(folder_ / kSolverFile,
+             "stale: the answers are to {} with fingerprint {}, which is {} in this version",
+             answers.pair, answers.fingerprint, own);
+      return;
+    }
+    if (!hashes_hold(answers)) return;
+    try {
+      compare(answers, score_answers(context_, pair, folder_, solver(), answers).result);
+    } catch (const FileError& error) {
+      check_.refusals.push_back(error.what());  // misshapen: the line names the file
+    }
+  }
+
+  bool hashes_hold(const SubmittedAnswers& answers) {
+    const std::size_t before = check_.refusals.size();
+    for (const auto& [name, hash] : answers.sha256) {
+      const std::filesystem::path path = folder_ / answers_folder(answers) / name;
+      try {
+        const std::string found = file_sha256(path);
+        if (found != hash) {
+          refuse(path, "tampered: its sha256 is {}, but solver.toml says {}", found, hash);
+        }
+      } catch (const FileError& error) {
+        check_.refusals.push_back(error.what());
+      }
+    }
+    return check_.refusals.size() == before;
+  }
+
+  void compare(const SubmittedAnswers& answers, RunResult found) {
+    const std::filesystem::path file = folder_ / kResultsJsonl;
+    if (const RunResult* claim = claim_of(answers)) {
+      for (const std::string& line : false_claims(claim->scores, found.scores)) {
+        refuse(file, "tampered: {}: {}", answers_folder(answers), line);
+      }
+    } else {
+      refuse(file, "claims no scores of {}, which solver.toml names", answers_folder(answers));
+    }
+    if (const std::string why = why_impossible(found); !why.empty()) {
+      refuse(folder_ / answers_folder(answers), "impossible: {}", why);
+    }
+    found.machine = solver().hardware;
+    check_.results.push_back(std::move(found));
+  }
+
+  const Context& context_;
+  const std::filesystem::path& folder_;
+  std::vector<RunResult> claims_;
+  SubmissionCheck check_;
+};
+
+}  // namespace
+
+SubmissionCheck check_submission(const Context& context, const std::filesystem::path& folder) {
+  return Checker(context, folder).run();
+}
+
+SubmissionCheck require_submission(const Context& context, const std::filesystem::path& folder) {
+  SubmissionCheck check = check_submission(context, folder);
+  if (!check.refusals.empty()) throw FileError(check.refusals[0]);
+  return check;
+}
+
+std::vector<std::filesystem::path> find_submissions(const std::filesystem::path& folder) {
+  if (path_exists(folder / kSolverFile)) return {folder};
+  std::vector<std::filesystem::path> found;
+  if (is_folder(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (path_exists(entry.path() / kSolverFile)) found.push_back(entry.path());
+    }
+  }
+  if (found.empty()) {
+    throw_file(folder.string(), "expected a submission, a folder with {}, or a folder of them",
+               kSolverFile);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace bridgemark

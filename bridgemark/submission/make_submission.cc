@@ -1,0 +1,200 @@
+#include "bridgemark/submission/make_submission.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/io/paths.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/io/sha256.h"
+#include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/submission/rescoring.h"
+#include "bridgemark/submission/submission_layout.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+
+void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
+                   const SubmissionTarget& target) {
+  const std::string name = pair.identity().name;
+  if (const std::string why = why_no_board_pair(name); !why.empty()) {
+    throw_invalid("submission", "{}", why);
+  }
+  const nlohmann::json own = pair_record(load_pair(name)), given = pair_record(pair);
+  if (own.at("fingerprint") != given.at("fingerprint")) {
+    throw_invalid("submission", "pair must be the preset {}, got {}", pair_text(own),
+                  pair_text(given));
+  }
+  if (options.conditional_samples != kConditionalSamples) {
+    throw_invalid("submission", "conditional_samples must be the protocol's {}, got {}",
+                  kConditionalSamples, options.conditional_samples);
+  }
+  if (options.num_seeds < 1 || options.num_seeds > kMaxSubmittedSeeds) {
+    throw_invalid("submission", "num_seeds must be in 1..{}, got {}", kMaxSubmittedSeeds,
+                  options.num_seeds);
+  }
+  if (!(target.training_seconds >= 0.0) || std::isinf(target.training_seconds)) {
+    throw_invalid("submission", "training_seconds must be a number of at least 0, got {}",
+                  target.training_seconds);
+  }
+  constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::int64_t>::max();  // of a TOML file
+  for (const auto& [key, seed] :
+       {std::pair("seed", options.seed), std::pair("training_seed", target.training_seed)}) {
+    if (seed > kMaxSeed)
+      throw_invalid("submission", "{} must be in 0..{}, got {}", key, kMaxSeed, seed);
+  }
+}
+
+// solver.toml of the folder, or a new one.
+std::string solver_text(const SubmissionTarget& target, const EvaluationOptions& options) {
+  const std::filesystem::path path = target.folder / kSolverFile;
+  if (!path_exists(path)) {
+    if (!is_one_line(target.name, kMaxSolverName)) {
+      throw_invalid("submission",
+                    "label must name the solver of a new submission, 1 to {} bytes of one line, "
+                    "got '{}'",
+                    kMaxSolverName, printable(target.name));
+    }
+    return new_solver_file(target.name, options.seed, options.num_seeds);
+  }
+  const SolverFile solver = load_solver_file(target.folder, Blanks::kAllowed);
+  if (!target.name.empty() && target.name != solver.name) {
+    throw_invalid("submission", "label must be '{}' like that of {}, got '{}'",
+                  printable(solver.name), path.string(), printable(target.name));
+  }
+  if (solver.evaluation_seed != options.seed || solver.evaluation_seeds != options.num_seeds) {
+    throw_invalid("submission",
+                  "seed and num_seeds must be {} and {} like those of {}, got {} and {}",
+                  solver.evaluation_seed, solver.evaluation_seeds, path.string(), options.seed,
+                  options.num_seeds);
+  }
+  return read_file(path, kMaxFileBytes);
+}
+
+// States in the smallest dtype that holds them: a quarter of int32 for S up to 256.
+void save_answers(const std::filesystem::path& path, const std::vector<std::size_t>& shape,
+                  const States& states, int num_categories) {
+  const auto write = [&]<typename T>(DType dtype, T) {
+    std::vector<T> values(states.size());
+    std::transform(states.data(), states.data() + states.size(), values.begin(),
+                   [](std::int32_t value) { return static_cast<T>(value); });
+    NpyWriter writer(path, dtype, shape);
+    writer.append(values.data(), values.size() * sizeof(T));
+    writer.commit();
+  };
+  if (num_categories <= 256) {
+    write(DType::kU8, std::uint8_t{});
+  } else if (num_categories <= 65536) {
+    write(DType::kU16, std::uint16_t{});
+  } else {
+    write(DType::kI32, std::int32_t{});
+  }
+}
+
+// The draws that evaluate() makes in its first repetition.
+void write_draws(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+                 std::uint64_t seed, const PairedStates& test,
+                 const std::filesystem::path& folder) {
+  const std::size_t D = pair.dim(), N = kConditionalSamples;
+  States answers(test.x0.rows(), D);
+  coupling.sample(context, test.x0, {seed, DrawPurpose::kPrediction}, 0, answers);
+  save_answers(folder / kAnswersFile, {answers.rows(), D}, answers, pair.num_categories());
+  const States inputs = conditional_inputs(test.x0);
+  States conditional(inputs.rows() * N, D), repeated(N, D);
+  for (std::size_t i = 0; i < inputs.rows(); ++i) {
+    for (std::size_t j = 0; j < N; ++j) std::copy_n(inputs.row(i), D, repeated.row(j));
+    coupling.sample(context, repeated, {seed, DrawPurpose::kConditionalPrediction}, i * N,
+                    {conditional.row(i * N), N, D});
+    context.report("conditional answers", i + 1, inputs.rows());
+  }
+  save_answers(folder / kConditionalAnswersFile, {inputs.rows(), N, D}, conditional,
+               pair.num_categories());
+}
+
+// What a coupling knows of its probabilities. An earlier file that it has nothing for goes.
+void write_probabilities(const Context& context, const BenchmarkPair& pair,
+                         const Coupling& coupling, const PairedStates& test,
+                         const std::filesystem::path& folder) {
+  std::filesystem::remove(folder / kLogMarginalsFile);
+  std::filesystem::remove(folder / kLogConditionalFile);
+  if (coupling.has_marginals()) {
+    const States inputs = conditional_inputs(test.x0);
+    Array3<double> log_marginals;
+    coupling.log_marginals(context, inputs, log_marginals);
+    save_npy(folder / kLogMarginalsFile,
+             {inputs.rows(), pair.dim(), static_cast<std::size_t>(pair.num_categories())},
+             std::span<const double>(log_marginals.data(), log_marginals.size()));
+  }
+  if (coupling.has_joint()) {
+    std::vector<double> log_q(test.x0.rows());
+    coupling.log_conditional(context, test.x0, test.x1, log_q);
+    save_npy(folder / kLogConditionalFile, {log_q.size()}, std::span<const double>(log_q));
+  }
+}
+
+// Replaces what has the same key, or comes last.
+template <typename T, typename Same>
+void put(std::vector<T>& all, T entry, Same&& same) {
+  const auto found = std::ranges::find_if(all, same);
+  if (found == all.end()) {
+    all.push_back(std::move(entry));
+  } else {
+    *found = std::move(entry);
+  }
+}
+
+}  // namespace
+
+EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair& pair,
+                                     const Coupling& coupling, const EvaluationOptions& options,
+                                     const SubmissionTarget& target) {
+  check_request(pair, options, target);
+  std::string text = solver_text(target, options);
+  create_folder(target.folder);
+  const FolderLock lock(target.folder);
+  if (!path_exists(target.folder / kSolverFile)) {
+    write_file_atomically(target.folder / kSolverFile, text);
+  }
+  SolverFile solver = load_solver_file(target.folder, Blanks::kAllowed);
+  SubmittedAnswers answers{pair.identity().name,
+                           pair_record(pair).at("fingerprint").get<std::string>(),
+                           target.training_seed,
+                           target.training_seconds,
+                           {}};
+  const std::filesystem::path folder = target.folder / answers_folder(answers);
+  create_folder(folder);
+  const PairedStates test = pair.test_set(context);
+  write_draws(context, pair, coupling, options.seed, test, folder);
+  write_probabilities(context, pair, coupling, test, folder);
+  for (const std::string& name : answer_files()) {
+    if (path_exists(folder / name)) answers.sha256[name] = file_sha256(folder / name);
+  }
+  ScoredAnswers scored = score_answers(context, pair, target.folder, solver, answers);
+
+  std::vector<RunResult> claims;
+  if (path_exists(target.folder / kResultsJsonl)) {
+    claims = load_results(target.folder / kResultsJsonl);
+  }
+  put(claims, std::move(scored.result), [&](const RunResult& claim) {
+    return claim.pair == answers.pair && claim.seed == answers.training_seed;
+  });
+  put(solver.predictions, answers, [&](const SubmittedAnswers& other) {
+    return answers_folder(other) == answers_folder(answers);
+  });
+  write_results(claims, target.folder);
+  write_file_atomically(target.folder / kSolverFile, with_predictions(text, solver.predictions));
+  return std::move(scored.record);
+}
+
+}  // namespace bridgemark

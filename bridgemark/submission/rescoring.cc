@@ -1,0 +1,98 @@
+#include "bridgemark/submission/rescoring.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bridgemark/experiment/added_results.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/submission/submission_layout.h"
+
+namespace bridgemark {
+
+namespace {
+
+// Below 0 by so many standard errors a joint KL is no accident (one in 3.5 million).
+constexpr double kImpossibleErrors = 5.0;
+
+bool is_compared(const Score& score) { return !score.name.starts_with("c2st_"); }
+
+bool agree(double claimed, double found) {
+  if (std::isnan(claimed) || std::isnan(found)) return std::isnan(claimed) && std::isnan(found);
+  if (std::isinf(claimed) || std::isinf(found)) return claimed == found;
+  return std::abs(claimed - found) <= kClaimTolerance * std::max(1.0, std::abs(found));
+}
+
+std::string text(double value) {
+  return std::isnan(value) ? std::string("nothing") : fmt::format("{}", value);
+}
+
+const Score* find(const std::vector<Score>& scores, const std::string& name) {
+  const auto found = std::ranges::find(scores, name, &Score::name);
+  return found == scores.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
+                            const std::filesystem::path& folder, const SolverFile& solver,
+                            const SubmittedAnswers& answers) {
+  const auto coupling = load_predictions(context, pair, folder / answers_folder(answers));
+  ScoredAnswers scored{
+      {},
+      evaluate_and_record(context, pair, *coupling,
+                          {.seed = solver.evaluation_seed, .num_seeds = solver.evaluation_seeds})};
+  RunResult& result = scored.result;
+  result.experiment = solver.name;
+  result.method = solver.name;
+  result.solver = kOutsideSolver;
+  result.pair = answers.pair;
+  result.pair_identity = pair_record(pair);
+  result.dim = static_cast<int>(pair.dim());
+  result.seed = answers.training_seed;
+  result.run = run_id_text(answers.pair, fmt::format("{}.seed{}", solver.name, result.seed));
+  take_record(scored.record, result);
+  result.threads = context.threads();
+  result.train_seconds = answers.training_seconds;
+  return scored;
+}
+
+std::vector<std::string> false_claims(const std::vector<Score>& claimed,
+                                      const std::vector<Score>& found) {
+  std::vector<std::string> lines;
+  for (const Score& score : found) {
+    if (!is_compared(score)) continue;
+    const Score* claim = find(claimed, score.name);
+    if (!claim) {
+      lines.push_back(fmt::format("{} is not claimed, found {}", score.name, text(score.mean)));
+    } else if (!agree(claim->mean, score.mean)) {
+      lines.push_back(fmt::format("{} is claimed to be {}, found {}", score.name, text(claim->mean),
+                                  text(score.mean)));
+    } else if (!agree(claim->standard_error, score.standard_error)) {
+      lines.push_back(fmt::format("the standard error of {} is claimed to be {}, found {}",
+                                  score.name, text(claim->standard_error),
+                                  text(score.standard_error)));
+    }
+  }
+  for (const Score& claim : claimed) {
+    if (is_compared(claim) && !find(found, claim.name)) {
+      lines.push_back(fmt::format("{} is claimed to be {}, but is no score of the protocol",
+                                  printable(claim.name), text(claim.mean)));
+    }
+  }
+  return lines;
+}
+
+std::string why_impossible(const RunResult& result) {
+  const Score* joint = result.find("joint_kl");
+  if (!joint || !(joint->mean < -kImpossibleErrors * joint->standard_error)) return {};
+  return fmt::format(
+      "joint_kl is {} ± {}, but nothing is nearer to the truth than itself: {} does "
+      "not hold log q(x1|x0)",
+      joint->mean, joint->standard_error, kLogConditionalFile);
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/submission/solver_file.h"
+
+namespace bridgemark {
+
+// The answers of a submission, scored.
+struct ScoredAnswers {
+  RunResult result;  // as the tables of an experiment show it, under the solver's name
+  EvaluationRecord record;
+};
+
+// Scores folder/PAIR.seedN by the protocol with the seeds of the submission. Throws FileError where
+// a file is missing or misshapen.
+ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
+                            const std::filesystem::path& folder, const SolverFile& solver,
+                            const SubmittedAnswers& answers);
+
+// Scores and their errors are sums in float64, whose last digits hang on the machine: a claim holds
+// where it differs from what was found by no more than this, of 1 or of the value where that is
+// more.
+inline constexpr double kClaimTolerance = 1e-6;
+
+// Each way in which claimed scores differ from those found, a line without the file; none where the
+// claim holds. Those of the trained classifier (c2st_*) are not compared: a training in float32
+// ends elsewhere on another machine.
+std::vector<std::string> false_claims(const std::vector<Score>& claimed,
+                                      const std::vector<Score>& found);
+
+// Why the probabilities that a submission states cannot be those of a solver; empty where they can.
+std::string why_impossible(const RunResult& result);
+
+}  // namespace bridgemark

@@ -1,0 +1,84 @@
+#include "bridgemark/submission/submission_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/suggest.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/pair/pair_spec.h"
+
+namespace bridgemark {
+
+namespace {
+
+std::vector<std::string> board_pairs() {
+  std::vector<std::string> names;
+  for (const char* suffix : {"", "-reverse"}) {
+    for (const PairSpec& spec : preset_specs()) names.push_back(spec.name + suffix);
+  }
+  return names;
+}
+
+// The entries of a folder that are not among the known ones, or that are links.
+void add_unknown(const std::filesystem::path& folder, const std::set<std::string>& known,
+                 std::vector<std::string>& lines) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!known.contains(name) || entry.is_symlink()) found.push_back(name);
+  }
+  std::ranges::sort(found);
+  for (const std::string& name : found) {
+    lines.push_back(
+        message_text(fmt::format("{}: {} '{}', which solver.toml does not name", folder.string(),
+                                 known.contains(name) ? "has a link" : "holds", printable(name))));
+  }
+}
+
+}  // namespace
+
+std::string answers_folder(const SubmittedAnswers& answers) {
+  return fmt::format("{}.seed{}", answers.pair, answers.training_seed);
+}
+
+const std::vector<std::string>& answer_files() {
+  static const std::vector<std::string> names = {kAnswersFile, kConditionalAnswersFile,
+                                                 kLogMarginalsFile, kLogConditionalFile};
+  return names;
+}
+
+const std::vector<std::string>& required_answer_files() {
+  static const std::vector<std::string> names = {kAnswersFile, kConditionalAnswersFile};
+  return names;
+}
+
+std::string why_no_board_pair(const std::string& pair) {
+  static const std::vector<std::string> names = board_pairs();
+  if (std::ranges::find(names, pair) != names.end()) return {};
+  return fmt::format("'pair' must be a preset, or one with -reverse, got '{}'; the nearest is {}",
+                     printable(pair), nearest_name(pair, names));
+}
+
+std::vector<std::string> unknown_entries(const std::filesystem::path& folder,
+                                         const SolverFile& solver) {
+  std::set<std::string> known = {kSolverFile, kResultsJsonl, kResultsCsv, "README.md", "LICENSE"};
+  for (const SubmittedAnswers& answers : solver.predictions) {
+    known.insert(answers_folder(answers));
+  }
+  std::vector<std::string> lines;
+  add_unknown(folder, known, lines);
+  for (const SubmittedAnswers& answers : solver.predictions) {
+    std::set<std::string> files;
+    for (const auto& [name, hash] : answers.sha256) files.insert(name);
+    const std::filesystem::path path = folder / answers_folder(answers);
+    if (std::filesystem::is_directory(path)) add_unknown(path, files, lines);
+  }
+  return lines;
+}
+
+}  // namespace bridgemark

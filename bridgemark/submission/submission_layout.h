@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bridgemark/submission/solver_file.h"
+
+// The folder of a submission:
+//   solver.toml              what it is, and the hash of each file below
+//   results.jsonl, .csv      the scores that it claims
+//   PAIR.seedN/pred_*.npy    the answers of the training with seed N to a pair, as `evaluate
+//                            --predictions` reads them
+//   README.md, LICENSE       where its authors want them
+namespace bridgemark {
+
+inline constexpr int kMaxSubmittedSeeds = 100;  // repetitions: each is scored again by a board
+
+// PAIR.seedN
+std::string answers_folder(const SubmittedAnswers& answers);
+
+// The names that a folder of answers may hold, and those that it must.
+const std::vector<std::string>& answer_files();
+const std::vector<std::string>& required_answer_files();
+
+// Why a pair cannot stand on a board, which has the presets in both directions; empty where it can.
+std::string why_no_board_pair(const std::string& pair);
+
+// Each file or folder that a submission may not hold, as a line about it.
+std::vector<std::string> unknown_entries(const std::filesystem::path& folder,
+                                         const SolverFile& solver);
+
+}  // namespace bridgemark

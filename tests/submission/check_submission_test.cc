@@ -1,0 +1,203 @@
+#include "bridgemark/submission/check_submission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/submission/rescoring.h"
+#include "tests/submission/submission_testing.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::kBoardAnswers;
+using testing::kBoardPair;
+using testing::replace_in_file;
+
+class SubmissionTest : public ::testing::Test {
+ protected:
+  std::filesystem::path folder() const { return dir_.path() / "mine"; }
+  std::filesystem::path answers() const { return folder() / kBoardAnswers; }
+  SubmissionCheck check() const { return check_submission({}, folder()); }
+
+  // Overwrites the first bytes of an array, a state each.
+  void set_states(const std::string& file, std::size_t count, char value) const {
+    std::string bytes = testing::slurp(answers() / file);
+    bytes.replace(128, count, count, value);  // behind the header
+    std::ofstream(answers() / file, std::ios::binary) << bytes;
+  }
+
+  testing::TempDir dir_;
+};
+
+TEST_F(SubmissionTest, IsGoodAsItIsMade) {
+  testing::make_whole_submission(folder());
+  const SubmissionCheck good = check();
+  EXPECT_THAT(good.refusals, IsEmpty());
+  ASSERT_EQ(good.results.size(), 1u);
+  EXPECT_EQ(good.results[0].method, "Mine");
+  EXPECT_EQ(good.results[0].pair, kBoardPair);
+  EXPECT_EQ(good.results[0].train_seconds, 1.5);
+  EXPECT_EQ(good.results[0].machine, "two cores");
+  EXPECT_NE(good.results[0].find("conditional_shape_score"), nullptr);
+  EXPECT_EQ(good.results[0].find("joint_kl"), nullptr);
+  // States fit into bytes: a quarter of int32.
+  EXPECT_EQ(std::filesystem::file_size(answers() / "pred_x1.npy"), 128u + 20000u * 2u);
+}
+
+TEST_F(SubmissionTest, ScoresAreThoseOfTheKeptAnswers) {
+  const BenchmarkPair pair = load_pair(kBoardPair);
+  const EvaluationRecord direct = evaluate_and_record({}, pair, testing::StayPut(), {});
+  testing::make_whole_submission(folder());
+  const double kept = check().results[0].find("conditional_shape_score")->mean;
+  EXPECT_EQ(kept, direct.evaluation.mean("conditional_shape_score"));
+}
+
+TEST_F(SubmissionTest, TakesMorePairsAndTrainingsAndReplacesTheSame) {
+  testing::make_whole_submission(folder());
+  testing::make_submission(folder(), "", testing::StayPut(), 3);
+  testing::make_submission(folder(), "Mine", testing::StayPut(-12.0), 3);  // replaced
+  const SubmissionCheck good = check();
+  EXPECT_THAT(good.refusals, IsEmpty());
+  ASSERT_EQ(good.results.size(), 2u);
+  EXPECT_EQ(good.results[1].seed, 3u);
+  EXPECT_NE(good.results[1].find("joint_kl"), nullptr);
+  EXPECT_EQ(good.solver.authors.size(), 2u);  // as the authors left it
+}
+
+TEST_F(SubmissionTest, RefusesWhatDoesNotFitTheFolderBeforeItWrites) {
+  const BenchmarkPair pair = load_pair(kBoardPair);
+  const testing::StayPut coupling;
+  const auto refused = [&](const EvaluationOptions& options, const SubmissionTarget& target) {
+    try {
+      evaluate_and_submit({}, pair, coupling, options, target);
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  EXPECT_THAT(refused({}, {folder(), ""}), HasSubstr("label must name the solver"));
+  EXPECT_THAT(refused({}, {folder(), "two\nlines"}), HasSubstr("got 'two\\x0alines'"));
+  EXPECT_THAT(refused({.conditional_samples = 5}, {folder(), "Mine"}),
+              HasSubstr("conditional_samples must be the protocol's 1000, got 5"));
+  EXPECT_THAT(refused({}, {folder(), "Mine", 0, -1.0}), HasSubstr("training_seconds"));
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+  testing::make_submission(folder());
+  EXPECT_THAT(refused({}, {folder(), "Other"}), HasSubstr("label must be 'Mine'"));
+  EXPECT_THAT(refused({.seed = 4}, {folder(), "Mine"}), HasSubstr("seed and num_seeds must be 0"));
+  EXPECT_THAT(
+      [&] {
+        PairSpec spec;
+        spec.name = kBoardPair;
+        evaluate_and_submit({}, build_pair(spec), coupling, {}, {folder(), "Mine"});
+      },
+      ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("pair must be the preset")));
+}
+
+TEST_F(SubmissionTest, RefusesStalePairsByBothFingerprints) {
+  testing::make_whole_submission(folder());
+  const std::string own = check().solver.predictions[0].fingerprint;
+  replace_in_file(folder() / kSolverFile, own, "0123456789abcdef");
+  EXPECT_THAT(check().refusals, ElementsAre(AllOf(HasSubstr("stale"), HasSubstr(own),
+                                                  HasSubstr("0123456789abcdef"))));
+}
+
+TEST_F(SubmissionTest, RefusesClaimsThatTheAnswersDoNotHave) {
+  testing::make_whole_submission(folder());
+  const std::vector<RunResult> honest = load_results(folder() / kResultsJsonl);
+  std::vector<RunResult> claims = honest;
+  for (Score& score : claims[0].scores) {
+    if (score.name == "shape_score") score.mean += 2e-6;
+    if (score.name == "joint_kl") score.mean = 0.0;
+  }
+  write_results(claims, folder());
+  EXPECT_THAT(check().refusals,
+              ElementsAre(AllOf(HasSubstr("tampered"), HasSubstr("shape_score is claimed to be")),
+                          HasSubstr("joint_kl is claimed to be 0, found nothing")));
+  claims = honest;
+  claims[0].scores[0].mean += 1e-9;  // another machine's last digits
+  write_results(claims, folder());
+  EXPECT_THAT(check().refusals, IsEmpty());
+  claims[0].scores.pop_back();
+  write_results(claims, folder());
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("is not claimed, found")));
+  claims = honest;
+  claims[0].seed = 9;
+  write_results(claims, folder());
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("claims no scores of")));
+  claims = honest;
+  claims[0].method = "Other";
+  write_results(claims, folder());
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("is of 'Other', but solver.toml is of")));
+}
+
+TEST_F(SubmissionTest, RefusesAnswersThatWereChanged) {
+  testing::make_whole_submission(folder());
+  set_states("pred_conditional_x1.npy", 20000, 49);
+  EXPECT_THAT(check().refusals,
+              ElementsAre(AllOf(HasSubstr("pred_conditional_x1.npy: tampered: its sha256 is"),
+                                HasSubstr("but solver.toml says"))));
+  // Whoever changes the hash as well is found out by the scores.
+  testing::renew_hash(folder(), "pred_conditional_x1.npy");
+  EXPECT_THAT(check().refusals, ::testing::Contains(HasSubstr("conditional_shape_score")));
+}
+
+TEST_F(SubmissionTest, RefusesMisshapenAnswers) {
+  testing::make_whole_submission(folder());
+  set_states("pred_x1.npy", 1, 50);  // of 0..49
+  testing::renew_hash(folder(), "pred_x1.npy");
+  EXPECT_THAT(check().refusals, ElementsAre(AllOf(HasSubstr("pred_x1.npy"), HasSubstr("50"))));
+  const std::vector<std::int32_t> few(40, 1);
+  save_npy(answers() / "pred_x1.npy", {20, 2}, std::span<const std::int32_t>(few));
+  testing::renew_hash(folder(), "pred_x1.npy");
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("expected shape [20000, 2], found [20, 2]")));
+  std::filesystem::remove(answers() / "pred_x1.npy");
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("pred_x1.npy")));
+}
+
+TEST_F(SubmissionTest, RefusesProbabilitiesThatBeatTheTruth) {
+  testing::make_whole_submission(folder(), "Mine", testing::StayPut(0.0));  // certain of all rows
+  EXPECT_THAT(check().refusals,
+              ElementsAre(AllOf(HasSubstr("impossible: joint_kl is -"),
+                                HasSubstr("pred_log_conditional.npy does not hold log q"))));
+}
+
+TEST_F(SubmissionTest, RefusesFilesThatNobodyNamed) {
+  testing::make_whole_submission(folder());
+  std::ofstream(folder() / "README.md") << "welcome";
+  std::ofstream(folder() / "setup.py") << "import os";
+  std::ofstream(answers() / "more.npy") << "x";
+  EXPECT_THAT(check().refusals,
+              ElementsAre(HasSubstr("holds 'setup.py'"), HasSubstr("holds 'more.npy'")));
+  std::filesystem::remove(folder() / "setup.py");
+  std::filesystem::remove(answers() / "more.npy");
+  std::filesystem::rename(answers() / "pred_x1.npy", dir_.path() / "elsewhere.npy");
+  std::filesystem::create_symlink(dir_.path() / "elsewhere.npy", answers() / "pred_x1.npy");
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("has a link 'pred_x1.npy'")));
+}
+
+TEST_F(SubmissionTest, RefusesTheNamesOfOurOwn) {
+  testing::make_whole_submission(folder(), "DLightSB");
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("must be none of Bridgemark's own solvers")));
+}
+
+TEST_F(SubmissionTest, AreFoundInAFolderOfThem) {
+  testing::make_whole_submission(dir_.path() / "b");
+  testing::make_whole_submission(dir_.path() / "a");
+  std::filesystem::create_directory(dir_.path() / "c");
+  EXPECT_THAT(find_submissions(dir_.path()), ElementsAre(dir_.path() / "a", dir_.path() / "b"));
+  EXPECT_THAT(find_submissions(dir_.path() / "a"), ElementsAre(dir_.path() / "a"));
+  EXPECT_THROW(find_submissions(dir_.path() / "c"), FileError);
+  EXPECT_THROW(find_submissions(dir_.path() / "none"), FileError);
+}
+
+}  // namespace
+}  // namespace bridgemark
