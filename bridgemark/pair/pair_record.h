@@ -10,8 +10,8 @@
 namespace bridgemark {
 
 // Name, version, seed, direction and two fingerprints: that of p0, the reference, the potential and
-// the version ("fingerprint"), and that of the potential alone with the numbers of the reference
-// ("potential_fingerprint"), which older records have under the name of the first.
+// the version ("fingerprint"), and that of the potential of x1 alone with the numbers of the
+// reference ("potential_fingerprint"), which older records have under the name of the first.
 nlohmann::json pair_record(const BenchmarkPair& pair);
 
 // Throws FileError, naming `file`, unless a record that was read has the types of a pair_record()

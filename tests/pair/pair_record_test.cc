@@ -95,6 +95,22 @@ TEST(PairRecord, CommittedResultsKnowTheirPair) {
                                     {"seed", 20260},
                                     {"version", 1}};
   EXPECT_TRUE(same_pair(committed, pair_record(load_pair("d2-gaussian-0.02"))));
+  // Measured before there were two fingerprints, when one had no potential of x0 in it.
+  const nlohmann::json two_sided = {{"fingerprint", "bb4e4c33c0f1db16"},
+                                    {"name", "d2-gaussian-0.02-twosided-reverse"},
+                                    {"reverse", true},
+                                    {"seed", 20272},
+                                    {"version", 1}};
+  EXPECT_TRUE(same_pair(two_sided, pair_record(load_pair("d2-gaussian-0.02-twosided-reverse"))));
+}
+
+TEST(PairRecord, TheWholeDecidesWhereBothHaveIt) {
+  const nlohmann::json now = pair_record(build_pair(testing::small_spec()));
+  nlohmann::json other = now;
+  other["potential_fingerprint"] = "0000000000000000";  // once made of more for some pairs
+  EXPECT_TRUE(same_pair(other, now));
+  other["fingerprint"] = "0000000000000000";
+  EXPECT_FALSE(same_pair(other, now));
 }
 
 TEST(PairRecord, TextNamesThePairInOneLine) {
