@@ -1,55 +1,16 @@
-// ---- Summary ----------------------------------------------------------------------------------
-
-function summary() {
-  const runs = data.runs.filter(isShown);
-  const best = data.best.filter((entry) => isShownPair(entry.pair));
-  const compared = data.tables.map(filtered).flatMap((table) => table.rows.flatMap((row) =>
-    row.cells.filter((cell) => measured(cell) && cell.published !== null)
-      .map((cell) => Math.abs(asNumber(cell.mean) - cell.published))));
-  const card = (value, label) => element("div", { class: "card" }, element("b", {}, String(value)),
-    element("span", {}, label));
-  const total = runs.reduce((sum, run) => sum + run.train_seconds + run.evaluate_seconds, 0);
-  const body = [element("div", { class: "cards" },
-    card(runs.length, "runs"), card(unique(runs.map((run) => run.pair)).length, "pairs"),
-    card(unique(runs.map(rowName)).length, "methods"), card(duration(total), "training and scoring, added up"),
-    card(compared.length, "cells with a published value"),
-    card(compared.filter((difference) => difference > 0.1).length, "of them differ by over 0.1"))];
-  if (best.length > 0) {
-    body.push(element("h3", {}, "Best on each pair"), bestTable(best),
-      element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
-        "shape score where more methods have those. Methods that a paired comparison over the test " +
-        "inputs does not separate from the best are all named."));
-  }
-  const machines = unique(runs.map((run) => `Bridgemark ${run.version}, ${run.device}, ${run.machine}`));
-  body.push(element("p", { class: "note" }, machines.join("; ")));
-  body.push(element("p", { class: "note" },
-    "The Oracle is the truth scored as if it were a solver: the ceiling of every score."));
-  byId("summary-body").replaceChildren(...body);
-}
-
-function bestTable(pairs) {
-  const rows = pairs.map((best) => {
-    const names = best.methods.map((row) => [row.method, row.details.replace(",", "")].filter(Boolean).join(" "));
-    const tie = names.length > 1 ? [element("span", { class: "tie" }, "tie")] : [];
-    return element("tr", {}, element("th", { scope: "row" }, best.pair),
-      element("td", {}, names.join(", "), ...tie), element("td", {}, best.methods[0].text),
-      element("td", {}, best.oracle === null ? "" : best.oracle), element("td", {}, best.score),
-      element("td", {}, `${best.compared} of ${best.measured}`));
-  });
-  const head = element("tr", {}, ...["pair", "best", "value", "Oracle", "decided by", "methods with it"]
-    .map((name) => element("th", { scope: "col" }, name)));
-  return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head),
-    element("tbody", {}, ...rows)));
-}
-
 // ---- Tables that sort -------------------------------------------------------------------------
 
-// columns: [{name, key: row -> number, text or null}], rows: [{node, source}]; last: rows that stay
-// at the end.
-function sortableTable(columns, rows, last = []) {
+// The columns that groups of them begin with.
+const groupStarts = (groups) => new Set(groups.map((_, i) =>
+  1 + groups.slice(0, i).reduce((sum, group) => sum + group.span, 0)));
+
+// columns: [{name, key: row -> number, text or null}], rows: [{node, source}]; groups: [{title, span}]
+// of the columns after the first, for a line above their names; last: rows that stay at the end.
+function sortableTable(columns, rows, { groups = [], last = [] } = {}) {
+  const starts = groupStarts(groups);
   const body = element("tbody", {}, ...rows.map((row) => row.node));
-  const heads = columns.map((column, i) => element("th", { scope: "col", "aria-sort": "none" },
-    element("button", { type: "button", onclick: () => sort(i) }, column.name)));
+  const heads = columns.map((column, i) => element("th", { scope: "col", "aria-sort": "none",
+    class: starts.has(i) ? "starts" : "" }, element("button", { type: "button", onclick: () => sort(i) }, column.name)));
   function sort(i) {
     const up = heads[i].getAttribute("aria-sort") !== "ascending";
     heads.forEach((head) => head.setAttribute("aria-sort", "none"));
@@ -65,8 +26,15 @@ function sortableTable(columns, rows, last = []) {
     });
     body.replaceChildren(...order.map((entry) => entry.row.node));
   }
+  const above = groups.length === 0 ? [] : [element("tr", {}, element("th", {}), ...groups.map((group) =>
+    element("th", { scope: "colgroup", class: "group", colspan: group.span }, group.title)))];
   return element("div", { class: "scroll" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...heads)), body, element("tfoot", {}, ...last)));
+    element("thead", {}, ...above, element("tr", {}, ...heads)), body, element("tfoot", {}, ...last)));
+}
+
+function methodHead(row) {
+  return element("th", { scope: "row" }, row.method,
+    ...(row.details ? [element("span", { class: "details" }, row.details)] : []));
 }
 
 function cellTip(table, row, column) {
@@ -83,22 +51,30 @@ function cellTip(table, row, column) {
   return lines.join("\n");
 }
 
-function scoreTable(table) {
+// Where it is clicked, or Enter is pressed on it.
+function whenOpened(node, open) {
+  node.addEventListener("click", open);
+  node.addEventListener("keydown", (event) => { if (event.key === "Enter") open(); });
+}
+
+// look: columnName(pair), groups of columns as sortableTable takes them, open(table, row, column).
+function scoreTable(table, look = {}) {
   const columns = [{ name: "method", key: (row) => `${row.method} ${row.details}` },
-    ...table.pairs.map((pair, i) => ({ name: pair,
+    ...table.pairs.map((pair, i) => ({ name: look.columnName ? look.columnName(pair) : pair,
       key: (row) => (measured(row.cells[i]) ? asNumber(row.cells[i].mean) : null) }))];
+  const starts = groupStarts(look.groups || []);
+  const classOf = (name, column) => (starts.has(column + 1) ? `${name} starts` : name);
   const rows = table.rows.map((row) => ({ source: row,
     node: element("tr", row.oracle ? { class: "oracle" } : {},
-      element("th", { scope: "row" }, row.method,
-        ...(row.details ? [element("span", { class: "details" }, row.details)] : [])),
+      methodHead(row),
       ...row.cells.map((cell, column) => {
-        if (cell === null) return element("td");
+        if (cell === null) return element("td", { class: classOf("", column) });
         if (!measured(cell)) {
-          const dash = element("td", { class: "missing" }, "–");
+          const dash = element("td", { class: classOf("missing", column) }, "–");
           attachTooltip(dash, () => cellTip(table, row, column));
           return dash;
         }
-        const node = element("td", { class: `cell ${cell.band} place${cell.place}` },
+        const node = element("td", { class: classOf(`cell ${cell.band} place${cell.place}`, column) },
           element("span", { class: "value" }, cell.text));
         if (cell.group) node.append(element("span", { class: "tie" }, cell.group));
         if (cell.error) node.append(element("span", { class: "error" }, ` ±${cell.error}`));
@@ -107,12 +83,13 @@ function scoreTable(table) {
             `paper ${cell.published_text}`));
         }
         attachTooltip(node, () => cellTip(table, row, column));
+        if (look.open) whenOpened(node, () => look.open(table, row, column));
         return node;
       })) }));
   const last = table.smallest_gaps.some((gap) => gap !== "") ? [element("tr", { class: "gaps" },
     element("th", { scope: "row" }, "smallest gap"),
-    ...table.smallest_gaps.map((gap) => element("td", {}, gap)))] : [];
-  return sortableTable(columns, rows, last);
+    ...table.smallest_gaps.map((gap, column) => element("td", { class: classOf("", column) }, gap)))] : [];
+  return sortableTable(columns, rows, { groups: look.groups, last });
 }
 
 function legend(table) {

@@ -1,0 +1,41 @@
+// ---- Summary ----------------------------------------------------------------------------------
+
+function summary() {
+  const runs = data.runs.filter(isShown);
+  const best = data.best.filter((entry) => isShownPair(entry.pair));
+  const compared = data.tables.map(filtered).flatMap((table) => table.rows.flatMap((row) =>
+    row.cells.filter((cell) => measured(cell) && cell.published !== null)
+      .map((cell) => Math.abs(asNumber(cell.mean) - cell.published))));
+  const total = runs.reduce((sum, run) => sum + run.train_seconds + run.evaluate_seconds, 0);
+  const body = [element("div", { class: "cards" },
+    card(runs.length, "runs"), card(unique(runs.map((run) => run.pair)).length, "pairs"),
+    card(unique(runs.map(rowName)).length, "methods"), card(duration(total), "training and scoring, added up"),
+    card(compared.length, "cells with a published value"),
+    card(compared.filter((difference) => difference > 0.1).length, "of them differ by over 0.1"))];
+  if (best.length > 0) {
+    body.push(element("h3", {}, "Best on each pair"), bestTable(best),
+      element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
+        "shape score where more methods have those. Methods that a paired comparison over the test " +
+        "inputs does not separate from the best are all named."));
+  }
+  const machines = unique(runs.map((run) => `Bridgemark ${run.version}, ${run.device}, ${run.machine}`));
+  body.push(element("p", { class: "note" }, machines.join("; ")));
+  body.push(element("p", { class: "note" },
+    "The Oracle is the truth scored as if it were a solver: the ceiling of every score."));
+  byId("summary-body").replaceChildren(...body);
+}
+
+function bestTable(pairs) {
+  const rows = pairs.map((best) => {
+    const names = best.methods.map((row) => [row.method, row.details.replace(",", "")].filter(Boolean).join(" "));
+    const tie = names.length > 1 ? [element("span", { class: "tie" }, "tie")] : [];
+    return element("tr", {}, element("th", { scope: "row" }, best.pair),
+      element("td", {}, names.join(", "), ...tie), element("td", {}, best.methods[0].text),
+      element("td", {}, best.oracle === null ? "" : best.oracle), element("td", {}, best.score),
+      element("td", {}, `${best.compared} of ${best.measured}`));
+  });
+  const head = element("tr", {}, ...["pair", "best", "value", "Oracle", "decided by", "methods with it"]
+    .map((name) => element("th", { scope: "col" }, name)));
+  return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head),
+    element("tbody", {}, ...rows)));
+}

@@ -1,0 +1,121 @@
+#include "bridgemark/report/page_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bridgemark/experiment/added_results.h"
+#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/shell_words.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/ranking.h"
+#include "bridgemark/report/table_writers.h"
+
+namespace bridgemark {
+
+using nlohmann::json;
+
+namespace {
+
+json number(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return "inf";
+  return value;
+}
+
+}  // namespace
+
+json table_json(const Table& table) {
+  json rows = json::array();
+  for (const TableRow& row : table.rows) {
+    json cells = json::array();
+    for (const TableCell& cell : row.cells) {
+      if (!cell.measured()) {
+        cells.push_back(cell.missing.empty() ? json(nullptr) : json{{"missing", cell.missing}});
+        continue;
+      }
+      json runs = json::array();
+      for (const RunResult* run : cell.runs) runs.push_back(run->run);
+      cells.push_back({{"mean", number(cell.mean)},
+                       {"text", table.format(cell.mean)},
+                       {"error", table.format_error(cell)},
+                       {"published", cell.published ? json(*cell.published) : json(nullptr)},
+                       {"published_text", table.format_published(cell)},
+                       {"place", table.marked_place(cell)},
+                       {"group", group_letters(cell.rank)},
+                       {"smallest_gap", table.format_gap(cell.smallest_gap)},
+                       {"band", band_name(cell.band)},
+                       {"runs", runs}});
+    }
+    rows.push_back({{"method", row.method},
+                    {"details", row_details(row)},
+                    {"solver", row.solver},
+                    {"oracle", row.oracle},
+                    {"cells", cells}});
+  }
+  json gaps = json::array();
+  for (const double gap : table.smallest_gaps) gaps.push_back(table.format_gap(gap));
+  return {{"score", table.score.score},
+          {"title", table.score.title},
+          {"note", table.score.note},
+          {"lower_is_better", table.score.lower_is_better},
+          {"in_paper", table.score.in_paper},
+          {"marks_best", table.score.marks_best},
+          {"ties", tie_note({table})},
+          {"smallest_gaps", gaps},
+          {"reversed_pairs", table.score.reversed_pairs},
+          {"bounds", table.score.bounds},
+          {"pairs", table.pairs},
+          {"rows", rows}};
+}
+
+json best_json(const PairBest& best) {
+  json methods = json::array();
+  for (const TableRow* row : best.rows) {
+    methods.push_back({{"method", row->method},
+                       {"details", row_details(*row)},
+                       {"text", best.table->format(row->cells[best.column].mean)}});
+  }
+  json oracle = nullptr;
+  for (const TableRow& row : best.table->rows) {
+    const TableCell& cell = row.cells[best.column];
+    if (row.oracle && cell.measured()) oracle = best.table->format(cell.mean);
+  }
+  return {{"pair", best.pair},         {"score", best.table->score.title}, {"methods", methods},
+          {"compared", best.compared}, {"measured", best.methods},         {"oracle", oracle}};
+}
+
+json run_json(const RunResult& result) {
+  json scores = json::object();
+  for (const Score& score : result.scores) scores[score.name] = number(score.mean);
+  const ExperimentRun recorded = recorded_run(result);
+  const auto command = [&](const std::vector<std::string>& arguments) {
+    return fmt::format("bridgemark {} --device {}", shell_words(arguments),
+                       shell_words({result.device}));
+  };
+  json commands = json::array();
+  std::vector<std::string> evaluate = evaluate_arguments(recorded, "RUN");
+  if (result.solver == kOutsideSolver) {  // what it answered is not ours to make again
+    std::ranges::replace(evaluate, "--run", "--predictions");
+    std::ranges::replace(evaluate, "RUN", "ANSWERS");
+    evaluate.insert(evaluate.end(), {"--label", result.method, "--add-to", "DIR"});
+  } else {
+    commands.push_back(command(train_arguments(recorded, "RUN")));
+  }
+  commands.push_back(command(evaluate));
+  json run = run_fields(result);
+  const std::optional<PairSpec> spec = find_preset(result.pair);
+  if (spec && spec->family == PairFamily::kChain) run["switch_rate"] = spec->switch_rate;
+  run.update({{"family", spec ? pair_family_name(spec->family) : "own"},
+              {"reverse", result.pair_identity.value("reverse", false)},
+              {"outside", result.solver == kOutsideSolver},
+              {"scores", scores},
+              {"commands", commands}});
+  return run;
+}
+
+}  // namespace bridgemark

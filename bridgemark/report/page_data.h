@@ -1,0 +1,19 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/report/tables.h"
+
+// What the scripts of a page read of tables and runs.
+namespace bridgemark {
+
+nlohmann::json table_json(const Table& table);
+
+// Who is best on a pair, and by which score.
+nlohmann::json best_json(const PairBest& best);
+
+// A run with its scores, its pair's family and the commands that repeat it.
+nlohmann::json run_json(const RunResult& result);
+
+}  // namespace bridgemark
