@@ -33,12 +33,28 @@ std::string TomlReader::text_of(const toml::node& node, std::string_view key) co
   return *value;
 }
 
-TextAtLine TomlReader::required_text(const toml::table& table, const char* key,
-                                     std::string_view where) const {
+const toml::node& TomlReader::required(const toml::table& table, const char* key,
+                                       std::string_view where) const {
   const toml::node* node = table.get(key);
   // The root has no line of its own.
   if (!node) fail(std::max<toml::source_index>(1, line_of(table)), "{} must have '{}'", where, key);
-  return {text_of(*node, key), line_of(*node)};
+  return *node;
+}
+
+TextAtLine TomlReader::required_text(const toml::table& table, const char* key,
+                                     std::string_view where) const {
+  const toml::node& node = required(table, key, where);
+  return {text_of(node, key), line_of(node)};
+}
+
+std::string TomlReader::required_date(const toml::table& table, const char* key,
+                                      std::string_view where) const {
+  const toml::node& node = required(table, key, where);
+  const auto date = node.value_exact<toml::date>();
+  if (!date) {
+    fail(line_of(node), "'{}' must be a date like 2026-11-16, got {}", key, kind_of(node));
+  }
+  return fmt::format("{:04}-{:02}-{:02}", date->year, int{date->month}, int{date->day});
 }
 
 std::int64_t TomlReader::integer_of(const toml::node& node, std::string_view key, std::int64_t low,
@@ -59,12 +75,11 @@ bool TomlReader::flag_of(const toml::node& node, std::string_view key) const {
 
 std::vector<TextAtLine> TomlReader::required_texts(const toml::table& table, const char* key,
                                                    std::string_view where) const {
-  const toml::node* node = table.get(key);
-  if (!node) fail(std::max<toml::source_index>(1, line_of(table)), "{} must have '{}'", where, key);
-  const toml::array* array = node->as_array();
+  const toml::node& node = required(table, key, where);
+  const toml::array* array = node.as_array();
   if (!array || array->empty()) {
-    fail(line_of(*node), "'{}' must be a list with at least one name, got {}", key,
-         array ? "an empty one" : kind_of(*node));
+    fail(line_of(node), "'{}' must be a list with at least one name, got {}", key,
+         array ? "an empty one" : kind_of(node));
   }
   std::vector<TextAtLine> values;
   for (const toml::node& entry : *array) values.push_back({text_of(entry, key), line_of(entry)});

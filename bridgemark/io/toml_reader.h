@@ -35,6 +35,10 @@ class TomlReader {
   static toml::source_index line_of(const toml::node& node) { return node.source().begin.line; }
   static std::string kind_of(const toml::node& node);  // "text", "a whole number", "a list", ...
 
+  // What stands under a key.
+  const toml::node& required(const toml::table& table, const char* key,
+                             std::string_view where) const;
+
   // Refuses any other key; `where` is what messages call the table.
   void expect_keys(const toml::table& table, std::string_view where,
                    const std::vector<std::string>& known) const;
@@ -43,6 +47,8 @@ class TomlReader {
   TextAtLine required_text(const toml::table& table, const char* key, std::string_view where) const;
   std::int64_t integer_of(const toml::node& node, std::string_view key, std::int64_t low,
                           std::int64_t high) const;
+  std::string required_date(const toml::table& table, const char* key,
+                            std::string_view where) const;  // YYYY-MM-DD
   bool flag_of(const toml::node& node, std::string_view key) const;
 
   // A list of texts that is not empty.

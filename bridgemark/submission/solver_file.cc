@@ -58,7 +58,7 @@ class Reader {
     toml_.expect_keys(root, "the file",
                       {"format", "name", "authors", "url", "revision", "object", "description",
                        "date", "recipe", "evaluation", "predictions"});
-    toml_.integer_of(required(root, "format", "the file"), "format", kFormat, kFormat);
+    toml_.integer_of(toml_.required(root, "format", "the file"), "format", kFormat, kFormat);
     file_.name = line(root, "name", "the file", kMaxSolverName);
     read_authors();
     file_.url = optional_line("url", kMaxUrl);
@@ -79,16 +79,6 @@ class Reader {
   }
 
  private:
-  const toml::node& required(const toml::table& table, const char* key,
-                             std::string_view where) const {
-    const toml::node* node = table.get(key);
-    if (!node) {
-      toml_.fail(std::max<toml::source_index>(1, TomlReader::line_of(table)), "{} must have '{}'",
-                 where, key);
-    }
-    return *node;
-  }
-
   // What stands under a key of the file itself.
   [[noreturn]] void refuse(const char* key, const char* rule, const std::string& text) const {
     toml_.fail(TomlReader::line_of(*toml_.root().get(key)), "'{}' {}, got '{}'", key, rule,
@@ -132,18 +122,13 @@ class Reader {
   }
 
   void read_date() {
-    const toml::node& node = required(toml_.root(), "date", "the file");
-    if (const auto date = node.value_exact<toml::date>()) {
-      file_.date = fmt::format("{:04}-{:02}-{:02}", date->year, int{date->month}, int{date->day});
-      return;
-    }
-    if (blanks_ == Blanks::kAllowed && node.value_exact<std::string>() == "") return;
-    toml_.fail(TomlReader::line_of(node), "'date' must be a date like 2026-11-16, got {}",
-               TomlReader::kind_of(node));
+    const toml::node* node = toml_.root().get("date");
+    if (blanks_ == Blanks::kAllowed && node && node->value_exact<std::string>() == "") return;
+    file_.date = toml_.required_date(toml_.root(), "date", "the file");
   }
 
   const toml::table& required_table(const char* key) const {
-    required(toml_.root(), key, "the file");
+    toml_.required(toml_.root(), key, "the file");
     return *toml_.table_of(toml_.root(), key);
   }
 
@@ -152,7 +137,7 @@ class Reader {
     toml_.expect_keys(recipe, "[recipe]", {"command", "updates", "hardware"});
     file_.command = line(recipe, "command", "[recipe]", kMaxCommand);
     file_.updates =
-        toml_.integer_of(required(recipe, "updates", "[recipe]"), "updates", 0, INT64_MAX);
+        toml_.integer_of(toml_.required(recipe, "updates", "[recipe]"), "updates", 0, INT64_MAX);
     file_.hardware = line(recipe, "hardware", "[recipe]", kMaxHardware);
   }
 
@@ -160,9 +145,9 @@ class Reader {
     const toml::table& evaluation = required_table("evaluation");
     toml_.expect_keys(evaluation, "[evaluation]", {"seed", "seeds"});
     file_.evaluation_seed = static_cast<std::uint64_t>(
-        toml_.integer_of(required(evaluation, "seed", "[evaluation]"), "seed", 0, INT64_MAX));
+        toml_.integer_of(toml_.required(evaluation, "seed", "[evaluation]"), "seed", 0, INT64_MAX));
     file_.evaluation_seeds = static_cast<int>(toml_.integer_of(
-        required(evaluation, "seeds", "[evaluation]"), "seeds", 1, kMaxSubmittedSeeds));
+        toml_.required(evaluation, "seeds", "[evaluation]"), "seeds", 1, kMaxSubmittedSeeds));
   }
 
   void read_predictions() {
@@ -191,9 +176,9 @@ class Reader {
     answers.pair = pair;
     answers.fingerprint = hex(table, "fingerprint", kPredictions, 16);
     answers.training_seed = static_cast<std::uint64_t>(toml_.integer_of(
-        required(table, "training_seed", kPredictions), "training_seed", 0, INT64_MAX));
-    answers.training_seconds = seconds(required(table, "training_seconds", kPredictions));
-    required(table, "sha256", kPredictions);
+        toml_.required(table, "training_seed", kPredictions), "training_seed", 0, INT64_MAX));
+    answers.training_seconds = seconds(toml_.required(table, "training_seconds", kPredictions));
+    toml_.required(table, "sha256", kPredictions);
     const toml::table& files = *toml_.table_of(table, "sha256");
     toml_.expect_keys(files, "[predictions.sha256]", answer_files());
     for (const auto& [key, node] : files) {
