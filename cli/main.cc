@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   add_run_cell(app, action);
   add_report(app, action);
   add_check_submission(app, action);
+  add_board(app, action);
   add_verify(app, action);
 
   try {

@@ -24,8 +24,8 @@ WIDTHS = {"desktop": (1400, 900), "phone": (400, 844)}
 SCHEMES = ("light", "dark")
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parse_arguments(description):
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("report", type=pathlib.Path)
     parser.add_argument("screenshots", type=pathlib.Path, nargs="?")
     parser.add_argument("--require", action="store_true", help="fail where Chromium is missing")
@@ -347,13 +347,17 @@ def every_part(checks, size):
     checks.policy()
 
 
-def main():
-    arguments = parse_arguments()
+def missing_parts():
     try:
         import selenium  # noqa: F401
-        missing = [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
     except ImportError:
-        missing = ["selenium"]
+        return ["selenium"]
+    return [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
+
+
+def main():
+    arguments = parse_arguments(__doc__)
+    missing = missing_parts()
     if missing:
         print(f"SKIPPED: the report was not opened in a browser, missing: {', '.join(missing)}")
         return 1 if arguments.require else 0

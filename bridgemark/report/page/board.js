@@ -1,0 +1,251 @@
+// ---- What the board knows ---------------------------------------------------------------------
+
+const families = {
+  spread: ["Spread", "Means spread over all categories: the pairs that explain the paper's tables."],
+  sphere: ["Sphere", "Means on a sphere, as the paper's text describes them."],
+  chain: ["Chain", "A hidden chain along the coordinates, which no CP potential fits."],
+  twosided: ["Two-sided", "Closed forms in both directions."],
+};
+const familyOrder = Object.keys(families).filter((name) => filters[0].values.includes(name));
+const directions = [["p0 → p1", false], ["p1 → p0", true]];
+const runsById = new Map(data.runs.map((run) => [run.run, run]));
+
+// "gaussian 0.02" of d16-gaussian-0.02-chain-reverse: what is left beside family, dimension, direction.
+const referenceOf = (pair) => pair.replace(/^d\d+-/, "").replace(/-reverse$/, "")
+  .replace(/-(spread|chain|twosided)$/, "").replace("-", " ");
+
+function showFacts() {
+  const runs = data.runs.filter(isShown);
+  byId("facts").replaceChildren(
+    card(unique(runs.filter((run) => run.solver !== "oracle").map(rowName)).length, "solvers"),
+    card(unique(runs.map((run) => run.pair)).length, "pairs"),
+    card(runs.length, "runs"),
+    card(data.sources.filter((source) => source.submission !== null).length, "submissions"),
+    card(data.version, "Bridgemark"));
+}
+
+// ---- Standing ---------------------------------------------------------------------------------
+
+// For each row of the deciding tables: where it was compared, and where it was best or tied with it.
+function countBest(reverse) {
+  const rows = new Map();
+  for (const best of data.best) {
+    const facts = pairFacts.get(best.pair);
+    if (facts.reverse !== reverse || !isShownPair(best.pair)) continue;
+    const table = data.tables.find((other) => other.title === best.score);
+    const column = table.pairs.indexOf(best.pair);
+    for (const row of table.rows) {
+      if (row.oracle || !measured(row.cells[column]) || !isShownMethod(row.method)) continue;
+      const name = `${row.method}\n${row.details}`;
+      if (!rows.has(name)) rows.set(name, { row, won: 0, of: 0, groups: new Map() });
+      const entry = rows.get(name), key = `${facts.family} ${facts.dim}`;
+      if (!entry.groups.has(key)) entry.groups.set(key, { won: [], of: 0 });
+      const group = entry.groups.get(key);
+      const won = row.cells[column].place === 1;
+      group.of += 1;
+      entry.of += 1;
+      if (won) group.won.push(`${best.pair} (${best.score})`);
+      entry.won += won;
+    }
+  }
+  return [...rows.values()].sort((a, b) => b.won - a.won || b.of - a.of);
+}
+
+// Columns by family and dimension, those that some row has.
+function standingGroups(rows) {
+  const dims = filters[1].values;
+  return familyOrder.map((family) => ({ family, dims: dims.filter((dim) =>
+    rows.some((entry) => entry.groups.has(`${family} ${dim}`))) })).filter((group) => group.dims.length > 0);
+}
+
+function standingTable(rows) {
+  const groups = standingGroups(rows);
+  const head = element("thead", {},
+    element("tr", {}, element("th", { scope: "col", rowspan: 2 }, "solver"), ...groups.map((group) =>
+      element("th", { scope: "colgroup", class: "group", colspan: group.dims.length }, families[group.family][0]))),
+    element("tr", {}, ...groups.flatMap((group) => group.dims.map((dim, i) =>
+      element("th", { scope: "col", class: i === 0 ? "starts" : "" }, `D = ${dim}`)))));
+  const body = rows.map((entry) => element("tr", {}, methodHead(entry.row),
+    ...groups.flatMap((group) => group.dims.map((dim, i) => {
+      const starts = i === 0 ? " starts" : "";
+      const count = entry.groups.get(`${group.family} ${dim}`);
+      if (count === undefined) return element("td", { class: starts.trim() });
+      const band = count.won.length === count.of ? "whole" : count.won.length > 0 ? "part" : "none";
+      const node = element("td", { class: band + starts }, `${count.won.length} / ${count.of}`);
+      attachTooltip(node, () => `${entry.row.method}: best, or tied with the best, on ${count.won.length} of the ` +
+        `${count.of} pairs where it has the deciding score\n${count.won.join("\n")}`.trim());
+      return node;
+    }))));
+  return element("div", { class: "scroll standing" }, element("table", {}, head, element("tbody", {}, ...body)));
+}
+
+function standing() {
+  showFacts();
+  const nodes = [element("p", { class: "note" }, "On how many pairs a solver is the best, or tied with the best, of those " +
+    "where it has the score that decides: the joint KL; the trajectory KL or the exact conditional shape where more " +
+    "solvers have those. Blank: not measured.")];
+  for (const [title, reverse] of directions) {
+    const rows = countBest(reverse);
+    if (rows.length > 0) nodes.push(element("h3", {}, title), standingTable(rows));
+  }
+  if (nodes.length === 1) nodes.push(element("p", { class: "note" }, nothingMatches));
+  byId("standing-body").replaceChildren(...nodes);
+}
+
+// ---- Scores, a table for each family ----------------------------------------------------------
+
+function familyTable(table, family) {
+  const columns = table.pairs.map((_, i) => i).filter((i) => pairFacts.get(table.pairs[i]).family === family);
+  return { ...table, pairs: columns.map((i) => table.pairs[i]),
+    smallest_gaps: columns.map((i) => table.smallest_gaps[i]),
+    rows: table.rows.map((row) => ({ ...row, cells: columns.map((i) => row.cells[i]) }))
+      .filter((row) => row.cells.some((cell) => cell !== null)) };
+}
+
+function dimensionGroups(pairs) {
+  const dims = pairs.map((pair) => pairFacts.get(pair).dim);
+  return unique(dims).map((dim) => ({ title: `D = ${dim}`, span: dims.filter((other) => other === dim).length }));
+}
+
+// A line of buttons for each direction, which then says what is reversed.
+function groupByDirection(container, shown) {
+  const buttons = [...container.children];
+  if (buttons.length === 0) return;
+  container.replaceChildren(...directions.map(([title, reverse]) => element("div", { class: "choices" },
+    element("span", { class: "group" }, title),
+    ...buttons.filter((_, i) => shown[i].reversed_pairs === reverse))).filter((line) => line.children.length > 1));
+  for (const button of buttons) button.textContent = button.textContent.replace(", reversed pairs", "");
+}
+
+function scores() {
+  const shown = data.tables.map(filtered).filter((table) => table.pairs.length > 0 &&
+    table.rows.some((row) => !row.oracle && row.cells.some(measured)));
+  const body = byId("scores-body");
+  if (shown.length === 0) body.replaceChildren(element("p", { class: "note" }, nothingMatches));
+  choices(byId("scores-choices"), shown, (table) => table.title, (table) => {
+    const nodes = [element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.`),
+      legend(table)];
+    for (const family of familyOrder) {
+      const own = familyTable(table, family);
+      if (own.pairs.length === 0 || own.rows.length === 0) continue;
+      const node = scoreTable(own, { columnName: referenceOf, groups: dimensionGroups(own.pairs), open: showOrigin });
+      node.classList.add("scores");
+      nodes.push(element("h3", {}, families[family][0]), element("p", { class: "note" }, families[family][1]), node);
+    }
+    nodes.push(element("p", { class: "note" }, `${table.ties} ${data.spread}`));
+    body.replaceChildren(...nodes);
+  });
+  groupByDirection(byId("scores-choices"), shown);
+}
+
+// ---- Where a cell comes from ------------------------------------------------------------------
+
+const factList = (facts) => element("dl", { class: "facts" }, ...facts.filter(([, value]) => value !== "")
+  .flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+
+const seedsOf = (run) => (run.evaluation_seeds === 1 ? `${run.evaluation_seed}`
+  : `${run.evaluation_seed} to ${run.evaluation_seed + run.evaluation_seeds - 1}`);
+
+function runFacts(run) {
+  const source = data.sources[run.source];
+  return factList([
+    ["revision", source.submission === null
+      ? [source.revision, `Bridgemark ${run.version}`].filter(Boolean).join(", ") : source.revision],
+    ["date", source.date],
+    ["training seed", String(run.seed)],
+    ["training", run.solver === "oracle" ? "none: the truth itself" : duration(run.train_seconds)],
+    ["trained on", run.outside ? run.machine : `${run.device}: ${run.machine}`],
+    ["evaluation seeds", seedsOf(run)],
+    ["evaluation", duration(run.evaluate_seconds)],
+    ["raw record", `${source.record}, run ${run.run}`],
+  ]);
+}
+
+// The other scores of the same runs, as tables show them.
+function otherScores(table, row, pair) {
+  const facts = data.tables.filter((other) => other.title !== table.title).map((other) => {
+    const column = other.pairs.indexOf(pair);
+    const own = other.rows.find((entry) => entry.method === row.method && entry.details === row.details);
+    const cell = column < 0 || own === undefined ? null : own.cells[column];
+    if (cell === null) return [other.title, ""];
+    return [other.title, measured(cell) ? cell.text + (cell.error ? ` ± ${cell.error}` : "")
+      : `cannot be given: ${cell.missing}`];
+  });
+  return factList(facts);
+}
+
+function showOrigin(table, row, column) {
+  const cell = row.cells[column], pair = table.pairs[column];
+  const runs = cell.runs.map((id) => runsById.get(id));
+  byId("origin-title").textContent = `${row.method} ${row.details}`.trim() + ` on ${pair}`;
+  const place = cell.place === 1 ? ", best or not told apart from the best" : "";
+  const nodes = [element("p", { class: "headline" }, cell.text,
+    element("span", { class: "error" }, cell.error ? ` ± ${cell.error}` : "")),
+  element("p", { class: "note" }, `${table.title}${place}`), otherScores(table, row, pair)];
+  runs.forEach((run, i) => nodes.push(
+    element("h3", {}, runs.length === 1 ? "The run" : `Run ${i + 1} of ${runs.length}`), runFacts(run),
+    element("pre", {}, run.commands.join("\n"))));
+  const record = { pair, method: row.method, details: row.details, score: table.score, ...cell, runs,
+    source: data.sources[runs[0].source] };
+  nodes.push(element("div", { class: "downloads" }, element("button", { type: "button",
+    onclick: () => saveText(`${runs[0].run}.json`, JSON.stringify(record, null, 1), "application/json") },
+  "Save this record as JSON")));
+  byId("origin-body").replaceChildren(...nodes);
+  hideTooltip();
+  byId("origin").showModal();
+  byId("origin").scrollTop = 0;
+}
+
+byId("origin-close").addEventListener("click", () => byId("origin").close());
+byId("origin").addEventListener("click", (event) => {  // outside of its content
+  if (event.target === byId("origin")) byId("origin").close();
+});
+
+// ---- Sources, and how to read and to submit ---------------------------------------------------
+
+function submissionCard(source) {
+  const solver = source.submission;
+  const link = /^https:/.test(solver.url) ? element("a", { href: solver.url, rel: "noopener nofollow" }, solver.url) : "";
+  return element("div", { class: "submission" }, element("h3", {}, solver.name), element("p", {}, solver.description),
+    factList([["authors", solver.authors.join(", ")], ["where", link], ["revision", source.revision],
+      ["object", solver.object], ["updates", solver.updates.toLocaleString("en")], ["hardware", solver.hardware],
+      ["command", solver.command], ["date", source.date], ["raw records", source.record]]));
+}
+
+function sources() {
+  const runsOf = (i) => data.runs.filter((run) => run.source === i);
+  const machinesOf = (i) => unique(runsOf(i).map((run) => run.machine)).join("; ");
+  const own = data.sources.map((source, i) => ({ source, i })).filter((entry) => entry.source.submission === null);
+  const columns = [{ name: "folder", key: (entry) => entry.source.name },
+    { name: "revision", key: (entry) => entry.source.revision }, { name: "date", key: (entry) => entry.source.date },
+    { name: "runs", key: (entry) => runsOf(entry.i).length }, { name: "pairs",
+      key: (entry) => unique(runsOf(entry.i).map((run) => run.pair)).length },
+    { name: "trained and scored on", key: (entry) => machinesOf(entry.i) }];
+  const rows = own.map((entry) => ({ source: entry, node: element("tr", {},
+    element("th", { scope: "row" }, entry.source.name),
+    ...columns.slice(1).map((column) => element("td", {}, String(column.key(entry))))) }));
+  const submitted = data.sources.filter((source) => source.submission !== null).map(submissionCard);
+  byId("sources-body").replaceChildren(element("p", {}, "Every cell is made from raw records, and a board is made from " +
+    "them again by one command. Results of Bridgemark's own runs:"), sortableTable(columns, rows),
+  element("h3", {}, "Submissions"), ...(submitted.length > 0 ? submitted
+    : [element("p", { class: "note" }, "None yet.")]));
+}
+
+function reading() {
+  const file = (name) => element("a", { href: name }, name);
+  byId("reading-body").replaceChildren(
+    element("p", {}, "The Oracle is the truth scored as if it were a solver: the ceiling of every score. Bold is the " +
+      "best, underlined the second; a letter is a group of ties. A cell that was not measured is blank, a dash is a score " +
+      "that the solver cannot be given, and its tooltip says why."),
+    element("p", {}, "A submission's answers are scored again when the board is built, and what stands here is what was " +
+      "found. Its joint KL and exact conditional shape rest on log-probabilities that its authors state; all other " +
+      "scores rest on its draws."),
+    element("p", {}, "To submit, keep your solver's answers in a folder, fill in its solver.toml, and check it:"),
+    element("pre", {}, "bridgemark evaluate PAIR --predictions ANSWERS --label NAME --submission DIR --training-seconds S\n" +
+      "bridgemark check-submission DIR\nbridgemark board RESULTS... --submissions DIR -o BOARD"),
+    element("p", {}, "The same numbers for programs: ", file("board.csv"), ", ", file("board.json"), "."));
+}
+
+const sections = { standing, scores };
+const fixedSections = { sources, reading };
+const stillDrawing = () => [];

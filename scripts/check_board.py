@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Opens a board in headless Chromium and checks that it works.
+
+    scripts/check_board.py board/index.html [SCREENSHOT_FOLDER]
+
+Needs what scripts/check_report.py needs, and says so like it. Checks, on a desktop and on a phone,
+light and dark: no message on the console, nothing fetched, every section filled, no part that failed,
+nothing wider than the page, columns that sort, cells that open with revision, command, seeds and time,
+records that are saved, filters that the address keeps, every score, nothing that the data says was run,
+and a policy that lets no other script run. Exits 1 where one fails.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+import time
+
+from check_report import SCHEMES, WIDTHS, Checks, missing_parts, parse_arguments, start
+
+# A word of each fact that a cell must show.
+FACTS = ("revision", "training seed", "training", "trained on", "evaluation seeds", "raw record")
+
+
+class BoardChecks(Checks):
+    def theme(self, scheme):
+        shade = ("const colour = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);"
+                 "return Number(colour[0]) < 80 ? 'dark' : 'light'")
+        self.expect(f"the page is {scheme}", self.script(shade) == scheme)
+        other = SCHEMES[1 - SCHEMES.index(scheme)]
+        self.script("document.getElementById('theme').click()")
+        self.expect(f"the button makes it {other}", self.script(shade) == other)
+        self.expect("and the address says so", f"theme={other}" in self.script("return location.hash"))
+        self.script("document.getElementById('theme').click()")
+
+    def every_score(self):
+        buttons = "document.querySelectorAll('#scores-choices button')"
+        for i in range(self.script(f"return {buttons}.length")):
+            title = self.script(f"{buttons}[arguments[0]].click();"
+                                f"return {buttons}[arguments[0]].textContent", i)
+            cells = self.script("return document.querySelectorAll('#scores-body td.cell').length")
+            self.expect(f"{title} has cells", cells > 0, str(cells))
+            self.layout()
+        self.script(f"{buttons}[0]?.click()")
+        self.whole()
+
+    def groups(self):
+        wrong = self.script("""
+            return [...document.querySelectorAll('#scores-body table, #standing-body table')].filter((table) => {
+              const width = (row) => [...row.children].reduce((sum, cell) => sum + cell.colSpan, 0);
+              const [above, names] = table.tHead.rows;
+              const columns = width(table.tBodies[0].rows[0]);
+              return width(above) !== columns || (table.closest('.scores') && width(names) !== columns);
+            }).length""")
+        self.expect("names of groups stand over their columns", wrong == 0, f"{wrong} tables")
+
+    def sorting(self):
+        values = """
+            return [...document.querySelectorAll('#scores-body tbody')][0].querySelectorAll('tr').length === 0 ? [] :
+              [...document.querySelector('#scores-body tbody').rows].map((row) => {
+                const cell = row.children[1].querySelector('.value');
+                return cell ? (cell.textContent === 'inf' ? 1e300 : parseFloat(cell.textContent)) : null;
+              }).filter((value) => value !== null)"""
+        button = "document.querySelectorAll('#scores-body thead button')[1]"
+        self.script(f"{button}.click()")
+        rising = self.script(values)
+        self.expect("a click sorts upward", rising == sorted(rising), str(rising))
+        self.script(f"{button}.click()")
+        falling = self.script(values)
+        self.expect("a second one downward", falling == sorted(falling, reverse=True), str(falling))
+
+    def origin(self, folder):
+        is_open = "return document.getElementById('origin').open"
+        self.script("document.querySelectorAll('#scores-body tr:not(.oracle) td.cell')[0].click()")
+        self.expect("a click opens a cell", self.script(is_open))
+        text = self.script("return document.getElementById('origin').textContent")
+        lacking = [fact for fact in FACTS if fact not in text]
+        self.expect("with all that makes it again", not lacking and "bridgemark " in text, ", ".join(lacking))
+        box = self.script("const box = document.getElementById('origin').getBoundingClientRect();"
+                          "return [box.left >= 0, box.right <= innerWidth, box.bottom <= innerHeight]")
+        self.expect("inside of the window", all(box), str(box))
+        if folder:
+            self.driver.save_screenshot(str(folder / f"{self.name}-origin.png"))
+        self.record()
+        self.script("document.getElementById('origin-close').click()")
+        self.expect("and closes", not self.script(is_open))
+        self.script("const cell = document.querySelectorAll('#scores-body td.cell')[1]; cell.focus();"
+                    "cell.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+        self.expect("Enter opens one as well", self.script(is_open))
+        self.script("document.getElementById('origin').close(); document.activeElement.blur()")
+
+    def record(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.driver.execute_cdp_cmd("Browser.setDownloadBehavior",
+                                        {"behavior": "allow", "downloadPath": folder})
+            self.script("document.querySelector('#origin .downloads button').click()")
+            time.sleep(0.5)
+            files = list(pathlib.Path(folder).glob("*.json"))
+            saved = json.loads(files[0].read_text(encoding="utf-8")) if files else {}
+            self.expect("its record is saved", "commands" in saved.get("runs", [{}])[0])
+
+    # A solver chosen: tables show it beside the Oracle alone, also after a reload.
+    def filters(self):
+        chips = "document.querySelectorAll('#filters [aria-label=solver] button')"
+        if self.script(f"return {chips}.length") == 0:
+            return
+        name = self.script(f"const chip = [...{chips}].at(-1); chip.click(); return chip.textContent")
+        rows = ("return [...new Set([...document.querySelectorAll('#scores-body tbody tr:not(.oracle) th,"
+                " #standing-body tbody th')].map((node) => node.firstChild.textContent))]")
+        self.expect("a filter leaves what was chosen", self.script(rows) in ([name], []), str(self.script(rows)))
+        self.driver.refresh()
+        self.wait_until_drawn()
+        self.expect("the address keeps it", self.script(rows) in ([name], []), self.script("return location.hash"))
+        self.script("document.querySelector('#filters .clear').click()")
+        self.expect("all is shown again", len(self.script(rows)) > 1)
+
+
+def check_page(checks, scheme, screenshots):
+    checks.loading()
+    checks.layout()
+    if screenshots:
+        screenshots.mkdir(parents=True, exist_ok=True)
+        checks.driver.save_screenshot(str(screenshots / f"{checks.name}-top.png"))
+        checks.screenshots(screenshots)
+    checks.theme(scheme)
+    checks.origin(screenshots)
+    checks.groups()
+    if scheme == "light":
+        checks.sorting()
+        checks.filters()
+        checks.every_score()
+        checks.policy()
+
+
+def main():
+    arguments = parse_arguments(__doc__)
+    missing = missing_parts()
+    if missing:
+        print(f"SKIPPED: the board was not opened in a browser, missing: {', '.join(missing)}")
+        return 1 if arguments.require else 0
+    failed = 0
+    for size, scheme in ((size, scheme) for size in WIDTHS for scheme in SCHEMES):
+        width, height = WIDTHS[size]
+        with tempfile.TemporaryDirectory() as profile:
+            driver = start(width, height, profile, size == "phone")
+            try:
+                driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+                    {"name": "prefers-color-scheme", "value": scheme}]})
+                driver.get(arguments.report.resolve().as_uri())
+                checks = BoardChecks(driver, f"{size}-{scheme}")
+                check_page(checks, scheme, arguments.screenshots)
+                failed += checks.failed
+            finally:
+                driver.quit()
+    print("the board works" if failed == 0 else f"{failed} checks failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+#include "bridgemark/report/board.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/sha256.h"
+#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/write_board.h"
+#include "tests/submission/submission_testing.h"
+
+namespace bridgemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::kBoardPair;
+using ::testing::Not;
+
+RunResult make_result(const std::string& method, double joint_kl, std::uint64_t seed = 0,
+                      const std::string& pair = kBoardPair) {
+  RunResult result;
+  result.experiment = "test";
+  result.method = method;
+  result.solver = method == "Oracle" ? "oracle" : "dlightsb";
+  result.pair = pair;
+  result.dim = 2;
+  result.seed = seed;
+  result.run = run_id_text(pair, method + ".seed" + std::to_string(seed));
+  result.version = "0.2.0";
+  result.device = "cpu";
+  result.machine = "two cores";
+  result.train_seconds = 2.0;
+  if (find_preset(pair)) result.pair_identity = pair_record(load_pair(pair));
+  result.scores = {{"joint_kl", joint_kl, 0.001, {joint_kl}}};
+  return result;
+}
+
+class BoardTest : public ::testing::Test {
+ protected:
+  std::filesystem::path folder(const std::string& name) const { return dir_.path() / name; }
+
+  std::filesystem::path write(const std::string& name,
+                              const std::vector<RunResult>& results) const {
+    std::filesystem::create_directory(folder(name));
+    write_results(results, folder(name));
+    return folder(name);
+  }
+
+  static std::string refusal(const BoardRequest& request) {
+    try {
+      load_board({}, request);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  static nlohmann::json data_of(const std::string& html) {
+    const std::string open = "<script id=\"data\" type=\"application/json\">";
+    const std::size_t start = html.find(open) + open.size();
+    return nlohmann::json::parse(html.substr(start, html.find("</script>", start) - start));
+  }
+
+  testing::TempDir dir_;
+};
+
+TEST_F(BoardTest, TakesACellFromTheFirstFolderThatHasIt) {
+  const auto a = write("a", {make_result("DLightSB", 0.5), make_result("DLightSB", 0.7, 1)});
+  const auto b = write("b", {make_result("DLightSB", 0.1), make_result("Other", 0.2)});
+  const Board board = load_board({}, {{a, b}, {}, {}});
+  EXPECT_EQ(board.results.size(), 3u);
+  EXPECT_EQ(board.left_out, 1u);
+  ASSERT_EQ(board.tables.size(), 1u);
+  const TableCell& cell = board.tables[0].rows[0].cells[0];
+  EXPECT_EQ(cell.runs.size(), 2u);  // both seeds of the first, none of the second
+  EXPECT_DOUBLE_EQ(cell.mean, 0.6);
+  EXPECT_EQ(board.sources[board.source_of[2]].record, "b/results.jsonl");
+}
+
+TEST_F(BoardTest, LeavesOutWhatIsNoPresetOrNamedByAPattern) {
+  const auto a = write("a", {make_result("DLightSB", 0.5), make_result("DLightSB, tuned", 0.4),
+                             make_result("DLightSB", 0.3, 0, "my/pair"),
+                             make_result("DLightSB", 0.3, 0, "d2-gaussian-0.02-chain-0.3")});
+  const Board board = load_board({}, {{a}, {}, {"DLightSB, *"}});
+  EXPECT_EQ(board.results.size(), 1u);
+  EXPECT_EQ(board.left_out, 3u);
+  EXPECT_THAT(refusal({{a}, {}, {"*"}}), HasSubstr("must be results on presets, got 4 runs"));
+}
+
+TEST_F(BoardTest, RefusesResultsOnAnotherTruth) {
+  RunResult stale = make_result("DLightSB", 0.5);
+  stale.pair_identity["fingerprint"] = "0123456789abcdef";
+  EXPECT_THAT(refusal({{write("a", {stale})}, {}, {}}),
+              AllOf(HasSubstr("a/results.jsonl: stale: run"), HasSubstr("0123456789abcdef"),
+                    HasSubstr("in this version")));
+}
+
+TEST_F(BoardTest, SaysWhereAFoldersRunsComeFrom) {
+  const auto a = write("a", {make_result("DLightSB", 0.5)});
+  std::ofstream(a / "provenance.toml") << "revision = \"abc\"\ndate = 2026-11-16\n";
+  const Board board = load_board({}, {{a / ""}, {}, {}});  // a slash at the end names the same
+  EXPECT_EQ(board.sources[0].name, "a");
+  EXPECT_EQ(board.sources[0].revision, "abc");
+  EXPECT_EQ(board.sources[0].date, "2026-11-16");
+  std::ofstream(a / "provenance.toml") << "revision = \"abc\"\ndate = \"today\"\n";
+  EXPECT_THAT(refusal({{a}, {}, {}}), HasSubstr("provenance.toml: line 2: 'date' must be a date"));
+}
+
+TEST_F(BoardTest, ShowsWhatTheCheckOfASubmissionFound) {
+  const auto a = write("a", {make_result("Oracle", 0.0), make_result("DLightSB", 0.5)});
+  testing::make_whole_submission(folder("subs") / "mine", "Mine <b>", testing::StayPut(-12.0));
+  const Board board = load_board({}, {{a}, {folder("subs")}, {}});
+  const nlohmann::json data = board_json(board);
+  ASSERT_EQ(data["sources"].size(), 2u);
+  const nlohmann::json& submission = data["sources"][1]["submission"];
+  EXPECT_EQ(submission["name"], "Mine <b>");
+  EXPECT_EQ(submission["object"], "mine.solver:Mine");
+  EXPECT_EQ(data["sources"][1]["revision"], "4f2c1d0");
+  const nlohmann::json& run = data["runs"][2];
+  EXPECT_EQ(run["source"], 1);
+  EXPECT_EQ(run["commands"][0], "python -m mine PAIR");
+  EXPECT_EQ(run["commands"][1],
+            "bridgemark evaluate d2-gaussian-0.02-spread --predictions "
+            "mine/d2-gaussian-0.02-spread.seed0 --seed 0 --seeds 1");
+  EXPECT_EQ(run["train_seconds"], 1.5);
+}
+
+TEST_F(BoardTest, RefusesSubmissionsThatAreNotGood) {
+  const auto a = write("a", {make_result("Mine", 0.5)});
+  testing::make_whole_submission(folder("mine"));
+  EXPECT_THAT(refusal({{a}, {folder("mine")}, {}}),
+              HasSubstr("'name' must be that of no other row of the board, got 'Mine'"));
+  std::ofstream(folder("mine") / "more.txt") << "x";
+  EXPECT_THAT(refusal({{}, {folder("mine")}, {}}), HasSubstr("holds 'more.txt'"));
+}
+
+TEST_F(BoardTest, PageIsOneFileThatRunsItsOwnScriptAlone) {
+  const std::string hostile = "</script><script>window.hacked=1</script>{{js}}";
+  const auto a = write("a", {make_result("Oracle", 0.0), make_result(hostile, 0.5)});
+  const Board board = load_board({}, {{a}, {}, {}});
+  const std::string html = board_html(board);
+  EXPECT_EQ(html, board_html(board));  // made again it is the same
+  EXPECT_THAT(html, AllOf(Not(HasSubstr("<script>window.hacked")), Not(HasSubstr("<link")),
+                          Not(HasSubstr("src=")), Not(HasSubstr("@import"))));
+  EXPECT_EQ(data_of(html)["runs"][1]["method"], hostile);
+  // The policy names the hash of the one script there is.
+  const std::size_t start = html.rfind("<script>") + 8;
+  const std::string script = html.substr(start, html.find("</script>", start) - start);
+  EXPECT_THAT(html, HasSubstr("script-src 'sha256-" + base64_sha256(script) + "'"));
+}
+
+TEST_F(BoardTest, FilesHoldEachMeasuredCell) {
+  const auto a = write("a", {make_result("Oracle", 0.0), make_result("=Mine", 0.5)});
+  const WrittenBoard written = write_board({}, {{a}, {}, {}}, folder("out"));
+  EXPECT_EQ(written.files.size(), 3u);
+  const std::string csv = testing::slurp(folder("out") / "board.csv");
+  const std::string head = csv.substr(0, csv.find('\n'));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), ','), 3 * std::count(head.begin(), head.end(), ','));
+  EXPECT_THAT(csv, HasSubstr("\nspread,2,d2-gaussian-0.02-spread,'=Mine,"));
+  const nlohmann::json json = nlohmann::json::parse(testing::slurp(folder("out") / "board.json"));
+  EXPECT_EQ(json["runs"].size(), 2u);
+  EXPECT_EQ(json, board_json(written.board));
+}
+
+}  // namespace
+}  // namespace bridgemark
