@@ -16,6 +16,7 @@
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/submission/make_submission.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -83,7 +84,9 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
                        bool c2st, nb::handle like,
-                       const std::optional<std::filesystem::path>& add_to, const std::string& label,
+                       const std::optional<std::filesystem::path>& add_to,
+                       const std::optional<std::filesystem::path>& submission,
+                       const Seed& training_seed, double training_seconds, const std::string& label,
                        nb::handle progress, const std::string& device_text) {
   const BenchmarkPair pair = given.pair();
   // A solver that works on a GPU's arrays is scored there.
@@ -97,8 +100,14 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   options.c2st = c2st;
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
+  SubmissionTarget target{{}, label, 0, training_seconds};
+  if (submission) {
+    target.folder = *submission;
+    target.training_seed = training_seed.draw();
+  }
   const EvaluationRecord record = interruptible(
       [&](const Context& context) {
+        if (submission) return evaluate_and_submit(context, pair, *scored, options, target);
         return add_to ? evaluate_and_add(context, pair, *scored, options,
                                          {*add_to, label, pair.identity().name})
                       : evaluate_and_record(context, pair, *scored, options);
@@ -124,12 +133,15 @@ void init_evaluation(nb::module_& module) {
   module.def(
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a.none(),
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
-      "like"_a.none(), "add_to"_a.none(), "label"_a, "progress"_a.none(), "device"_a,
+      "like"_a.none(), "add_to"_a.none(), "submission"_a.none(), "training_seed"_a,
+      "training_seconds"_a, "label"_a, "progress"_a.none(), "device"_a,
       nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
               "int | numpy.random.Generator | None, "
               "num_seeds: int, "
               "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
-              "like: typing.Any, add_to: str | os.PathLike[str] | None, label: str, progress: "
+              "like: typing.Any, add_to: str | os.PathLike[str] | None, submission: str | "
+              "os.PathLike[str] | None, training_seed: int, training_seconds: float, label: str, "
+              "progress: "
               "collections.abc.Callable[[str, int, int, str], object] "
               "| None, device: str) -> dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");

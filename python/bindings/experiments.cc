@@ -18,6 +18,7 @@
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
+#include "python/bindings/results.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -74,21 +75,9 @@ void run_one_cell(const std::string& text, const std::filesystem::path& folder,
       progress, parse_device(device));
 }
 
-// (run, method, pair, seed, score, value, standard_error) of each run and score.
-nb::list result_rows(const std::filesystem::path& folder) {
-  const std::vector<RunResult> results =
-      interruptible([&](const Context&) { return load_results(folder / kResultsJsonl); });
-  const auto number = [](double value) {
-    return std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
-  };
-  nb::list rows;
-  for (const RunResult& result : results) {
-    for (const Score& score : result.scores) {
-      rows.append(nb::make_tuple(result.run, result.method, result.pair, result.seed, score.name,
-                                 number(score.mean), number(score.standard_error)));
-    }
-  }
-  return rows;
+nb::list rows_of_folder(const std::filesystem::path& folder) {
+  return result_rows(
+      interruptible([&](const Context&) { return load_results(folder / kResultsJsonl); }));
 }
 
 std::vector<std::filesystem::path> report(const std::filesystem::path& folder,
@@ -119,7 +108,7 @@ void init_experiments(nb::module_& module) {
                      "progress: collections.abc.Callable[[str, int, int, str], object] | None, "
                      "device: str, sharers: int) -> None"),
              "One cell of a grid, as run_experiment hands it to a process of its own.");
-  module.def("result_rows", result_rows, "folder"_a,
+  module.def("result_rows", rows_of_folder, "folder"_a,
              nb::sig("def result_rows(folder: str | os.PathLike[str]) -> list[tuple[str, str, str, "
                      "int, str, float | None, float | None]]"),
              "(run, method, pair, seed, score, value, standard_error) of results.jsonl.");

@@ -1,5 +1,8 @@
 #include "python/bindings/results.h"
 
+#include <nanobind/stl/string.h>
+
+#include <cmath>
 #include <string>
 
 namespace nb = nanobind;
@@ -32,6 +35,20 @@ nb::object to_python(const nlohmann::json& json) {
     default:
       return nb::none();
   }
+}
+
+nb::list result_rows(const std::vector<RunResult>& results) {
+  const auto number = [](double value) {
+    return std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
+  };
+  nb::list rows;
+  for (const RunResult& result : results) {
+    for (const Score& score : result.scores) {
+      rows.append(nb::make_tuple(result.run, result.method, result.pair, result.seed, score.name,
+                                 number(score.mean), number(score.standard_error)));
+    }
+  }
+  return rows;
 }
 
 }  // namespace bridgemark::python

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridgemark/core/array.h"
+#include "bridgemark/experiment/results.h"
 
 // What the library returns as Python objects. Arrays move: NumPy takes over their memory.
 namespace bridgemark::python {
@@ -53,5 +54,8 @@ nanobind::object to_numpy(Array3<T>&& values) {
 
 // Objects become dicts, null becomes None.
 nanobind::object to_python(const nlohmann::json& json);
+
+// (run, method, pair, seed, score, value, standard_error) of each run and score.
+nanobind::list result_rows(const std::vector<RunResult>& results);
 
 }  // namespace bridgemark::python

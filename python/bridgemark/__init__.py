@@ -16,6 +16,7 @@ Native code runs on OMP_NUM_THREADS threads and gives the same result for any nu
 """
 
 from . import _solvers
+from ._board import board, check_submission
 from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
 from ._experiments import load_results, report, run
@@ -36,7 +37,9 @@ __all__ = [
     "Solver",
     "Table",
     "__version__",
+    "board",
     "build_pair",
+    "check_submission",
     "compare",
     "evaluate",
     "load",

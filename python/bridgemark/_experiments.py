@@ -16,6 +16,11 @@ _PathLike = str | os.PathLike[str]
 _COLUMNS = ("run", "method", "pair", "seed", "score", "value", "standard_error")
 
 
+def result_table(rows: Sequence[tuple[object, ...]]) -> Table:
+    """Rows of native code as a table."""
+    return Table((dict(zip(_COLUMNS, row)) for row in rows), _COLUMNS)
+
+
 def load_results(folder: _PathLike) -> Table:
     """The results of an experiment's folder: one row for each run and score.
 
@@ -23,7 +28,7 @@ def load_results(folder: _PathLike) -> Table:
     given is None. `where(score="joint_kl")` keeps one score.
     """
     require_path(folder=folder)
-    return Table((dict(zip(_COLUMNS, row)) for row in _core.result_rows(folder)), _COLUMNS)
+    return result_table(_core.result_rows(folder))
 
 
 def run(

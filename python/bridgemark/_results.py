@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._arguments import require_flag, require_path, require_text
+from ._arguments import require_flag, require_number, require_path, require_text
 from ._outside import OutsideCoupling
 from ._progress import reporter
 from ._solvers import Solver
@@ -108,6 +108,9 @@ def evaluate(
     like: Any = None,
     label: str | None = None,
     add_to: str | os.PathLike[str] | None = None,
+    submission: str | os.PathLike[str] | None = None,
+    training_seed: int = 0,
+    training_seconds: float | None = None,
     progress: bool | Callable[[str, int, int, str], object] = False,
     device: str = "cpu",
 ) -> Result:
@@ -135,6 +138,9 @@ def evaluate(
     also trains a classifier to tell (x0, x1) apart; a reversed pair always has it. `label` names
     the result. With `add_to`, the folder of `bridgemark run`, the result enters the tables and the
     report of that experiment under its label; the same label, pair and seed again replace it.
+    With `submission`, a folder, the answers are kept there for the board under the label, with the
+    seed and the seconds of the training behind them; what is scored are the kept answers, in every
+    repetition the same, and check_submission finds the same scores.
     `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
     require_text(device=device)
@@ -143,6 +149,13 @@ def evaluate(
         require_text(label=label)
     if add_to is not None:
         require_path(add_to=add_to)
+    if submission is not None:
+        require_path(submission=submission)
+        if add_to is not None:
+            raise ValueError("[evaluate] give one of add_to and submission, got both")
+        if training_seconds is None:
+            raise ValueError("[evaluate] submission needs training_seconds, got None")
+        require_number(training_seconds=training_seconds)
     if isinstance(coupling, type) and issubclass(coupling, Solver):
         raise TypeError(
             f"[evaluate] coupling must be a fitted solver, {coupling.__name__}().fit(pair), "
@@ -163,7 +176,10 @@ def evaluate(
         c2st=c2st,
         like=like,
         add_to=add_to,
-        label=name,
+        submission=submission,
+        training_seed=training_seed,
+        training_seconds=0.0 if training_seconds is None else float(training_seconds),
+        label=name if submission is None else label or "",
         progress=reporter(progress),
         device=device,
     )
