@@ -190,6 +190,10 @@ class Corpus:
             self.add("preset", name, name.encode())
         self.add("options", "csbm-widths", b"hidden=8,4\nschedule=cosine\nema=0.5")
         self.add("options", "paper", b"recipe=paper\ninit=gaussian\ninit_noise=auto")
+        example = pathlib.Path(__file__).resolve().parent.parent / "examples" / "submission"
+        whole = (example / "solver.toml").read_bytes()
+        self.add("solver_file", "whole", whole)
+        self.add("solver_file", "blank", whole.split(b"[[predictions]]")[0])
         for name, text in {"plain": "a b", "quotes": 'a,"b"\n', "formula": "=1+1"}.items():
             self.add("csv", name, text.encode())
 
