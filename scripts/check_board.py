@@ -4,10 +4,10 @@
     scripts/check_board.py board/index.html [SCREENSHOT_FOLDER]
 
 Needs what scripts/check_report.py needs, and says so like it. Checks, on a desktop and on a phone,
-light and dark: no message on the console, nothing fetched, every section filled, no part that failed,
-nothing wider than the page, columns that sort, cells that open with revision, command, seeds and time,
-records that are saved, filters that the address keeps, every score, nothing that the data says was run,
-and a policy that lets no other script run. Exits 1 where one fails.
+light and dark: no message on the console, nothing fetched, every section filled, no part that
+failed, nothing wider than the page, columns that sort, cells that open with revision, command,
+seeds and time, records that are saved, filters that the address keeps, every score, nothing that
+the data says was run, and a policy that lets no other script run. Exits 1 where one fails.
 """
 
 import json
@@ -30,7 +30,8 @@ class BoardChecks(Checks):
         other = SCHEMES[1 - SCHEMES.index(scheme)]
         self.script("document.getElementById('theme').click()")
         self.expect(f"the button makes it {other}", self.script(shade) == other)
-        self.expect("and the address says so", f"theme={other}" in self.script("return location.hash"))
+        address = self.script("return location.hash")
+        self.expect("and the address says so", f"theme={other}" in address)
         self.script("document.getElementById('theme').click()")
 
     def every_score(self):
@@ -46,21 +47,23 @@ class BoardChecks(Checks):
 
     def groups(self):
         wrong = self.script("""
-            return [...document.querySelectorAll('#scores-body table, #standing-body table')].filter((table) => {
+            const tables = '#scores-body table, #standing-body table';
+            return [...document.querySelectorAll(tables)].filter((table) => {
               const width = (row) => [...row.children].reduce((sum, cell) => sum + cell.colSpan, 0);
               const [above, names] = table.tHead.rows;
               const columns = width(table.tBodies[0].rows[0]);
-              return width(above) !== columns || (table.closest('.scores') && width(names) !== columns);
+              const whole = table.closest('.scores') ? width(names) : columns;
+              return width(above) !== columns || whole !== columns;
             }).length""")
         self.expect("names of groups stand over their columns", wrong == 0, f"{wrong} tables")
 
     def sorting(self):
         values = """
-            return [...document.querySelectorAll('#scores-body tbody')][0].querySelectorAll('tr').length === 0 ? [] :
-              [...document.querySelector('#scores-body tbody').rows].map((row) => {
-                const cell = row.children[1].querySelector('.value');
-                return cell ? (cell.textContent === 'inf' ? 1e300 : parseFloat(cell.textContent)) : null;
-              }).filter((value) => value !== null)"""
+            return [...document.querySelector('#scores-body tbody').rows].map((row) => {
+              const cell = row.children[1].querySelector('.value');
+              if (cell === null) return null;
+              return cell.textContent === 'inf' ? 1e300 : parseFloat(cell.textContent);
+            }).filter((value) => value !== null)"""
         button = "document.querySelectorAll('#scores-body thead button')[1]"
         self.script(f"{button}.click()")
         rising = self.script(values)
@@ -71,13 +74,15 @@ class BoardChecks(Checks):
 
     def origin(self, folder):
         is_open = "return document.getElementById('origin').open"
-        self.script("document.querySelectorAll('#scores-body tr:not(.oracle) td.cell')[0].click()")
+        self.script("document.querySelector('#scores-body tr:not(.oracle) td.cell').click()")
         self.expect("a click opens a cell", self.script(is_open))
         text = self.script("return document.getElementById('origin').textContent")
         lacking = [fact for fact in FACTS if fact not in text]
-        self.expect("with all that makes it again", not lacking and "bridgemark " in text, ", ".join(lacking))
-        box = self.script("const box = document.getElementById('origin').getBoundingClientRect();"
-                          "return [box.left >= 0, box.right <= innerWidth, box.bottom <= innerHeight]")
+        self.expect("with all that makes it again", not lacking and "bridgemark " in text,
+                    ", ".join(lacking))
+        box = self.script("""
+            const box = document.getElementById('origin').getBoundingClientRect();
+            return [box.left >= 0, box.right <= innerWidth, box.bottom <= innerHeight]""")
         self.expect("inside of the window", all(box), str(box))
         if folder:
             self.driver.save_screenshot(str(folder / f"{self.name}-origin.png"))
@@ -104,13 +109,18 @@ class BoardChecks(Checks):
         chips = "document.querySelectorAll('#filters [aria-label=solver] button')"
         if self.script(f"return {chips}.length") == 0:
             return
-        name = self.script(f"const chip = [...{chips}].at(-1); chip.click(); return chip.textContent")
-        rows = ("return [...new Set([...document.querySelectorAll('#scores-body tbody tr:not(.oracle) th,"
-                " #standing-body tbody th')].map((node) => node.firstChild.textContent))]")
-        self.expect("a filter leaves what was chosen", self.script(rows) in ([name], []), str(self.script(rows)))
+        name = self.script(f"const chip = [...{chips}].at(-1); chip.click();"
+                           "return chip.textContent")
+        rows = """
+            const heads = '#scores-body tbody tr:not(.oracle) th, #standing-body tbody th';
+            return [...new Set([...document.querySelectorAll(heads)]
+              .map((node) => node.firstChild.textContent))]"""
+        shown = self.script(rows)
+        self.expect("a filter leaves what was chosen", shown == [name], str(shown))
         self.driver.refresh()
         self.wait_until_drawn()
-        self.expect("the address keeps it", self.script(rows) in ([name], []), self.script("return location.hash"))
+        self.expect("the address keeps it", self.script(rows) == [name],
+                    self.script("return location.hash"))
         self.script("document.querySelector('#filters .clear').click()")
         self.expect("all is shown again", len(self.script(rows)) > 1)
 

@@ -16,11 +16,13 @@ const referenceOf = (pair) => pair.replace(/^d\d+-/, "").replace(/-reverse$/, ""
 
 function showFacts() {
   const runs = data.runs.filter(isShown);
+  const submissions = data.sources.filter((source) => source.submission !== null).length;
   byId("facts").replaceChildren(
     card(unique(runs.filter((run) => run.solver !== "oracle").map(rowName)).length, "solvers"),
+    card(unique(runs.map((run) => run.family)).length, "families"),
     card(unique(runs.map((run) => run.pair)).length, "pairs"),
     card(runs.length, "runs"),
-    card(data.sources.filter((source) => source.submission !== null).length, "submissions"),
+    card(submissions, submissions === 1 ? "submission" : "submissions"),
     card(data.version, "Bridgemark"));
 }
 
