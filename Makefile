@@ -9,7 +9,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
 .PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
-.PHONY: test-install test-report demo bench clean
+.PHONY: test-install test-report test-board board check-submissions demo bench clean
 .PHONY: docs test-docs
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
@@ -149,6 +149,31 @@ test-report: .venv-browser/bin/python demo
 	.venv-browser/bin/python scripts/check_report.py build/demo/report.html build/demo/screenshots --require
 	rm -rf build/hostile && scripts/make_hostile_experiment.py build/bridgemark build/hostile
 	.venv-browser/bin/python scripts/check_report.py build/hostile/report.html --require
+
+# What was submitted to the board, beside the example.
+SUBMISSIONS = $(patsubst %/solver.toml,%,$(wildcard submissions/*/solver.toml))
+# The first folder that has a cell counts; studies of one solver's recipe stay in their folders.
+BOARD = results/spread results/sphere results/chain results/reverse results/paper \
+  --leave-out 'DLightSB, *' --leave-out 'DLightSB-M, *'
+
+# The board of our results and all submissions, results/board.
+board: packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
+	build/bridgemark board $(BOARD) $(addprefix --submissions ,$(SUBMISSIONS)) -o results/board
+
+# Scores every submission again and refuses what is stale, changed or misshapen.
+check-submissions: packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
+	for folder in examples/submission $(SUBMISSIONS); do build/bridgemark check-submission $$folder || exit; done
+
+# Opens the board with the example in it in headless Chromium, whose pictures lie in
+# build/board/screenshots, and one whose every text tries to run code.
+test-board: .venv-browser/bin/python packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
+	build/bridgemark board $(BOARD) --submissions examples/submission -o build/board
+	.venv-browser/bin/python scripts/check_board.py build/board/index.html build/board/screenshots --require
+	rm -rf build/hostile-board && scripts/make_hostile_board.py build/bridgemark build/hostile-board
+	.venv-browser/bin/python scripts/check_board.py build/hostile-board/board/index.html --require
 
 .venv-docs/bin/python:
 	@scripts/install-packages.sh docs
