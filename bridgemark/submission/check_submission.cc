@@ -100,7 +100,11 @@ class Checker {
     }
     if (!hashes_hold(answers)) return;
     try {
-      compare(answers, score_answers(context_, pair, folder_, solver(), answers).result);
+      const ScoredAnswers scored = score_answers(context_, pair, folder_, solver(), answers);
+      compare(answers, scored.result);
+      for (const std::string& line : scored.impossible) {
+        refuse(folder_ / answers_folder(answers), "impossible: {}", line);
+      }
     } catch (const FileError& error) {
       check_.refusals.push_back(error.what());  // misshapen: the line names the file
     }
@@ -130,9 +134,6 @@ class Checker {
       }
     } else {
       refuse(file, "claims no scores of {}, which solver.toml names", answers_folder(answers));
-    }
-    if (const std::string why = why_impossible(found); !why.empty()) {
-      refuse(folder_ / answers_folder(answers), "impossible: {}", why);
     }
     found.machine = solver().hardware;
     check_.results.push_back(std::move(found));

@@ -9,14 +9,12 @@
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_record.h"
+#include "bridgemark/submission/stated_probabilities.h"
 #include "bridgemark/submission/submission_layout.h"
 
 namespace bridgemark {
 
 namespace {
-
-// Below 0 by so many standard errors a joint KL is no accident (one in 3.5 million).
-constexpr double kImpossibleErrors = 5.0;
 
 bool is_compared(const Score& score) { return !score.name.starts_with("c2st_"); }
 
@@ -41,10 +39,11 @@ ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
                             const std::filesystem::path& folder, const SolverFile& solver,
                             const SubmittedAnswers& answers) {
   const auto coupling = load_predictions(context, pair, folder / answers_folder(answers));
-  ScoredAnswers scored{
-      {},
+  ScoredAnswers scored;
+  scored.record =
       evaluate_and_record(context, pair, *coupling,
-                          {.seed = solver.evaluation_seed, .num_seeds = solver.evaluation_seeds})};
+                          {.seed = solver.evaluation_seed, .num_seeds = solver.evaluation_seeds});
+  scored.impossible = impossible_statements(context, pair, *coupling, scored.record.evaluation);
   RunResult& result = scored.result;
   result.experiment = solver.name;
   result.method = solver.name;
@@ -84,15 +83,6 @@ std::vector<std::string> false_claims(const std::vector<Score>& claimed,
     }
   }
   return lines;
-}
-
-std::string why_impossible(const RunResult& result) {
-  const Score* joint = result.find("joint_kl");
-  if (!joint || !(joint->mean < -kImpossibleErrors * joint->standard_error)) return {};
-  return fmt::format(
-      "joint_kl is {} ± {}, but nothing is nearer to the truth than itself: {} does "
-      "not hold log q(x1|x0)",
-      joint->mean, joint->standard_error, kLogConditionalFile);
 }
 
 }  // namespace bridgemark

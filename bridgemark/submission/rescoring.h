@@ -16,6 +16,7 @@ namespace bridgemark {
 struct ScoredAnswers {
   RunResult result;  // as the tables of an experiment show it, under the solver's name
   EvaluationRecord record;
+  std::vector<std::string> impossible;  // impossible_statements() of its probabilities
 };
 
 // Scores folder/PAIR.seedN by the protocol with the seeds of the submission. Throws FileError where
@@ -34,8 +35,5 @@ inline constexpr double kClaimTolerance = 1e-6;
 // ends elsewhere on another machine.
 std::vector<std::string> false_claims(const std::vector<Score>& claimed,
                                       const std::vector<Score>& found);
-
-// Why the probabilities that a submission states cannot be those of a solver; empty where they can.
-std::string why_impossible(const RunResult& result);
 
 }  // namespace bridgemark

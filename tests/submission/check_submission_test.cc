@@ -170,6 +170,25 @@ TEST_F(SubmissionTest, RefusesProbabilitiesThatBeatTheTruth) {
                                 HasSubstr("pred_log_conditional.npy does not hold log q"))));
 }
 
+TEST_F(SubmissionTest, RefusesMarginalsThatTheDrawsDoNotHave) {
+  using Marginals = testing::StayPut::Marginals;
+  const double unsaid = std::nan("");
+  testing::make_whole_submission(folder(), "Mine", testing::StayPut(unsaid, Marginals::kTrue));
+  EXPECT_THAT(check().refusals, IsEmpty());
+  testing::make_submission(folder(), "Mine", testing::StayPut(unsaid, Marginals::kUniform));
+  EXPECT_THAT(check().refusals,
+              ElementsAre(AllOf(HasSubstr("impossible: pred_log_marginals.npy overlaps with"),
+                                HasSubstr("by 0.0200, where its own draws would by 0.9"))));
+}
+
+// The truth's own marginals and draws: a false alarm once in 3.5 million pairs.
+TEST_F(SubmissionTest, TakesTheMarginalsOfASolverThatKnowsThem) {
+  const BenchmarkPair pair = load_pair(kBoardPair);
+  testing::make_submission(folder(), "Mine", *pair.truth({}));
+  testing::fill_blanks(folder());
+  EXPECT_THAT(check().refusals, IsEmpty());
+}
+
 TEST_F(SubmissionTest, RefusesFilesThatNobodyNamed) {
   testing::make_whole_submission(folder());
   std::ofstream(folder() / "README.md") << "welcome";

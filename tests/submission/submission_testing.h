@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,14 @@ namespace bridgemark::testing {
 inline constexpr char kBoardPair[] = "d2-gaussian-0.02-spread";
 inline constexpr char kBoardAnswers[] = "d2-gaussian-0.02-spread.seed0";
 
-// Leaves every state as it is; says of a test row that it has probability exp(log_probability).
+// Leaves every state as it is; says of a test row that it has probability exp(log_probability), and
+// of single coordinates what `marginals` says.
 class StayPut : public Coupling {
  public:
-  explicit StayPut(double log_probability = std::nan("")) : log_probability_(log_probability) {}
+  enum class Marginals { kNone, kTrue, kUniform };
+
+  explicit StayPut(double log_probability = std::nan(""), Marginals marginals = Marginals::kNone)
+      : log_probability_(log_probability), marginals_(marginals) {}
 
   std::size_t dim() const override { return 2; }
   int num_categories() const override { return 50; }
@@ -38,9 +43,19 @@ class StayPut : public Coupling {
                        std::span<double> out) const override {
     std::ranges::fill(out, log_probability_);
   }
+  bool has_marginals() const override { return marginals_ != Marginals::kNone; }
+  void log_marginals(const Context&, StatesView x0, Array3<double>& out) const override {
+    constexpr double kNever = -std::numeric_limits<double>::infinity();
+    const bool uniform = marginals_ == Marginals::kUniform;
+    out = Array3<double>(x0.rows, 2, 50, uniform ? -std::log(50.0) : kNever);
+    for (std::size_t i = 0; !uniform && i < x0.rows; ++i) {
+      for (std::size_t d = 0; d < 2; ++d) out.row(i, d)[x0(i, d)] = 0.0;
+    }
+  }
 
  private:
   double log_probability_;
+  Marginals marginals_;
 };
 
 inline void replace_in_file(const std::filesystem::path& path, const std::string& from,
