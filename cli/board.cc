@@ -61,10 +61,16 @@ void add_board(CLI::App& app, Action& action) {
       "provenance.toml (revision, date) says where its runs come from.");
   command->add_option("RESULTS", options->results,
                       "Folders with results.jsonl; a cell comes from the first that has it");
-  command->add_option("--submissions", options->submissions,
-                      "Submissions, or folders of submissions");
-  command->add_option("--leave-out", options->leave_out,
-                      "Methods to leave out of RESULTS, with * and ?");
+  command
+      ->add_option("--submissions", options->submissions,
+                   "A submission, or a folder of submissions; may be given several times")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command
+      ->add_option("--leave-out", options->leave_out,
+                   "A method to leave out of RESULTS, with * and ?; may be given several times")
+      ->type_size(1)
+      ->allow_extra_args(false);
   command->add_option("-o,--output", options->output, "Folder to write")->required();
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
