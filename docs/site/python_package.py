@@ -25,6 +25,7 @@ PAGES = {
          "paper_results", "Table"],
     ),
     "experiments": ("Experiments", ["run", "report", "load_results"]),
+    "board": ("The board", ["check_submission", "board"]),
     "pictures": ("Pictures", ["plot_samples", "plot_trajectories", "plot_conditional"]),
 }
 
