@@ -32,5 +32,5 @@ def test_example_prints_what_the_readme_shows(tmp_path):
     for left, right in zip(shown, found):
         if left.startswith(("oracle", "conditional_shape_score")):  # the same on every machine
             assert left == right
-        else:  # 4000 updates in float32 amplify the last digits in which machines differ
+        else:  # 1000 updates in float32 amplify the last digits in which machines differ
             assert number.sub("#", left).split() == number.sub("#", right).split()
