@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from check_report import SCHEMES, WIDTHS, Checks, missing_parts, parse_arguments, start
+from check_report import SCHEMES, Checks, check_in_browsers, parse_arguments
 
 # A word of each fact that a cell must show.
 FACTS = ("revision", "training seed", "training", "trained on", "evaluation seeds", "raw record")
@@ -125,7 +125,7 @@ class BoardChecks(Checks):
         self.expect("all is shown again", len(self.script(rows)) > 1)
 
 
-def check_page(checks, scheme, screenshots):
+def check_page(checks, _size, scheme, screenshots):
     checks.loading()
     checks.layout()
     if screenshots:
@@ -143,27 +143,7 @@ def check_page(checks, scheme, screenshots):
 
 
 def main():
-    arguments = parse_arguments(__doc__)
-    missing = missing_parts()
-    if missing:
-        print(f"SKIPPED: the board was not opened in a browser, missing: {', '.join(missing)}")
-        return 1 if arguments.require else 0
-    failed = 0
-    for size, scheme in ((size, scheme) for size in WIDTHS for scheme in SCHEMES):
-        width, height = WIDTHS[size]
-        with tempfile.TemporaryDirectory() as profile:
-            driver = start(width, height, profile, size == "phone")
-            try:
-                driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
-                    {"name": "prefers-color-scheme", "value": scheme}]})
-                driver.get(arguments.report.resolve().as_uri())
-                checks = BoardChecks(driver, f"{size}-{scheme}")
-                check_page(checks, scheme, arguments.screenshots)
-                failed += checks.failed
-            finally:
-                driver.quit()
-    print("the board works" if failed == 0 else f"{failed} checks failed")
-    return 1 if failed else 0
+    return check_in_browsers(parse_arguments(__doc__), "board", BoardChecks, check_page)
 
 
 if __name__ == "__main__":

@@ -355,11 +355,23 @@ def missing_parts():
     return [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
 
 
-def main():
-    arguments = parse_arguments(__doc__)
+def check_report(checks, size, scheme, screenshots):
+    checks.loading()
+    checks.layout()
+    checks.plots()
+    if screenshots:
+        checks.screenshots(screenshots)
+    checks.theme(scheme)
+    if scheme == "light":
+        every_part(checks, size)
+
+
+def check_in_browsers(arguments, what, kind, check):
+    """Opens the page on a desktop and a phone, light and dark; check(kind(driver, name), size, scheme,
+    screenshots) looks at it. The status to exit with."""
     missing = missing_parts()
     if missing:
-        print(f"SKIPPED: the report was not opened in a browser, missing: {', '.join(missing)}")
+        print(f"SKIPPED: the {what} was not opened in a browser, missing: {', '.join(missing)}")
         return 1 if arguments.require else 0
     failed = 0
     for size, scheme in ((size, scheme) for size in WIDTHS for scheme in SCHEMES):
@@ -371,20 +383,17 @@ def main():
                     {"name": "prefers-color-scheme", "value": scheme},
                     {"name": "prefers-reduced-motion", "value": "reduce"}]})
                 driver.get(arguments.report.resolve().as_uri())
-                checks = Checks(driver, f"{size}-{scheme}")
-                checks.loading()
-                checks.layout()
-                checks.plots()
-                if arguments.screenshots:
-                    checks.screenshots(arguments.screenshots)
-                checks.theme(scheme)
-                if scheme == "light":
-                    every_part(checks, size)
+                checks = kind(driver, f"{size}-{scheme}")
+                check(checks, size, scheme, arguments.screenshots)
                 failed += checks.failed
             finally:
                 driver.quit()
-    print("the report works" if failed == 0 else f"{failed} checks failed")
+    print(f"the {what} works" if failed == 0 else f"{failed} checks failed")
     return 1 if failed else 0
+
+
+def main():
+    return check_in_browsers(parse_arguments(__doc__), "report", Checks, check_report)
 
 
 if __name__ == "__main__":
