@@ -15,6 +15,7 @@ namespace bridgemark::python {
 namespace {
 
 using GpuValues = nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>;
+using StridedGpuValues = nb::ndarray<nb::ro, nb::device::cuda>;
 
 nb::object arrays(const char* function) {
   return nb::module_::import_("bridgemark._arrays").attr(function);
@@ -36,8 +37,12 @@ bool has_gpu() {
 }  // namespace
 
 bool is_on_gpu(const ArrayLike& given) {
-  return nb::hasattr(given.array, "__dlpack_device__") &&
-         nb::cast<bool>(arrays("is_on_first_gpu")(given.array)) && has_gpu();
+  if (!nb::hasattr(given.array, "__dlpack_device__") ||
+      !nb::cast<bool>(arrays("is_on_first_gpu")(given.array)) || !has_gpu()) {
+    return false;
+  }
+  StridedGpuValues exported;  // some libraries only give copies on the host
+  return nb::try_cast(given.array, exported);
 }
 
 GpuOf::GpuOf(const ArrayLike& given)

@@ -17,7 +17,8 @@
 // host. Everything here is made and used with the GIL held.
 namespace bridgemark::python {
 
-// Whether the array lies in the memory of the GPU that this build and machine can work on.
+// Whether the array lies in the memory of the GPU that this build and machine can work on, and can
+// be read there.
 bool is_on_gpu(const ArrayLike& given);
 
 // Values made beside an array: in a new one of its library, or in memory of ours that a library

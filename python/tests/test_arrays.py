@@ -99,6 +99,14 @@ def test_callable_gets_and_returns_arrays_of_its_library(pair):
 # --- the real libraries, where they are installed
 
 
+def assert_same(answer, expected, on_gpu):
+    """States are the same everywhere, probabilities up to a GPU's order of sums."""
+    if on_gpu and expected.dtype.kind == "f":
+        np.testing.assert_allclose(answer, expected, rtol=1e-12, atol=1e-12)
+    else:
+        assert np.array_equal(answer, expected)
+
+
 def test_torch(pair, call):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     x = torch.as_tensor(pair.sample_x0(20, seed=1).tolist())
@@ -107,7 +115,7 @@ def test_torch(pair, call):
     for device in devices:
         answer = call(pair, x.to(device))
         assert isinstance(answer, torch.Tensor) and answer.device == torch.device(device)
-        assert np.array_equal(answer.cpu().numpy(), expected)
+        assert_same(answer.cpu().numpy(), expected, device != "cpu")
     for layout in (x.T.contiguous().T, x[:, [1, 0]].flip(1), x.expand(20, 2)):
         assert np.array_equal(call(pair, layout).numpy(), expected)
 
@@ -119,4 +127,4 @@ def test_jax(pair, call):
     x = pair.sample_x0(20, seed=1)
     answer = call(pair, jnp.asarray(x))
     assert type(answer) is type(jnp.asarray(x))
-    assert np.array_equal(np.asarray(answer), call(pair, x))
+    assert_same(np.asarray(answer), call(pair, x), jax.default_backend() == "gpu")
