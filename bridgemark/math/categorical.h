@@ -1,10 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "bridgemark/math/host_device.h"
 #include "bridgemark/math/log_domain.h"
+#include "bridgemark/math/philox.h"
 
 // Drawing from a categorical distribution by inverting its cumulative sums. The sums are plain
 // sequential additions, so a row prepared in advance and a row made on the spot hold the same bits
@@ -91,6 +94,45 @@ BM_HD inline std::size_t draw_product(const double* a, const double* b, const do
     if (sum > threshold) return s;
   }
   return count - 1;
+}
+
+// Rows of cumulative sums that are searched side by side.
+inline constexpr std::size_t kSearchedRows = 8;
+
+// out[i] = draw_category(rows[i], count, uniforms[i]) for kSearchedRows rows. They take their steps
+// together, so that the memory of one is waited for beside that of the others.
+inline void draw_categories(const double* const* rows, std::size_t count, const double* uniforms,
+                            std::int32_t* out) {
+  std::array<double, kSearchedRows> thresholds;
+  std::array<std::size_t, kSearchedRows> firsts{};
+  for (std::size_t i = 0; i < kSearchedRows; ++i) thresholds[i] = uniforms[i] * rows[i][count - 1];
+  for (std::size_t length = count - 1; length > 0;) {
+    const std::size_t half = (length + 1) / 2;
+    for (std::size_t i = 0; i < kSearchedRows; ++i) {
+      firsts[i] += (std::size_t{0} - (rows[i][firsts[i] + half - 1] <= thresholds[i])) & half;
+    }
+    length -= half;
+  }
+  for (std::size_t i = 0; i < kSearchedRows; ++i) out[i] = static_cast<std::int32_t>(firsts[i]);
+}
+
+// out[i] = draw_category(row_of(i), S, the next draw) for i < count.
+template <typename RowOf>
+void draw_categories(std::size_t count, std::size_t S, RowOf&& row_of, DrawSequence& draws,
+                     std::int32_t* out) {
+  std::array<const double*, kSearchedRows> rows;
+  std::array<double, kSearchedRows> uniforms;
+  std::size_t i = 0;
+  for (; i + kSearchedRows <= count; i += kSearchedRows) {
+    for (std::size_t j = 0; j < kSearchedRows; ++j) {
+      rows[j] = row_of(i + j);
+      uniforms[j] = draws.uniform();
+    }
+    draw_categories(rows.data(), S, uniforms.data(), out + i);
+  }
+  for (; i < count; ++i) {
+    out[i] = static_cast<std::int32_t>(draw_category(row_of(i), S, draws.uniform()));
+  }
 }
 
 // One of the steps 0..num_steps-1: by the cumulative sums of their probabilities, or evenly where

@@ -76,17 +76,20 @@ void sample_rows(const BridgeStep& step, StatesView x, const DrawKey& key,
     const std::int32_t* from = x.row(b);
     std::int32_t* to = out.row(b);
     components.draw(from, draws);
+    const auto row_of_component = [&](std::size_t d) { return d * K + components.of(d); };
+    if (tabulated) {
+      const auto tabulated_sums = [&](std::size_t d) {
+        return step.cumulative.row(row_of_component(d) * S + static_cast<std::size_t>(from[d]));
+      };
+      draw_categories(D, S, tabulated_sums, draws, to);
+      continue;
+    }
     for (std::size_t d = 0; d < D; ++d) {
       const auto s = static_cast<std::size_t>(from[d]);
-      const std::size_t component = d * K + components.of(d);
-      const double* cumulative = sums.data();
-      if (tabulated) {
-        cumulative = step.cumulative.row(component * S + s);
-      } else {
-        cumulate_product(step.q.linear.row(s), step.to.linear.row(component), step.q.log.row(s),
-                         step.to.log.row(component), S, sums.data());
-      }
-      to[d] = static_cast<std::int32_t>(draw_category(cumulative, S, draws.uniform()));
+      const std::size_t component = row_of_component(d);
+      cumulate_product(step.q.linear.row(s), step.to.linear.row(component), step.q.log.row(s),
+                       step.to.log.row(component), S, sums.data());
+      to[d] = static_cast<std::int32_t>(draw_category(sums.data(), S, draws.uniform()));
     }
   }
 }

@@ -32,10 +32,8 @@ void draw_independent_rows(const Context& context, MatrixView<const double> cumu
         components.empty() ? 0
                            : draw_category(components.data(), components.size(), draws.uniform());
     const std::size_t first = component * out.cols;
-    for (std::size_t d = 0; d < out.cols; ++d) {
-      row[d] =
-          static_cast<std::int32_t>(draw_category(cumulative.row(first + d), S, draws.uniform()));
-    }
+    draw_categories(
+        out.cols, S, [&](std::size_t d) { return cumulative.row(first + d); }, draws, row);
   });
 }
 
