@@ -35,8 +35,10 @@ int list_runs(const Experiment& experiment, const Options& options) {
   const std::filesystem::path runs = std::filesystem::path(options.output) / "runs";
   for (const ExperimentRun& run : select_runs(experiment.runs, options.only)) {
     const std::filesystem::path folder = runs / run.id;
-    say("{}\n  bridgemark {}\n  bridgemark {}\n", run.id, shell_words(train_arguments(run, folder)),
-        shell_words(evaluate_arguments(run, folder)));
+    say("{}\n  bridgemark {}\n", run.id, shell_words(train_arguments(run, folder)));
+    for (const ExperimentRun& scored : scored_runs(run)) {
+      say("  bridgemark {}\n", shell_words(evaluate_arguments(scored, folder)));
+    }
   }
   return 0;
 }

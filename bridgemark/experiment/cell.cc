@@ -34,6 +34,7 @@ ExperimentRun read_cell(const std::string& text) {
   run.evaluation.conditional_samples =
       json_get<std::uint64_t>(evaluation, "conditional_samples", kWhere);
   run.evaluation.c2st = json_get<bool>(evaluation, "c2st", kWhere);
+  run.both_directions = json_get<bool>(cell, "both_directions", kWhere);
   if (evaluation.contains("num_steps")) {
     run.evaluation.num_steps = json_get<int>(evaluation, "num_steps", kWhere);
   }
@@ -45,9 +46,13 @@ ExperimentRun read_cell(const std::string& text) {
 void run_cell(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
               const std::filesystem::path& run_folder) {
   train_run(context, run.config, pair, run_folder, true);
-  const EvaluationRecord record =
-      evaluate_and_record(context, pair, *load_run(context, pair, run_folder), run.evaluation);
-  save_json(run_folder / kRunScores, record.json);
+  for (const ExperimentRun& scored : scored_runs(run)) {
+    const bool reverse = !scored.scored_pair.empty();
+    const BenchmarkPair asked = reverse ? pair.reversed() : pair;
+    const EvaluationRecord record = evaluate_and_record(
+        context, asked, *load_run(context, asked, run_folder), scored.evaluation);
+    save_json(run_folder / (reverse ? kRunReverseScores : kRunScores), record.json);
+  }
 }
 
 std::string cell_text(const ExperimentRun& run) {
@@ -57,6 +62,7 @@ std::string cell_text(const ExperimentRun& run) {
                {"pair", run.config.pair},
                {"seed", run.config.seed},
                {"options", run.config.options},
+               {"both_directions", run.both_directions},
                {"evaluation",
                 {{"seed", evaluation.seed},
                  {"num_seeds", evaluation.num_seeds},

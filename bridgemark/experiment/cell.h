@@ -11,7 +11,8 @@
 namespace bridgemark {
 
 // Trains the run into its folder, or goes on with what is there, and keeps its scores beside it in
-// scores.json. A run that is complete is scored again, not trained again.
+// scores.json, in scores-reverse.json those on the reversed pair where it is scored on that as
+// well. A run that is complete is scored again, not trained again.
 void run_cell(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
               const std::filesystem::path& run_folder);
 

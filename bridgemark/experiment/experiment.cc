@@ -45,6 +45,7 @@ struct Grid {
   std::vector<TextAtLine> solvers;
   std::vector<std::uint64_t> seeds = {0};
   std::string label;
+  bool both_directions = false;
   std::vector<OptionChoices> options;
 };
 
@@ -100,14 +101,22 @@ class Reader {
   }
 
   Grid read_grid(const toml::table& table) const {
-    toml_.expect_keys(table, "[[grid]]", {"pairs", "solvers", "seeds", "label", "options"});
+    toml_.expect_keys(table, "[[grid]]",
+                      {"pairs", "solvers", "seeds", "label", "both_directions", "options"});
     Grid grid;
     for (const auto& [name, line] : toml_.required_texts(table, "pairs", "[[grid]]")) {
       for (std::string& pair : expand_pair(name, line)) grid.pairs.push_back({pair, line});
     }
     grid.solvers = toml_.required_texts(table, "solvers", "[[grid]]");
-    for (const auto& [name, line] : grid.solvers) known_solver(name, line);
     if (const toml::node* label = table.get("label")) grid.label = toml_.text_of(*label, "label");
+    if (const toml::node* both = table.get("both_directions")) {
+      grid.both_directions = toml_.flag_of(*both, "both_directions");
+    }
+    for (const auto& [name, line] : grid.solvers) {
+      if (known_solver(name, line).has_both_directions() || !grid.both_directions) continue;
+      toml_.fail(line, "both_directions needs solvers that answer both from one training, got {}",
+                 name);
+    }
     if (const toml::node* seeds = table.get("seeds")) {
       const toml::array* array = seeds->as_array();
       if (!array || array->empty()) {
@@ -260,11 +269,17 @@ class Reader {
                  pair_name, *run.evaluation.num_steps);
     }
     run.id = run_id(run, options);
-    if (!ids_.insert(run.id).second) {
+    run.both_directions = grid.both_directions;
+    for (const ExperimentRun& scored : scored_runs(run)) {
+      if (!scored.scored_pair.empty() && !find_preset(scored.scored_pair)) {
+        toml_.fail(solver_line, "both_directions needs presets that are not reversed, got {}",
+                   pair_name);
+      }
+      if (ids_.insert(scored.id).second) continue;
       toml_.fail(
           solver_line,
           "the run {} is there already; give this grid a label of its own or drop one of the two",
-          run.id);
+          scored.id);
     }
     if (experiment_.runs.size() == kMaxRuns) toml_.fail(solver_line, "more than {} runs", kMaxRuns);
     experiment_.runs.push_back(std::move(run));
@@ -328,6 +343,16 @@ std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
                   nearest_name(filter, ids));
   }
   return selected;
+}
+
+std::vector<ExperimentRun> scored_runs(const ExperimentRun& run) {
+  if (!run.both_directions) return {run};
+  ExperimentRun reverse = run;
+  reverse.scored_pair = run.config.pair + std::string(kReverseSuffix);
+  const std::string of_pair = run_id_text(run.config.pair, "");
+  reverse.id = run_id_text(reverse.scored_pair, run.id.substr(of_pair.size()));
+  reverse.evaluation.c2st = true;  // as always for a reversed pair
+  return {run, reverse};
 }
 
 std::string run_id_text(const std::string& pair, const std::string& rest) {

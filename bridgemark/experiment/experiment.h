@@ -18,6 +18,8 @@ struct ExperimentRun {
   std::vector<std::string> assignments;  // the options the file sets, key=value
   EvaluationOptions evaluation;
   int dim = 0;
+  bool both_directions = false;  // scored on the reversed pair as well, by the same training
+  std::string scored_pair = {};  // where that is another one than the training's
 };
 
 // A grid of pairs x solvers x options x seeds, read from a file:
@@ -37,6 +39,7 @@ struct ExperimentRun {
 //   solvers = ["dlightsb-m"]
 //   seeds = [0, 1]
 //   label = "..."         # what tables call the method, instead of the solver's name
+//   both_directions = true  # each training is scored on the reversed pair as well
 //   [grid.options]
 //   loss = ["kl", "mse"]  # a list stands for each of its values
 //
@@ -57,6 +60,10 @@ Experiment load_experiment(const std::filesystem::path& path);
 // other text a part of it. No filters keep all. Throws InvalidArgument for a filter without a run.
 std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
                                        const std::vector<std::string>& filters);
+
+// What a run is scored as: itself, and where it is scored in both directions the same on the
+// reversed pair, with an id of its own.
+std::vector<ExperimentRun> scored_runs(const ExperimentRun& run);
 
 // The last part of a pair's name or path, a dot and the rest, in characters that any file system
 // takes: how ids of runs begin.

@@ -168,8 +168,15 @@ class GridRunner {
     const std::filesystem::path folder = run_folder(run);
     if (!is_complete_run(folder) || !path_exists(folder / kRunScores)) return false;
     if (!load_json(folder / kRunScores).contains("missing")) return false;  // an older protocol
-    const RunResult result = read_run_result(experiment_.name, run, folder);
-    const EvaluationOptions& wanted = run.evaluation;
+    if (run.both_directions && !path_exists(folder / kRunReverseScores)) return false;
+    const std::vector<ExperimentRun> wanted = scored_runs(run);
+    const std::vector<RunResult> results = read_run_results(experiment_.name, run, folder);
+    return std::ranges::equal(results, wanted, [](const RunResult& result, const auto& scored) {
+      return is_scored_as(result, scored.evaluation);
+    });
+  }
+
+  static bool is_scored_as(const RunResult& result, const EvaluationOptions& wanted) {
     return result.evaluation_seed == wanted.seed && result.evaluation_seeds == wanted.num_seeds &&
            result.evaluation_num_steps == wanted.num_steps &&
            result.trajectories == wanted.num_trajectories &&
@@ -252,10 +259,12 @@ class GridRunner {
   }
 
   void remember(const ExperimentRun& run) {
-    RunResult result = read_run_result(experiment_.name, run, run_folder(run));
+    std::vector<RunResult> results = read_run_results(experiment_.name, run, run_folder(run));
     Seen& seen = seen_[{run.config.solver, run.dim}];
-    seen.peak_bytes = std::max(seen.peak_bytes, result.peak_memory_bytes);
-    done_[run.id] = std::move(result);
+    for (const RunResult& result : results) {
+      seen.peak_bytes = std::max(seen.peak_bytes, result.peak_memory_bytes);
+    }
+    done_[run.id] = std::move(results);
     unsaved_ = true;
   }
 
@@ -265,11 +274,11 @@ class GridRunner {
     std::vector<RunResult> results;
     for (const ExperimentRun& run : experiment_.runs) {
       const auto found = done_.find(run.id);
-      if (found != done_.end()) {
-        results.push_back(found->second);
-      } else if (is_scored(run)) {
-        results.push_back(read_run_result(experiment_.name, run, run_folder(run)));
-      }
+      if (found == done_.end() && !is_scored(run)) continue;
+      const std::vector<RunResult> own =
+          found != done_.end() ? found->second
+                               : read_run_results(experiment_.name, run, run_folder(run));
+      results.insert(results.end(), own.begin(), own.end());
     }
     for (RunResult& added : load_added_results(folder_)) results.push_back(std::move(added));
     write_results(results, folder_);
@@ -342,7 +351,7 @@ class GridRunner {
   std::unique_ptr<DeviceSharing> sharing_;
   std::vector<const ExperimentRun*> waiting_;
   std::vector<Job> active_;
-  std::map<std::string, RunResult> done_;
+  std::map<std::string, std::vector<RunResult>> done_;
   std::vector<FailedRun> failed_;
   std::map<std::pair<std::string, int>, Seen> seen_;
   std::map<std::string, nlohmann::json> pair_records_;  // by the name of the pair
@@ -369,7 +378,8 @@ std::vector<std::string> train_arguments(const ExperimentRun& run,
 std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
                                             const std::filesystem::path& run_folder) {
   const EvaluationOptions& options = run.evaluation;
-  std::vector<std::string> arguments = {"evaluate", run.config.pair, "--run", run_folder.string()};
+  const std::string& pair = run.scored_pair.empty() ? run.config.pair : run.scored_pair;
+  std::vector<std::string> arguments = {"evaluate", pair, "--run", run_folder.string()};
   const auto add = [&](const char* name, std::uint64_t value) {
     arguments.insert(arguments.end(), {name, std::to_string(value)});
   };

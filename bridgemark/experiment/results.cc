@@ -122,6 +122,7 @@ RunResult run_of(const json& line, const std::string& where) {
   result.run = text("run");
   result.method = text("method");
   result.pair = text("pair");
+  result.trained_on = json_get_or<std::string>(line, "trained_on", "", where);
   result.dim = whole("dim");
   result.solver = text("solver");
   result.loss = text("loss");
@@ -207,26 +208,80 @@ std::string csv_line(const RunResult& result, const Score& score) {
       csv_field(options));
 }
 
+RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
+                          const std::filesystem::path& run_folder) {
+  const json trained = load_run_result(run_folder);
+  const bool other_pair = !run.scored_pair.empty();
+  const std::filesystem::path scores_path =
+      run_folder / (other_pair ? kRunReverseScores : kRunScores);
+  const json scores = load_json(scores_path);
+  RunResult result;
+  result.experiment = experiment;
+  result.run = run.id;
+  result.method = run.method;
+  result.pair = other_pair ? run.scored_pair : run.config.pair;
+  if (other_pair) result.trained_on = run.config.pair;
+  result.dim = run.dim;
+  result.solver = run.config.solver;
+  result.loss = value_or_empty(run.config.options, "loss");
+  result.num_steps = value_or_empty(run.config.options, "num_steps");
+  result.seed = run.config.seed;
+  result.assignments = run.assignments;
+  result.options = run.config.options;
+  const std::string scored = scores_path.string();
+  const std::string result_file = (run_folder / kRunResult).string();
+  result.evaluation_seed = json_get<std::uint64_t>(scores, "seed", scored);
+  result.evaluation_seeds = json_get<int>(scores, "num_seeds", scored);
+  result.evaluation_num_steps = json_get<int>(scores, "num_steps", scored);
+  result.trajectories = json_get<std::uint64_t>(scores, "num_trajectories", scored);
+  result.conditional_samples = json_get<std::uint64_t>(scores, "conditional_samples", scored);
+  result.evaluate_seconds = json_get<double>(scores, "wall_seconds", scored);
+  result.scores = scores_of(scores, scored);
+  result.version = json_get<std::string>(trained, "version", result_file);
+  result.device = json_get<std::string>(trained, "device", result_file);
+  result.machine = json_get<std::string>(trained, "machine", result_file);
+  result.threads = json_get<int>(trained, "threads", result_file);
+  result.diagnostics = trained.at("diagnostics");
+  result.train_seconds = training_seconds(trained, result_file);
+  result.peak_memory_bytes =
+      std::max(json_get<std::uint64_t>(trained, "peak_memory_bytes", result_file),
+               json_get<std::uint64_t>(scores, "peak_memory_bytes", scored));
+  result.pair_identity = other_pair
+                             ? json_part(scores, "pair_identity", json::value_t::object, scored)
+                             : trained.at("pair");
+  if (trained.contains("data")) {
+    result.data = json_part(trained, "data", json::value_t::object, result_file);
+  }
+  if (scores.contains("pair_identity") &&
+      !same_pair(scores["pair_identity"], result.pair_identity)) {
+    throw_file(scored, "has scores of pair {}, but the run is of {}",
+               pair_text(scores["pair_identity"]), pair_text(result.pair_identity));
+  }
+  return result;
+}
+
 }  // namespace
 
 json run_fields(const RunResult& result) {
-  return {{"run", result.run},
-          {"method", result.method},
-          {"pair", result.pair},
-          {"dim", result.dim},
-          {"solver", result.solver},
-          {"loss", result.loss},
-          {"num_steps", result.num_steps},
-          {"seed", result.seed},
-          {"options", result.options},
-          {"version", result.version},
-          {"device", result.device},
-          {"machine", result.machine},
-          {"threads", result.threads},
-          {"train_seconds", result.train_seconds},
-          {"evaluate_seconds", result.evaluate_seconds},
-          {"peak_memory_bytes", result.peak_memory_bytes},
-          {"diagnostics", result.diagnostics}};
+  json fields = {{"run", result.run},
+                 {"method", result.method},
+                 {"pair", result.pair},
+                 {"dim", result.dim},
+                 {"solver", result.solver},
+                 {"loss", result.loss},
+                 {"num_steps", result.num_steps},
+                 {"seed", result.seed},
+                 {"options", result.options},
+                 {"version", result.version},
+                 {"device", result.device},
+                 {"machine", result.machine},
+                 {"threads", result.threads},
+                 {"train_seconds", result.train_seconds},
+                 {"evaluate_seconds", result.evaluate_seconds},
+                 {"peak_memory_bytes", result.peak_memory_bytes},
+                 {"diagnostics", result.diagnostics}};
+  if (!result.trained_on.empty()) fields["trained_on"] = result.trained_on;
+  return fields;
 }
 
 ExperimentRun recorded_run(const RunResult& result) {
@@ -234,6 +289,10 @@ ExperimentRun recorded_run(const RunResult& result) {
   run.id = result.run;
   run.method = result.method;
   run.config = {result.solver, result.pair, result.seed, result.options};
+  if (!result.trained_on.empty()) {
+    run.config.pair = result.trained_on;
+    run.scored_pair = result.pair;
+  }
   for (const auto& [key, value] : result.options) {
     if (!value.empty()) run.assignments.push_back(key + "=" + value);
   }
@@ -269,51 +328,13 @@ void take_record(const EvaluationRecord& record, RunResult& result) {
   result.scores = record.evaluation.scores;
 }
 
-RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
-                          const std::filesystem::path& run_folder) {
-  const json trained = load_run_result(run_folder);
-  const std::filesystem::path scores_path = run_folder / kRunScores;
-  const json scores = load_json(scores_path);
-  RunResult result;
-  result.experiment = experiment;
-  result.run = run.id;
-  result.method = run.method;
-  result.pair = run.config.pair;
-  result.dim = run.dim;
-  result.solver = run.config.solver;
-  result.loss = value_or_empty(run.config.options, "loss");
-  result.num_steps = value_or_empty(run.config.options, "num_steps");
-  result.seed = run.config.seed;
-  result.assignments = run.assignments;
-  result.options = run.config.options;
-  const std::string scored = scores_path.string();
-  const std::string result_file = (run_folder / kRunResult).string();
-  result.evaluation_seed = json_get<std::uint64_t>(scores, "seed", scored);
-  result.evaluation_seeds = json_get<int>(scores, "num_seeds", scored);
-  result.evaluation_num_steps = json_get<int>(scores, "num_steps", scored);
-  result.trajectories = json_get<std::uint64_t>(scores, "num_trajectories", scored);
-  result.conditional_samples = json_get<std::uint64_t>(scores, "conditional_samples", scored);
-  result.evaluate_seconds = json_get<double>(scores, "wall_seconds", scored);
-  result.scores = scores_of(scores, scored);
-  result.version = json_get<std::string>(trained, "version", result_file);
-  result.device = json_get<std::string>(trained, "device", result_file);
-  result.machine = json_get<std::string>(trained, "machine", result_file);
-  result.threads = json_get<int>(trained, "threads", result_file);
-  result.diagnostics = trained.at("diagnostics");
-  result.train_seconds = training_seconds(trained, result_file);
-  result.peak_memory_bytes =
-      std::max(json_get<std::uint64_t>(trained, "peak_memory_bytes", result_file),
-               json_get<std::uint64_t>(scores, "peak_memory_bytes", scored));
-  result.pair_identity = trained.at("pair");
-  if (trained.contains("data")) {
-    result.data = json_part(trained, "data", json::value_t::object, result_file);
+std::vector<RunResult> read_run_results(const std::string& experiment, const ExperimentRun& run,
+                                        const std::filesystem::path& run_folder) {
+  std::vector<RunResult> results;
+  for (const ExperimentRun& scored : scored_runs(run)) {
+    results.push_back(read_run_result(experiment, scored, run_folder));
   }
-  if (scores.contains("pair_identity") &&
-      !same_pair(scores["pair_identity"], result.pair_identity)) {
-    throw_file(scored, "has scores of pair {}, but the run is of {}",
-               pair_text(scores["pair_identity"]), pair_text(result.pair_identity));
-  }
-  return result;
+  return results;
 }
 
 void write_results(const std::vector<RunResult>& results, const std::filesystem::path& folder) {

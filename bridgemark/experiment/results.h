@@ -18,6 +18,7 @@ struct RunResult {
   std::string run;     // its id
   std::string method;  // what tables call it
   std::string pair;
+  std::string trained_on;  // a pair, where the scores are of another one
   int dim = 0;
   std::string solver;
   std::string loss;       // "kl", "mse", or empty where the solver has no choice
@@ -58,9 +59,10 @@ void take_record(const EvaluationRecord& record, RunResult& result);
 inline constexpr char kResultsCsv[] = "results.csv";
 inline constexpr char kResultsJsonl[] = "results.jsonl";
 
-// From result.json and scores.json of a run folder. Throws FileError.
-RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
-                          const std::filesystem::path& run_folder);
+// From result.json and the scores of a run folder, one for each of scored_runs(run). Throws
+// FileError.
+std::vector<RunResult> read_run_results(const std::string& experiment, const ExperimentRun& run,
+                                        const std::filesystem::path& run_folder);
 
 // results.csv and results.jsonl: one line for each run and score. A score that cannot be given has
 // an empty value (null, with the reason in "missing"), an infinite one the value inf ("inf").

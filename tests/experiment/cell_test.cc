@@ -5,10 +5,12 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/registry.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -36,6 +38,9 @@ TEST(Cell, TextKeepsWhatARunIs) {
   EXPECT_EQ(read.config.pair, run.config.pair);
   EXPECT_EQ(read.config.seed, run.config.seed);
   EXPECT_EQ(read.config.options, run.config.options);
+  EXPECT_FALSE(read.both_directions);
+  run.both_directions = true;
+  EXPECT_TRUE(parse_cell(cell_text(run)).both_directions);
   EXPECT_EQ(read.evaluation.seed, 5u);
   EXPECT_EQ(read.evaluation.num_seeds, 2);
   EXPECT_EQ(read.evaluation.num_steps, 8);
@@ -68,6 +73,44 @@ TEST(Cell, TrainsAndScores) {
   run_cell({}, run, pair, folder);
   EXPECT_EQ(load_json(folder / kRunScores).at("seed"), 6);
   EXPECT_EQ(std::filesystem::last_write_time(folder / "result.json"), trained);
+}
+
+// One training answers both directions, each result with a name and a way to make it again.
+TEST(Cell, ScoresBothDirections) {
+  const testing::TempDir dir;
+  const std::filesystem::path folder = dir.path() / "run";
+  ExperimentRun run = reference_cell();
+  run.id = "d2-uniform-0.01.mine.seed3";
+  run.both_directions = true;
+  run.config.solver = "csbm";
+  SolverOptions options(find_solver("csbm").options());
+  for (const char* text :
+       {"initial=independent", "imf_iterations=1", "updates_first=2", "num_steps=4", "hidden=8"}) {
+    options.set_assignment(text);
+  }
+  find_solver("csbm").resolve(options);
+  run.config.options = options.values();
+  run.evaluation.num_steps = 4;
+  run_cell({}, run, load_pair(run.config.pair), folder);
+  const std::vector<RunResult> results = read_run_results("both", run, folder);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].run, run.id);
+  EXPECT_EQ(results[0].pair, "d2-uniform-0.01");
+  EXPECT_EQ(results[0].trained_on, "");
+  EXPECT_EQ(results[0].find("c2st_auc"), nullptr);
+  EXPECT_EQ(results[1].run, "d2-uniform-0.01-reverse.mine.seed3");
+  EXPECT_EQ(results[1].pair, "d2-uniform-0.01-reverse");
+  EXPECT_EQ(results[1].trained_on, "d2-uniform-0.01");
+  EXPECT_TRUE(results[1].pair_identity.at("reverse"));
+  EXPECT_NE(results[1].find("c2st_auc"), nullptr);
+  EXPECT_EQ(results[0].train_seconds, results[1].train_seconds);
+
+  write_results(results, dir.path());
+  const std::vector<RunResult> read = load_results(dir.path() / kResultsJsonl);
+  ASSERT_EQ(read.size(), 2u);
+  const ExperimentRun recorded = recorded_run(read[1]);
+  EXPECT_EQ(train_arguments(recorded, "RUN")[3], "d2-uniform-0.01");
+  EXPECT_EQ(evaluate_arguments(recorded, "RUN")[1], "d2-uniform-0.01-reverse");
 }
 
 }  // namespace

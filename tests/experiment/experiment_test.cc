@@ -106,6 +106,20 @@ options.recipe = ["tuned", "paper"]
   EXPECT_TRUE(experiment.runs[1].evaluation.c2st);  // always for a reversed pair
 }
 
+TEST_F(ExperimentFile, BothDirectionsOfOneTraining) {
+  const Experiment experiment = load(R"(
+name = "x"
+[[grid]]
+pairs = ["d2-uniform-0.01"]
+solvers = ["csbm"]
+both_directions = true
+)");
+  ASSERT_EQ(experiment.runs.size(), 1u);
+  EXPECT_THAT(
+      ids(scored_runs(experiment.runs[0])),
+      ElementsAre("d2-uniform-0.01.csbm.kl.64.seed0", "d2-uniform-0.01-reverse.csbm.kl.64.seed0"));
+}
+
 TEST_F(ExperimentFile, RefusesWithTheLineAndASuggestion) {
   const std::string grid = "name = 'x'\n[[grid]]\npairs = ['d2-gaussian-0.02']\n";
   const auto expect = [&](const std::string& text, const std::string& line,
@@ -122,6 +136,16 @@ TEST_F(ExperimentFile, RefusesWithTheLineAndASuggestion) {
          "'d2-gausian-0.02'", "the nearest preset is d2-gaussian-0.02");
   expect("name = 'x'\n[[grid]]\npairs = ['d3-*']\nsolvers = ['oracle']\n", "3", "'d3-*'",
          "the nearest is d");
+  expect(grid + "solvers = ['dlightsb']\nboth_directions = true\n", "4", "got dlightsb",
+         "both from one training");
+  expect(
+      "name = 'x'\n[[grid]]\npairs = ['d2-uniform-0.01-reverse']\nsolvers = ['csbm']\n"
+      "both_directions = true\n",
+      "4", "got d2-uniform-0.01-reverse", "not reversed");
+  expect(grid +
+             "solvers = ['csbm']\nboth_directions = true\n[[grid]]\n"
+             "pairs = ['d2-gaussian-0.02-reverse']\nsolvers = ['csbm']\n",
+         "8", "d2-gaussian-0.02-reverse.csbm.kl.64.seed0", "is there already");
   // An option of another solver, a value of the wrong kind, a chain that does not fit the pair.
   expect(grid + "solvers = ['dlightsb']\n[grid.options]\nlos = 'kl'\n", "6", "unknown key 'los'",
          "did you mean");

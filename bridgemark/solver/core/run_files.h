@@ -8,9 +8,11 @@ inline constexpr char kRunModel[] = "model.safetensors";
 inline constexpr char kRunCheckpoint[] = "checkpoint.safetensors";
 inline constexpr char kRunLog[] = "log.jsonl";
 inline constexpr char kRunResult[] = "result.json";
-inline constexpr char kRunScores[] = "scores.json";  // of a cell of a grid
+// Of a cell of a grid: on the pair that it was trained on, and on the reversed one.
+inline constexpr char kRunScores[] = "scores.json";
+inline constexpr char kRunReverseScores[] = "scores-reverse.json";
 
-inline constexpr const char* kRunFiles[] = {kRunConfig, kRunModel,  kRunCheckpoint,
-                                            kRunLog,    kRunResult, kRunScores};
+inline constexpr const char* kRunFiles[] = {kRunConfig, kRunModel,  kRunCheckpoint,   kRunLog,
+                                            kRunResult, kRunScores, kRunReverseScores};
 
 }  // namespace bridgemark

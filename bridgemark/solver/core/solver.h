@@ -38,6 +38,9 @@ class Solver {
   virtual std::string description() const = 0;
   virtual std::vector<OptionSpec> options() const = 0;
 
+  // Whether one fit answers both directions, so that it can be scored on the reversed pair as well.
+  virtual bool has_both_directions() const { return false; }
+
   // Fills in what the options leave to others (a recipe's values), so that a run records every
   // value it used.
   virtual void resolve(SolverOptions&) const {}
