@@ -15,10 +15,10 @@ PAIRS = [f"d{dim}-{reference}" for dim in (2, 16, 64)
          for reference in ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")]
 
 
-def measured(name):
+def measured(name, file="results.jsonl"):
     """(method, loss, steps, pair, score) -> the lines of its training seeds, in their order."""
     cells = {}
-    for line in (ROOT / "results" / name / "results.jsonl").read_text().splitlines():
+    for line in (ROOT / "results" / name / file).read_text().splitlines():
         line = json.loads(line)
         if line["value"] is not None:
             key = line["method"], line["loss"], line["num_steps"], line["pair"], line["score"]
@@ -38,20 +38,24 @@ def head(*words):
 def dlightsb():
     """How long a training takes for which quality, on each machine that has measured it."""
     cells = measured("dlightsb")
-    devices = {"cuda": "H200, s", "cpu": "two Arm cores, s"}
-    head("pair", "updates", "rows", *devices.values(), "exact shape", "joint KL")
-    by_pair = {}
-    for (method, _, _, pair, score), lines in cells.items():
-        if score == EXACT:
-            by_pair.setdefault(pair, []).append((method, lines))
-    for pair, methods in by_pair.items():
-        for method, lines in methods:
+    devices = {"dlightsb": {"cuda": "H200, s", "cpu": "two Arm cores, s"}, "dlightsb-m": {"cuda": "H200, s"}}
+    for solver, seconds_of in devices.items():
+        head("pair", "updates", "rows", *seconds_of.values(), "exact shape", "joint KL")
+        for (method, loss, steps, pair, score), lines in sorted(cells.items(), key=place_of):
             options = lines[0]["options"]
+            if score != EXACT or lines[0]["solver"] != solver:
+                continue
             seconds = {line["device"]: f"{line['train_seconds']:.2f}" for line in lines}
             row(pair, f"{int(options['updates']):,}" + (", before" if method == "old" else ""),
-                f"{int(options['batch_size']):,}", *(seconds.get(device, "") for device in devices),
-                f"{lines[0]['value']:.4f}",
-                digits_of(cells[method, "", "", pair, "joint_kl"][0]))
+                f"{int(options['batch_size']):,}", *(seconds.get(device, "") for device in seconds_of),
+                f"{lines[0]['value']:.4f}", digits_of(cells[method, loss, steps, pair, "joint_kl"][0]))
+        print()
+
+
+def place_of(cell):
+    """Pairs by their size and name, each with its older lines first."""
+    (method, _, _, pair, _), lines = cell
+    return lines[0]["dim"], pair, method != "old", int(lines[0]["options"]["updates"])
 
 
 def sphere():
@@ -141,6 +145,16 @@ def chain():
             *(digits_of(cells[(*method, name, "forward_trajectory_kl")][0])
               if (*method, name, SCORE) in cells else "" for method in networks),
             *(f"{cells[(*CP_AND_CHAIN[i], name, EXACT)][0]['value']:.4f}" for i in (1, 3)))
+
+
+    print()
+
+    recipes = measured("chain", "recipe.jsonl")
+    head("pair", "recipe", "training, s", "exact shape", "joint KL")
+    for (method, _, _, pair, score), lines in recipes.items():
+        if score == EXACT:
+            row(pair, method, f"{lines[0]['train_seconds']:.1f}", f"{lines[0]['value']:.4f}",
+                digits_of(recipes[method, "", "", pair, "joint_kl"][0]))
 
 
 def switch_rate():

@@ -11,13 +11,10 @@ std::vector<OptionSpec> chain_options() {
     if (spec.key == "components") {
       spec = {"states", "32", "K, of the hidden chain"};
     } else if (spec.key == "updates") {
-      spec.help = "gradient updates (tuned 20000, paper 100000)";
-    } else if (spec.key == "batch_size") {
-      spec.help = "rows of x0 and of x1 in an update (tuned 512, paper 128)";
+      spec.help = "gradient updates (tuned 5000, paper 100000)";
     } else if (spec.key == "learning_rate") {
-      spec.help = "of AdamW, betas 0.95 and 0.99 (tuned 0.03, paper 0.01)";
-    } else if (spec.key == "average") {
-      spec.help = "share of the updates, the last ones, whose parameters are averaged (0)";
+      spec.help =
+          "of AdamW, betas 0.95 and 0.99 (tuned 200 / updates, within 0.01 and 0.06; paper 0.01)";
     } else if (spec.key == "init_peak") {
       spec.help = "starting probability of a sample's category (tuned 0.3, paper 0.9)";
     }
@@ -30,10 +27,8 @@ std::vector<OptionSpec> chain_options() {
 // DLightSB's nearly flat one they stay alike (results/chain/README.md).
 void resolve_chain_recipe(SolverOptions& options) {
   if (options.text("recipe") == "tuned") {
-    options.set_default("updates", "20000");
-    options.set_default("batch_size", "512");
-    options.set_default("learning_rate", "0.03");
-    options.set_default("average", "0");
+    options.set_default("updates", "5000");
+    options.set_default("learning_rate", rate_for_updates(options, 200.0, 0.06));
     options.set_default("init_peak", "0.3");
   }
   resolve_cp_recipe(options);

@@ -25,13 +25,15 @@ double automatic_noise(std::size_t dim) { return dim <= 16 ? 0.3 : 0.1; }
 
 // An update moves a log-core by about the rate at most, and some have tens to go: few updates need
 // long steps. What they leave of noise the average takes away (results/dlightsb).
-std::string rate_for(const SolverOptions& options) {
-  constexpr double kWay = 120.0, kLowest = 0.01, kHighest = 0.12;
-  return fmt::format("{:.4g}",
-                     std::clamp(kWay / options.integer("updates", 1, 1 << 30), kLowest, kHighest));
-}
+constexpr double kWay = 120.0, kHighestRate = 0.12;
 
 }  // namespace
+
+std::string rate_for_updates(const SolverOptions& options, double way, double highest) {
+  constexpr double kLowest = 0.01;
+  return fmt::format("{:.4g}",
+                     std::clamp(way / options.integer("updates", 1, 1 << 30), kLowest, highest));
+}
 
 std::vector<backend::CpUpdate> CpRecipe::updates_from(std::int64_t first, std::size_t count) const {
   // The last update and every eighth before it: parameters of neighbours are nearly the same.
@@ -80,7 +82,8 @@ void resolve_cp_recipe(SolverOptions& options) {
   options.set_default("batch_size", tuned ? "2048" : "128");
   options.set_default("schedule", tuned ? "cosine" : "constant");
   options.set_default("weight_decay", tuned ? "0" : "0.01");
-  options.set_default("learning_rate", tuned ? rate_for(options) : "0.01");
+  options.set_default("learning_rate",
+                      tuned ? rate_for_updates(options, kWay, kHighestRate) : "0.01");
   options.set_default("average", tuned ? "0.5" : "0");
   options.set_default("init", tuned ? "p1" : "p0");
   options.set_default("init_peak", tuned ? "0.05" : "0.9");

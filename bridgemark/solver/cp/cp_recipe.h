@@ -33,6 +33,9 @@ struct CpRecipe {
 
 std::vector<OptionSpec> cp_options();
 
+// A rate for the number of updates: way / updates, between 0.01 and `highest`.
+std::string rate_for_updates(const SolverOptions& options, double way, double highest);
+
 // recipe=tuned: nearly flat start on samples of p1, few updates of large batches with long steps
 // along a cosine, no weight decay, and the average of the second half: what is left at the end is
 // the noise of the batches. recipe=paper: as published: 0.9 on samples of p0, constant rate, weight

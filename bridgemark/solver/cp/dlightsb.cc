@@ -95,13 +95,12 @@ class DLightSbM : public CpSolver {
     std::vector<OptionSpec> specs = cp_options();
     for (OptionSpec& spec : specs) {
       if (spec.key == "updates") {
-        spec.help = "gradient updates (tuned 20000, paper 100000)";
+        spec.help = "gradient updates (tuned 10000, paper 100000)";
       } else if (spec.key == "batch_size") {
-        spec.help = "rows of x_n and x_1 in an update (tuned 1024, paper 128)";
+        spec.help = "rows of x_n and x_1 in an update (tuned 2048, paper 128)";
       } else if (spec.key == "learning_rate") {
-        spec.help = "of AdamW, betas 0.95 and 0.99 (tuned 0.02, paper 0.01)";
-      } else if (spec.key == "average") {
-        spec.help = "share of the updates, the last ones, whose parameters are averaged (0)";
+        spec.help =
+            "of AdamW, betas 0.95 and 0.99 (tuned 300 / updates, within 0.01 and 0.05; paper 0.01)";
       } else if (spec.key == "init_noise") {
         spec.help =
             "standard deviation of noise on the log-cores, or auto: 0.3 up to 16 dimensions, 0.1 "
@@ -123,10 +122,8 @@ class DLightSbM : public CpSolver {
   // transition on its own: with independent pairs its minimum is not the bridge.
   void resolve(SolverOptions& options) const override {
     if (options.text("recipe") == "tuned") {
-      options.set_default("updates", "20000");
-      options.set_default("batch_size", "1024");
-      options.set_default("learning_rate", "0.02");
-      options.set_default("average", "0");
+      options.set_default("updates", "10000");
+      options.set_default("learning_rate", rate_for_updates(options, 300.0, 0.05));
       options.set_default("init_noise", "auto");
       options.set_default("coupling", kCouplings[1]);
       options.set_default("step_draws", kStepDraws[1]);
