@@ -158,7 +158,7 @@ double PairedComparer::half_width_over_inputs(const BlockMeans& differences) {
   const auto low = studentised.begin() + rank, high = studentised.end() - 1 - rank;
   std::nth_element(studentised.begin(), low, studentised.end());
   std::nth_element(low + 1, high, studentised.end());
-  return std::max(-*low, *high) * std::sqrt(variance);
+  return std::max(0.0, mean > 0.0 ? *high : -*low) * std::sqrt(variance);
 }
 
 std::optional<Comparison> PairedComparer::compare(const Trainings& first, const Trainings& second) {

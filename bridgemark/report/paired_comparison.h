@@ -22,7 +22,7 @@ inline constexpr std::size_t kFewestComparedBlocks = 10;  // fewer say too littl
 
 struct Comparison {
   double difference = 0.0;  // of the means, first minus second
-  double half_width = 0.0;  // of its interval: the smallest gap that would be told apart
+  double half_width = 0.0;  // of its interval towards 0: the smallest gap that would be told apart
 
   bool separated() const { return std::abs(difference) > half_width; }
 };
@@ -32,9 +32,10 @@ using Trainings = std::vector<const BlockMeans*>;
 
 // Compares methods on the test inputs that they share. The interval over inputs comes from a
 // bootstrap of the blocks: both methods take the same blocks, so what makes an input hard for both
-// cancels. Resampled means are taken in units of the resample's own standard error (studentised),
-// and the longer of the two tails decides both sides: so the level holds with few and skewed
-// blocks, where quantiles of the mean itself, or of |mean|, separate equal methods too often.
+// cancels. Resampled means are taken in units of the resample's own standard error (studentised):
+// so the level holds with few and skewed blocks, where quantiles of the mean itself separate equal
+// methods too often. The interval is as skewed as the blocks are, and its side towards 0 counts: a
+// method that fails on a few inputs alone is told apart by them.
 //
 // Methods with several trainings are compared as solvers: the spread of their trainings widens the
 // interval, by Student's t with Welch's degrees of freedom, as a bootstrap of two or three

@@ -194,7 +194,7 @@ class Difference(NamedTuple):
 
     @property
     def separated(self) -> bool:
-        """Whether the interval mean ± half_width excludes 0: the two are told apart."""
+        """Whether the interval of the mean excludes 0: the two are told apart."""
         return abs(self.mean) > self.half_width
 
 
@@ -203,11 +203,11 @@ def paired_difference(
 ) -> Difference:
     """Compare two results on the test inputs they share: a score of `first` minus that of `second`.
 
-    `half_width` is that of the 99 % interval, from a bootstrap over blocks of inputs: what makes an
-    input hard for both cancels, so smaller gaps are told apart than standard errors of each would
-    tell. The same comparison makes the groups of ties in tables. One result stands for the trained
-    model that it scored; a sequence of results, one for each training of a solver, stands for the
-    solver, and the spread of its trainings widens the interval.
+    `half_width` is that of the 99 % interval on its side towards 0, from a bootstrap over blocks of
+    inputs: what makes an input hard for both cancels, so smaller gaps are told apart than standard
+    errors of each would tell. The same comparison makes the groups of ties in tables. One result
+    stands for the trained model that it scored; a sequence of results, one for each training of a
+    solver, stands for the solver, and the spread of its trainings widens the interval.
 
     Raises ValueError where a result has no blocks for the score (it is no mean over inputs, or
     cannot be given) or where the results are of different pairs, numbers of inputs or, for what is

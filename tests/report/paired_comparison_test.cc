@@ -85,6 +85,16 @@ TEST(PairedComparison, EqualMethodsAreSeldomSeparated) {
   }
 }
 
+// Worse everywhere, and by far on every fourth block: the long tail is away from 0.
+TEST(PairedComparison, FailuresOnSomeInputsAreTold) {
+  const BlockMeans good = blocks_of(157, 40, [](std::size_t) { return 0.95; });
+  const BlockMeans bad = blocks_of(157, 40, [](std::size_t b) {
+    return 0.93 + 0.005 * normal(7, b) - (b % 4 == 0 ? 0.01 * static_cast<double>(b) : 0.0);
+  });
+  EXPECT_TRUE(compare(good, bad).separated());
+  EXPECT_TRUE(compare(bad, good).separated());
+}
+
 TEST(PairedComparison, DifferencesThatAreAllAlike) {
   const auto value = [](std::size_t b) { return 0.1 * static_cast<double>(b); };
   const BlockMeans first = blocks_of(157, 40, value);
