@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, and how many of them are at
+or above the published number, raw or by the share of the way from Independent to the Oracle."""
+import csv
+import collections
+
+from spread_table import ROOT
+
+CELLS = 1188  # of the seven published tables
+TABLES = ("shape_score", "trend_score", "conditional_shape_score", "conditional_trend_score", "forward_trajectory_kl",
+          "reverse_trajectory_kl", "c2st_score")
+BASELINES = ("Independent", "Reference", "Feature-wise SB")
+
+
+def load():
+    """Lines of tables.csv with a published number or of the two rows that shares are taken between."""
+    with open(ROOT / "results/paper/tables.csv") as file:
+        return [line for line in csv.DictReader(file) if line["mean"]]
+
+
+def share(value, low, high):
+    """The way from Independent to the Oracle; none where there is hardly any, so that rounding would decide."""
+    return (value - low) / (high - low) if high - low > 0.01 else None
+
+
+def main():
+    lines = load()
+    ends = {(line["method"], line["score"], line["pair"]): line for line in lines
+            if line["method"] in ("Oracle", "Independent")}
+    measured, judged, reached = (collections.Counter() for _ in range(3))
+    below = []
+    for line in lines:
+        score, pair = line["score"], line["pair"]
+        if not line["published"] or score not in TABLES:
+            continue
+        row = line["method"], score
+        measured[row] += 1
+        is_kl = score.endswith("_kl")
+        # Published KLs of the baselines and published C2ST say nothing (docs/corrections.md).
+        if score == "c2st_score" or is_kl and line["method"] in BASELINES:
+            continue
+        judged[row] += 1
+        digits = len(line["published"].partition(".")[2])
+        ours, paper = round(float(line["mean"]), digits), float(line["published"])
+        good = ours <= paper if is_kl else ours >= paper
+        oracle, independent = (ends.get((name, score, pair)) for name in ("Oracle", "Independent"))
+        if not good and not is_kl and oracle and independent and independent["published"]:
+            high = float(oracle["mean"])
+            own = share(float(line["mean"]), float(independent["mean"]), high)
+            published = share(paper, float(independent["published"]), high)
+            good = own is not None and published is not None and own >= published
+        reached[row] += good
+        if not good:
+            below.append(line)
+
+    methods = list(dict.fromkeys(method for method, _ in measured))
+    print(f"{sum(measured.values())} of {CELLS} cells are measured.\n")
+    print("| method | " + " | ".join(score.replace("_", " ") for score in TABLES) + " |")
+    print("|" + " --- |" * (1 + len(TABLES)))
+    for method in methods:
+        cells = [f"{reached[method, score]} of {judged[method, score]}" if judged[method, score] else
+                 str(measured[method, score] or "") for score in TABLES]
+        print(f"| {method} | " + " | ".join(cells) + " |")
+    total, good = sum(judged.values()), sum(reached.values())
+    print(f"\n{good} of {total} cells whose published number is meaningful reach it: {100 * good / total:.1f} %.\n")
+    print("| score | method | loss, steps | pair | ours | published |\n|" + " --- |" * 6)
+    for line in below:
+        where = ", ".join(filter(None, (line["loss"].upper(), line["num_steps"])))
+        print(f"| {line['score'].replace('_', ' ')} | {line['method']} | {where} | {line['pair']} | "
+              f"{float(line['mean']):.3f} | {line['published']} |")
+
+
+if __name__ == "__main__":
+    main()
