@@ -5,6 +5,7 @@
 #   browser  to open its report
 #   clang    to fuzz its readers, and for the thread sanitizer
 #   docs     to build its documentation as a site
+#   latex    to compile the tables of its report
 #   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
@@ -23,8 +24,9 @@ for part in "$@"; do
     browser) packages+=(python3-venv chromium chromium-driver) ;;
     clang) packages+=(clang libomp-dev) ;;
     docs) packages+=(python3-venv doxygen libjs-katex) ;;
+    latex) packages+=(texlive-latex-base texlive-latex-recommended) ;;
     ccache) packages+=(ccache) ;;
-    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs or ccache" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex or ccache" >&2; exit 2 ;;
   esac
 done
 
