@@ -130,17 +130,13 @@ EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& p
 }
 
 std::vector<RunResult> load_added_results(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> found;
-  if (is_folder(folder / kAdded)) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder / kAdded)) {
-      const std::filesystem::path path = entry.path() / kResultsJsonl;
-      if (path_exists(path)) found.push_back(path);
-    }
-  }
-  std::ranges::sort(found);
   std::vector<RunResult> results;
-  for (const std::filesystem::path& path : found) {
-    for (RunResult& result : load_results(path)) results.push_back(std::move(result));
+  if (!is_folder(folder / kAdded)) return results;
+  for (const std::filesystem::path& added : list_folder(folder / kAdded)) {
+    if (!path_exists(added / kResultsJsonl)) continue;
+    for (RunResult& result : load_results(added / kResultsJsonl)) {
+      results.push_back(std::move(result));
+    }
   }
   return results;
 }

@@ -161,15 +161,14 @@ std::vector<std::filesystem::path> find_submissions(const std::filesystem::path&
   if (path_exists(folder / kSolverFile)) return {folder};
   std::vector<std::filesystem::path> found;
   if (is_folder(folder)) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (path_exists(entry.path() / kSolverFile)) found.push_back(entry.path());
+    for (const std::filesystem::path& path : list_folder(folder)) {
+      if (path_exists(path / kSolverFile)) found.push_back(path);
     }
   }
   if (found.empty()) {
     throw_file(folder.string(), "expected a submission, a folder with {}, or a folder of them",
                kSolverFile);
   }
-  std::ranges::sort(found);
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/io/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -27,13 +28,10 @@ std::vector<std::string> board_pairs() {
 // The entries of a folder that are not among the known ones, or that are links.
 void add_unknown(const std::filesystem::path& folder, const std::set<std::string>& known,
                  std::vector<std::string>& lines) {
-  std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!known.contains(name) || entry.is_symlink()) found.push_back(name);
-  }
-  std::ranges::sort(found);
-  for (const std::string& name : found) {
+  for (const std::filesystem::path& path : list_folder(folder)) {
+    const std::string name = path.filename().string();
+    std::error_code ignored;
+    if (known.contains(name) && !std::filesystem::is_symlink(path, ignored)) continue;
     lines.push_back(
         message_text(fmt::format("{}: {} '{}', which solver.toml does not name", folder.string(),
                                  known.contains(name) ? "has a link" : "holds", printable(name))));
@@ -76,7 +74,7 @@ std::vector<std::string> unknown_entries(const std::filesystem::path& folder,
     std::set<std::string> files;
     for (const auto& [name, hash] : answers.sha256) files.insert(name);
     const std::filesystem::path path = folder / answers_folder(answers);
-    if (std::filesystem::is_directory(path)) add_unknown(path, files, lines);
+    if (is_folder(path)) add_unknown(path, files, lines);
   }
   return lines;
 }

@@ -271,7 +271,7 @@ double training_seconds(const nlohmann::json& run_result, std::string_view file)
 
 std::vector<LogLine> load_run_history(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunLog;
-  return std::filesystem::exists(path) ? read_training_log(path) : std::vector<LogLine>();
+  return path_exists(path) ? read_training_log(path) : std::vector<LogLine>();
 }
 
 nlohmann::json diagnostics_json(const Diagnostics& diagnostics) {
