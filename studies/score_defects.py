@@ -1,40 +1,55 @@
 #!/usr/bin/env python3
 """Which score sees which defect? The truth with planted defects of growing size, scored.
 
-  studies/score_defects.py measure PAIR... -o OUT.jsonl [--seeds 3]   adds a line a pair, defect and size
-  studies/score_defects.py table OUT.jsonl      the smallest size that each score sees
-  studies/score_defects.py sampler OUT.jsonl    what steps drawn coordinate by coordinate cost on the truth's own transitions
+  studies/score_defects.py measure PAIR... -o OUT.jsonl [--seeds 3] [--only DEFECT]...
+                                              adds a line a pair, defect and size
+  studies/score_defects.py table OUT.jsonl    the smallest size that each score sees
+  studies/score_defects.py blind OUT.jsonl    on how many pairs each score sees a defect at all
 
 Needs the Python package and NumPy. What OUT has is not measured again.
 """
 
 import argparse
+import functools
 import json
 from pathlib import Path
 
 import bridgemark as bm
 import numpy as np
+from truth_steps import FactorisedStep, FactorisedSteps, WholeSteps, draw_marginals
 
 SIZES = (0.01, 0.03, 0.1, 0.3, 1.0)
-STEPS = (64, 16, 4, 2, 1)  # of factorised steps: fewer are worse
+STEPS = (64, 32, 16, 8, 4, 2, 1)  # fewer are worse
+ERRORS = 3  # standard errors that a score must lie from the Oracle's
+CONTROL = "whole steps"  # the truth itself, step by step: no score should see it
 SCORES = {  # shown, in this order
     "shape_score": "shape",
     "trend_offdiagonal": "trend",
     "c2st_auc": "C2ST",
     "sb_perplexity": "SB perplexity",
+    "mean_marginal_entropy": "entropy",
     "conditional_shape_score": "cond. shape",
     "conditional_trend_offdiagonal": "cond. trend",
+    "sampled_conditional_shape_score": "sampled cond. shape",
     "exact_conditional_shape_score": "exact cond. shape",
     "joint_kl": "joint KL",
     "forward_trajectory_kl": "fwd. traj. KL",
+    "reverse_trajectory_kl": "rev. traj. KL",
 }
 
 
-def draw(log_marginals, random):
-    """A category for each coordinate, independently of each other: int32 [B,D]."""
-    sums = np.exp(log_marginals).cumsum(axis=-1)
-    below = random.random(sums.shape[:-1])[..., None] * sums[..., -1:]
-    return (sums <= below).sum(axis=-1).astype(np.int32)
+@functools.cache
+def mean_log_marginals(name):
+    """The marginals of p1: those of the conditionals, averaged over x0."""
+    pair = bm.load(name)
+    return np.log(np.exp(pair.log_marginals(pair.sample_x0(4000, 11))).mean(axis=0))
+
+
+@functools.cache
+def test_log_p1(name):
+    """log p1 of the test rows; an estimate where D > 2, but for two-sided pairs."""
+    pair = bm.load(name)
+    return pair.log_p1(pair.test_set()[1])
 
 
 def log_mix(size, left, right):
@@ -50,9 +65,15 @@ class OtherBridge:
     num_steps = 16
 
     def __init__(self, pair, log_beta, log_cores, log_moves):
-        weights = {"log_beta": log_beta} if log_moves is None else {"log_start": log_beta, "log_moves": log_moves}
+        weights = {"log_beta": log_beta}
+        if log_moves is not None:
+            weights = {"log_start": log_beta, "log_moves": log_moves}
         self.other = bm.build_pair(
-            reference=pair.reference, gamma=pair.gamma, total_steps=pair.total_steps, log_cores=log_cores, **weights
+            reference=pair.reference,
+            gamma=pair.gamma,
+            total_steps=pair.total_steps,
+            log_cores=log_cores,
+            **weights,
         )
         self.log_marginals = self.other.log_marginals
         self.log_conditional = self.other.log_conditional
@@ -62,18 +83,26 @@ class OtherBridge:
         return self.other.sample_conditional(x0, seed)
 
     def sample_transition(self, x, num_steps, n, seed):
-        return draw(self.other.log_transition_marginals(x, num_steps, n), np.random.default_rng(seed))
+        marginals = self.other.log_transition_marginals(x, num_steps, n)
+        return draw_marginals(marginals, np.random.default_rng(seed))
+
+
+@functools.cache
+def most_common_component(name):
+    """The component that most coordinates of answers to the test inputs are drawn from."""
+    pair = bm.load(name)
+    weights = FactorisedStep(pair, 1, 0).component_weights(pair.test_set()[0])
+    return int((weights / weights.sum(axis=0)).mean(axis=(1, 2)).argmax())
 
 
 def mode_dropped(pair, size):
-    """The component that most rows come from loses a share of its weight."""
-    left = np.log1p(-min(size, 1 - 1e-12))
-    heaviest = np.argmax(pair.log_beta)
+    """The component that most answers come from loses a share of its weight."""
+    left, dropped = np.log1p(-min(size, 1 - 1e-12)), most_common_component(pair.name)
     log_beta = pair.log_beta.copy()
-    log_beta[heaviest] += left
+    log_beta[dropped] += left
     moves = None if pair.log_moves is None else pair.log_moves.copy()
     if moves is not None:
-        moves[:, :, heaviest] += left
+        moves[:, :, dropped] += left
     return OtherBridge(pair, log_beta, pair.log_cores, moves)
 
 
@@ -99,22 +128,27 @@ class Mixture:
         return log_mix(self.size, self.pair.log_marginals(x0), self.other_marginals(x0))
 
     def log_conditional(self, x0, x1):
-        return log_mix(self.size, self.pair.log_conditional(x0, x1), self.other_conditional(x1))
+        return log_mix(self.size, self.pair.log_conditional(x0, x1), self.other_conditional(x0, x1))
 
 
 class WrongCoupling(Mixture):
     """x1 of p1, whatever x0: both ends right, nothing between them."""
 
+    def __init__(self, pair, size):
+        super().__init__(pair, size)
+        if pair.family == "chain" and pair.dim > 2:
+            self.log_conditional = None  # log p1 of the test rows takes minutes to an hour there
+
     def other(self, x0, x1, random):
         return self.pair.sample_x1(len(x0), random)
 
     def other_marginals(self, x0):
-        states = self.pair.sample_x0(4000, 11)
-        mean = np.exp(self.pair.log_marginals(states)).mean(axis=0)
-        return np.broadcast_to(np.log(mean), (len(x0), *mean.shape))
+        marginals = mean_log_marginals(self.pair.name)
+        return np.broadcast_to(marginals, (len(x0), *marginals.shape))
 
-    def other_conditional(self, x1):
-        return self.pair.log_p1(x1)
+    def other_conditional(self, x0, x1):
+        rows = test_log_p1(self.pair.name)
+        return rows if len(x1) == len(rows) else self.pair.log_p1(x1)
 
 
 class IgnoresX0(Mixture):
@@ -130,14 +164,12 @@ class IgnoresX0(Mixture):
     def other_marginals(self, x0):
         return np.repeat(self.pair.log_marginals(self.one), len(x0), axis=0)
 
-    def other_conditional(self, x1):
+    def other_conditional(self, x0, x1):
         return self.pair.log_conditional(np.repeat(self.one, len(x1), axis=0), x1)
 
 
 class FrozenCoordinate(Mixture):
     """The first coordinate stays where it was."""
-
-    log_conditional = None  # would need the law of the other coordinates
 
     def other(self, x0, x1, random):
         return np.concatenate([x0[:, :1], x1[:, 1:]], axis=1)
@@ -148,22 +180,13 @@ class FrozenCoordinate(Mixture):
         marginals[np.arange(len(x0)), 0, x0[:, 0]] = 0.0
         return marginals
 
-
-class FactorisedSteps:
-    """The truth's transitions, drawn coordinate by coordinate: the sampler is wrong, not the model."""
-
-    def __init__(self, pair, num_steps):
-        self.pair, self.num_steps = pair, num_steps
-        self.log_transition_marginals = pair.log_transition_marginals
-
-    def sample(self, x0, seed):
-        random, x = np.random.default_rng(seed), x0
-        for n in range(self.num_steps):
-            parts = np.array_split(x, max(1, len(x) // 20000))
-            x = np.concatenate(
-                [draw(self.pair.log_transition_marginals(p, self.num_steps, n), random) for p in parts]
-            )
-        return x
+    def other_conditional(self, x0, x1):
+        all_firsts = np.full(len(x1), -np.inf)  # the law of the other coordinates
+        for first in range(self.pair.num_categories):
+            x1_first = x1.copy()
+            x1_first[:, 0] = first
+            all_firsts = np.logaddexp(all_firsts, self.pair.log_conditional(x0, x1_first))
+        return np.where(x1[:, 0] == x0[:, 0], all_firsts, -np.inf)
 
 
 DEFECTS = {
@@ -173,89 +196,162 @@ DEFECTS = {
     "x0 ignored": (IgnoresX0, SIZES),
     "one coordinate frozen": (FrozenCoordinate, SIZES),
     "factorised steps": (FactorisedSteps, STEPS),
+    CONTROL: (WholeSteps, STEPS[::3]),
 }
 
 
 def without_missing(coupling):
     """Attributes that are None are abilities that it does not have."""
     if getattr(coupling, "log_conditional", 0) is None:
-        return type("Coupling", (), {"sample": coupling.sample, "log_marginals": coupling.log_marginals})()
+        able = {"sample": coupling.sample, "log_marginals": coupling.log_marginals}
+        return type("Coupling", (), able)()
     return coupling
 
 
-def measure(pairs, out, seeds):
-    lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    done = {(line["pair"], line["defect"], line["size"]) for line in lines}
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def cases(pair, only):
+    """(defect, size, what makes the coupling), the Oracle first."""
+    found = [("none", 0.0, lambda: bm.Oracle().fit(pair))]
+    for defect, (make, sizes) in DEFECTS.items():
+        if not only or defect in only:
+            found += [(defect, s, lambda m=make, s=s: without_missing(m(pair, s))) for s in sizes]
+    return found
+
+
+def measure(pairs, out, seeds, only):
+    done = {(line["pair"], line["defect"], line["size"]) for line in read(out)}
     with out.open("a") as file:
         for name in pairs:
             pair = bm.load(name)
-            cases = [("none", 0.0, lambda: bm.Oracle().fit(pair))]
-            for defect, (make, sizes) in DEFECTS.items():
-                cases += [(defect, size, lambda m=make, s=size: without_missing(m(pair, s))) for size in sizes]
-            for defect, size, make in cases:
+            for defect, size, make in cases(pair, only):
                 if (name, defect, size) in done:
                     continue
-                result = bm.evaluate(pair, make(), num_seeds=seeds, c2st=True)
-                found = result.to_dict()
+                found = bm.evaluate(pair, make(), num_seeds=seeds, c2st=True).to_dict()
                 line = {"pair": name, "defect": defect, "size": size, "seeds": seeds}
-                line |= {score: found.get(score) for score in SCORES}
+                line |= {s: "inf" if s in found["infinite"] else found.get(s) for s in SCORES}
                 line["standard_errors"] = {s: found["standard_errors"].get(s) for s in SCORES}
+                line |= {"seconds": found["wall_seconds"], "version": found["version"]}
                 file.write(json.dumps(line) + "\n")
                 file.flush()
                 print(f"{name}: {defect} {size}", flush=True)
 
 
-def smallest_seen(oracle, lines, score):
-    """The first size from which on all lie outside three standard errors of the Oracle's score."""
-    seen = None
+def usual_errors(lines):
+    """score -> its standard error, pooled over the Oracle, slightly changed bridges and many steps:
+    one of two or three repetitions alone is too small by chance too often. KLs have their own."""
+    like_oracle = ("none", "one mode dropped", "too cold", "factorised steps", CONTROL)
+    small = [
+        line["standard_errors"]
+        for line in lines
+        if line["defect"] in like_oracle and (line["size"] < 0.1 or line["size"] >= 16)
+    ]
+    pooled = {s: np.sqrt(np.mean([(of[s] or 0.0) ** 2 for of in small])) for s in SCORES}
+    return {s: 0.0 if s.endswith("_kl") else error for s, error in pooled.items()}
+
+
+def smallest_seen(oracle, lines, score, usual):
+    """The first size from which on the score differs from the Oracle's; None where it has none."""
+    seen = "never"
     for line in lines:
-        value, error = line[score], line["standard_errors"].get(score)
-        if value is None:
-            return "·"
-        noise = np.hypot(error or 0.0, oracle["standard_errors"].get(score) or 0.0)
-        differs = abs(value - oracle[score]) > max(3 * noise, 1e-9)
-        seen = (line["size"] if seen is None else seen) if differs else None
-    return "never" if seen is None else f"{seen:g}"
+        if line[score] is None:
+            return None
+        value = float(line[score])
+        noise = np.hypot(*(max(of["standard_errors"][score] or 0, usual) for of in (line, oracle)))
+        if abs(value - oracle[score]) <= max(ERRORS * noise, 1e-9):
+            seen = "never"
+        elif seen == "never":
+            seen = line["size"]
+    return seen
 
 
-def table(path):
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for name in dict.fromkeys(line["pair"] for line in lines):
-        of_pair = [line for line in lines if line["pair"] == name]
-        oracle = next(line for line in of_pair if line["defect"] == "none")
-        print(f"\n| {name} | " + " | ".join(SCORES.values()) + " |\n|" + " --- |" * (len(SCORES) + 1))
-        for defect in DEFECTS:
-            sizes = [line for line in of_pair if line["defect"] == defect]
-            if sizes:
-                print(f"| {defect} | " + " | ".join(smallest_seen(oracle, sizes, s) for s in SCORES) + " |")
+def steps_seen(oracle, lines, score, usual):
+    """The same for numbers of steps. One step has exact marginals, so it may pass where two do
+    not: a star says so."""
+    seen = smallest_seen(oracle, lines, score, usual)
+    if seen == "never" and lines[-1]["size"] == 1:
+        fewer = smallest_seen(oracle, lines[:-1], score, usual)
+        return "never" if fewer == "never" else f"{fewer:g}*"
+    return seen
 
 
-def sampler(path):
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    columns = [str(steps) for steps in reversed(STEPS)] + ["Oracle"]
-    for score in ("conditional_shape_score", "conditional_trend_offdiagonal"):
-        print(f"\n| {SCORES[score]}, by steps | " + " | ".join(columns) + " |\n|" + " --- |" * (len(columns) + 1))
-        for name in dict.fromkeys(line["pair"] for line in lines):
-            found = {line["size"]: line[score] for line in lines
-                     if line["pair"] == name and line["defect"] in ("factorised steps", "none")}
-            values = [found.get(steps) for steps in (*reversed(STEPS), 0.0)]
-            print(f"| {name} | " + " | ".join("" if v is None else f"{v:.4f}" for v in values) + " |")
+def all_seen(lines):
+    """pair -> defect -> score -> the smallest size seen, in the order of D, family and DEFECTS."""
+    found = {}
+    for line in lines:
+        found.setdefault(line["pair"], []).append(line)
+    table = {}
+    for name in sorted(found, key=lambda name: (int(name[1:].split("-")[0]), name)):
+        usual, of_pair = usual_errors(found[name]), {}
+        for line in found[name]:
+            of_pair.setdefault(line["defect"], {})[line["size"]] = line
+        oracle, table[name] = of_pair["none"][0.0], {}
+        for defect, (_, sizes) in DEFECTS.items():
+            see = steps_seen if sizes is STEPS else smallest_seen
+            if ordered := [of_pair[defect][x] for x in sizes if x in of_pair.get(defect, {})]:
+                table[name][defect] = {s: see(oracle, ordered, s, usual[s]) for s in SCORES}
+    return table
+
+
+def shown(seen):
+    return "·" if seen is None else seen if isinstance(seen, str) else f"{seen:g}"
+
+
+def table(lines):
+    for name, rows in all_seen(lines).items():
+        print(f"\n| {name} | " + " | ".join(SCORES.values()) + " |")
+        print("|" + " --- |" * (len(SCORES) + 1))
+        for defect, seen in rows.items():
+            print(f"| {defect} | " + " | ".join(shown(seen[s]) for s in SCORES) + " |")
+
+
+def blind(lines):
+    """Over all pairs on which any score sees the defect."""
+    found = all_seen(lines)
+    defects = [defect for defect in DEFECTS if defect != CONTROL]
+    print("\n| score | " + " | ".join(defects) + " |")
+    print("|" + " --- |" * (len(defects) + 1))
+    for score, title in SCORES.items():
+        cells = []
+        for defect, (_, sizes) in DEFECTS.items():
+            if defect == CONTROL:
+                continue
+            rows = [rows[defect] for rows in found.values() if defect in rows]
+            rows = [seen for seen in rows if set(seen.values()) - {None, "never"}]
+            values = [seen[score] for seen in rows if seen[score] is not None]
+            some = [value for value in values if value != "never"]
+            if not values:
+                cells.append("·")
+            elif not some:
+                cells.append("**blind**")
+            else:
+                texts = {shown(value) for value in some}
+                ends = [t for x in sizes for t in (f"{x:g}", f"{x:g}*") if t in texts]
+                text = ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"
+                missed = len(values) - len(some)
+                cells.append(text + (f"; {missed} of {len(values)} never" if missed else ""))
+        print(f"| {title} | " + " | ".join(cells) + " |")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     measuring = commands.add_parser("measure")
     measuring.add_argument("pairs", nargs="+")
     measuring.add_argument("-o", "--out", type=Path, required=True)
     measuring.add_argument("--seeds", type=int, default=3)
-    for name in ("table", "sampler"):
+    measuring.add_argument("--only", action="append", choices=list(DEFECTS), metavar="DEFECT")
+    for name in ("table", "blind"):
         commands.add_parser(name).add_argument("out", type=Path)
     options = parser.parse_args()
     if options.command == "measure":
-        measure(options.pairs, options.out, options.seeds)
+        measure(options.pairs, options.out, options.seeds, options.only)
     else:
-        {"table": table, "sampler": sampler}[options.command](options.out)
+        {"table": table, "blind": blind}[options.command](read(options.out))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Sampler or model? What steps that factorise cost on the truth's transitions, beside solvers.
+
+  studies/samplers.py paths [PAIR...]   adds KLs of whole paths to results/defects/paths.jsonl
+  studies/samplers.py table             the tables of results/defects/samplers.md
+  studies/samplers.py figure            results/defects/samplers.svg
+
+`paths` takes every preset where no pair is named; what the file has is not measured again. Tables
+and figure also read results/defects/defects.jsonl (`score_defects.py measure`) and the results of
+trained solvers. Needs the Python package and NumPy, the figure matplotlib.
+"""
+
+import argparse
+import json
+import math
+
+from result_tables import ROOT, head, measured, row
+
+FOLDER = ROOT / "results" / "defects"
+STEPS = (1, 2, 4, 8, 16, 32, 64)
+DIMS = (2, 16, 64)
+REFERENCES = ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")
+FAMILIES = {"sphere": "", "spread": "-spread", "chain": "-chain", "twosided": "-twosided"}
+COLOURS = dict(zip(FAMILIES, ("#0072B2", "#E69F00", "#009E73", "#CC79A7")))
+STYLES = {"gaussian-0.02": "-", "uniform-0.01": "--"}
+TREND, AUC, PERPLEXITY = "conditional_trend_offdiagonal", "c2st_auc", "sb_perplexity"
+FACTORISED = ("CSBM", "α-CSBM")  # of 64 steps; the others draw components first
+WHOLE = (("DLightSB", ""), ("DLightSB-M", "64"), ("DLightSB-chain", ""))
+
+
+def lines_of(name):
+    path = FOLDER / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def measure_paths(names):
+    import bridgemark as bm
+
+    from truth_steps import path_kl
+
+    path = FOLDER / "paths.jsonl"
+    done = {(line["pair"], line["steps"]) for line in lines_of(path.name)}
+    with path.open("a") as file:
+        for name in names or bm.presets():
+            pair = bm.load(name)
+            for steps in STEPS:
+                if (name, steps) in done:
+                    continue
+                kl, error = path_kl(pair, steps)
+                line = {"pair": name, "steps": steps, "path_kl": kl, "standard_error": error}
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+            print(name, flush=True)
+
+
+def paths():
+    """(pair, steps) -> (KL, standard error)."""
+    return {
+        (line["pair"], line["steps"]): (line["path_kl"], line["standard_error"])
+        for line in lines_of("paths.jsonl")
+    }
+
+
+def defects():
+    """(pair, defect, size) -> its line."""
+    return {
+        (line["pair"], line["defect"], line["size"]): line for line in lines_of("defects.jsonl")
+    }
+
+
+def trained():
+    """(method, steps, pair, score) -> (value, standard error) of the default recipes with KL."""
+    found = {}
+    for folder in ("spread", "sphere", "chain"):
+        for (method, loss, steps, pair, score), lines in measured(folder).items():
+            if loss in ("", "kl"):
+                found[method, steps, pair, score] = lines[0]["value"], lines[0]["standard_error"]
+    return found
+
+
+def with_csbm(results):
+    """The pairs that CSBM was trained on."""
+    pairs = {pair for method, _, pair, _ in results if method in FACTORISED}
+    return sorted(pairs, key=lambda pair: (int(pair[1:].split("-")[0]), pair))
+
+
+def nats(value, error):
+    """Three digits of a KL, or that it is 0 within its error."""
+    if abs(value) < 1e-9:
+        return "0"
+    text = f"{value:.2f}" if value >= 1 else f"{value:.3f}" if value >= 0.01 else f"{value:.4f}"
+    return f"{text} ± {error:.1g}"
+
+
+def path_tables(found):
+    for steps in (1, 16, 64):
+        print()
+        head(f"path KL, {steps} step{'s' * (steps > 1)}", *FAMILIES)
+        for dim in DIMS:
+            for reference in REFERENCES:
+                name = f"d{dim}-{reference}"
+                cells = [found.get((name + suffix, steps)) for suffix in FAMILIES.values()]
+                row(name, *("" if cell is None else nats(*cell) for cell in cells))
+
+
+def parts_table(found, results):
+    """KL(truth || solver) of solvers as trained, in the sampler's and the model's part."""
+
+    def text(method, steps, pair, score):
+        cell = results.get((method, steps, pair, score))
+        return "" if cell is None else nats(*cell)
+
+    def rest(pair):
+        """What the joint KL of Feature-wise SB has beyond one factorised step."""
+        if (all_of_it := results.get(("Feature-wise SB", "", pair, "joint_kl"))) is None:
+            return ""
+        (kl, error), sampler = all_of_it, found[pair, 1]
+        return nats(kl - sampler[0], math.hypot(error, sampler[1]))
+
+    print()
+    head(
+        "pair",
+        "64 factorised steps",
+        *(f"{method}'s model" for method in FACTORISED),
+        "one factorised step",
+        "Feature-wise SB's model",
+        *(method for method, _ in WHOLE),
+    )
+    for pair in with_csbm(results):
+        row(
+            pair,
+            nats(*found[pair, 64]),
+            *(text(method, "64", pair, "forward_trajectory_kl") for method in FACTORISED),
+            nats(*found[pair, 1]),
+            rest(pair),
+            *(text(*solver, pair, "joint_kl") for solver in WHOLE),
+        )
+
+
+def score_tables(lines):
+    pairs = list(dict.fromkeys(pair for pair, defect, _ in lines if defect == "factorised steps"))
+    pairs.sort(key=lambda pair: (int(pair[1:].split("-")[0]), pair))
+    whole = sorted({size for _, defect, size in lines if defect == "whole steps"})
+    for score, name, digits in (
+        (TREND, "cond. trend", 4),
+        (AUC, "C2ST AUC", 3),
+        (PERPLEXITY, "SB perplexity", 3),
+    ):
+        print()
+        head(name, *map(str, STEPS), *(f"whole, {steps}" for steps in whole), "Oracle")
+        keys = [("factorised steps", steps) for steps in STEPS]
+        keys += [("whole steps", steps) for steps in whole] + [("none", 0.0)]
+        for pair in pairs:
+            cells = [lines.get((pair, *key)) for key in keys]
+            row(pair, *("" if cell is None else f"{cell[score]:.{digits}f}" for cell in cells))
+
+
+def trained_table(lines, results):
+    """How far from the Oracle: the sampler of a solver on the truth, and the solver as trained."""
+    print()
+    solvers = [(method, "64") for method in FACTORISED] + list(WHOLE)
+    head("cond. trend below the Oracle's", "64 factorised steps", *(name for name, _ in solvers))
+    for pair in with_csbm(results):
+        oracle = lines.get((pair, "none", 0.0))
+        sampler = lines.get((pair, "factorised steps", 64))
+        if oracle is None or sampler is None:
+            continue
+        cells = [results.get((*solver, pair, TREND)) for solver in solvers]
+        row(
+            pair,
+            f"{oracle[TREND] - sampler[TREND]:.4f}",
+            *("" if cell is None else f"{oracle[TREND] - cell[0]:.4f}" for cell in cells),
+        )
+
+
+def figure(found, lines, results):
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.hashsalt": "samplers", "svg.fonttype": "none", "font.size": 9})
+    drawn, panels = plt.subplots(
+        2, 3, figsize=(7.4, 5.2), sharex=True, sharey="row", layout="constrained"
+    )
+    hollow = {"linestyle": "", "marker": "D", "markerfacecolor": "none"}
+    for (top, bottom), dim in zip(panels.T, DIMS):
+        top.set_title(f"D = {dim}", fontsize=9)
+        for reference, style in STYLES.items():
+            for family, suffix in FAMILIES.items():
+                pair, colour = f"d{dim}-{reference}{suffix}", COLOURS[family]
+                look = {"color": colour, "linestyle": style, "marker": "o", "markersize": 3}
+                look |= {"linewidth": 1.2, "label": family if style == "-" else None}
+                points = [(n, found[pair, n][0]) for n in STEPS if (pair, n) in found]
+                top.plot(*zip(*points), **look)
+                if csbm := results.get(("CSBM", "64", pair, "forward_trajectory_kl")):
+                    top.plot(64, csbm[0], color=colour, **hollow)
+                oracle = lines.get((pair, "none", 0.0))
+                if oracle is None:
+                    continue
+                scored = {n: lines.get((pair, "factorised steps", n)) for n in STEPS}
+                points = [(n, oracle[TREND] - line[TREND]) for n, line in scored.items() if line]
+                bottom.plot(*zip(*points), **look)
+                if csbm := results.get(("CSBM", "64", pair, TREND)):
+                    bottom.plot(64, oracle[TREND] - csbm[0], color=colour, **hollow)
+        top.set_yscale("symlog", linthresh=0.001, linscale=0.4)
+        bottom.set_yscale("symlog", linthresh=0.001, linscale=0.4)
+        bottom.set_xscale("log", base=2)
+        bottom.set_xticks(STEPS, [str(n) for n in STEPS])
+        bottom.minorticks_off()
+        bottom.set_xlabel("factorised steps")
+        for panel in (top, bottom):
+            panel.grid(color="#eef0f2")
+    panels[0, 0].set_ylabel("path KL, nats")
+    panels[1, 0].set_ylabel("cond. trend below the Oracle's")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    handles += [plt.Line2D([], [], color="#555555", linestyle=s) for s in STYLES.values()]
+    handles.append(plt.Line2D([], [], color="#555555", **hollow))
+    labels += [*STYLES, "CSBM as trained"]
+    drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    drawn.savefig(FOLDER / "samplers.svg", metadata={"Date": None})
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("paths").add_argument("pairs", nargs="*")
+    commands.add_parser("table")
+    commands.add_parser("figure")
+    options = parser.parse_args()
+    if options.command == "paths":
+        measure_paths(options.pairs)
+    elif options.command == "table":
+        path_tables(paths())
+        parts_table(paths(), trained())
+        score_tables(defects())
+        trained_table(defects(), trained())
+    else:
+        figure(paths(), defects(), trained())
+
+
+if __name__ == "__main__":
+    main()
