@@ -64,22 +64,27 @@ std::vector<TableScore> make_scores() {
   scores.push_back(
       {"conditional_shape_score", "Conditional shape score",
        "Overlap of single coordinates of x1 given x0, draws of the solver against as many of the "
-       "truth, so that a perfect solver scores what the Oracle does."});
+       "truth, so that a perfect solver scores what the Oracle does. Blind to how the coordinates "
+       "go together."});
   scores.push_back({"conditional_trend_score", "Conditional trend score",
                     "Overlap of pairs of coordinates of x1 given x0, the pairs (d, d) included as "
                     "published."});
   scores.push_back(kl("forward_trajectory_kl", "Forward trajectory KL",
                       "KL(truth || solver), summed over the steps of the solver's chain (16 where "
-                      "it has none) and all dimensions, in nats."));
-  scores.push_back(kl("reverse_trajectory_kl", "Reverse trajectory KL",
-                      "KL(solver || truth), summed over steps and dimensions, in nats."));
+                      "it has none) and all dimensions, in nats. Blind to how the coordinates of a "
+                      "step move together."));
+  scores.push_back(
+      kl("reverse_trajectory_kl", "Reverse trajectory KL",
+         "KL(solver || truth), summed over steps and dimensions, in nats. Blind to what "
+         "the forward one is blind to."));
   TableScore shape{"shape_score", "Shape score",
                    "Overlap of single coordinates of x1 over the test set; blind to which x0 an x1 "
                    "belongs to."};
   shape.marks_best = false;
   scores.push_back(shape);
   TableScore trend{"trend_score", "Trend score",
-                   "Overlap of pairs of coordinates of x1 over the test set."};
+                   "Overlap of pairs of coordinates of x1 over the test set; blind to which x0 an "
+                   "x1 belongs to."};
   trend.marks_best = false;
   scores.push_back(trend);
   TableScore c2st{"c2st_score", "C2ST score of the reversed pairs",
@@ -90,12 +95,13 @@ std::vector<TableScore> make_scores() {
   scores.push_back(c2st);
   TableScore exact{"exact_conditional_shape_score", "Exact conditional shape score",
                    "Between closed-form marginals, free of any sampling noise: 1 is perfect. Only "
-                   "for couplings that have them."};
+                   "for couplings that have them. Blind to how the coordinates go together."};
   exact.in_paper = false;
   scores.push_back(exact);
   TableScore sampled{"sampled_conditional_shape_score", "Sampled conditional shape score",
                      "Draws of the solver against the closed-form marginals of the truth, so that "
-                     "a perfect solver scores what the Oracle does."};
+                     "a perfect solver scores what the Oracle does. Blind to how the coordinates "
+                     "go together."};
   sampled.in_paper = false;
   scores.push_back(sampled);
   TableScore offdiagonal{"conditional_trend_offdiagonal", "Conditional trend score without (d, d)",
