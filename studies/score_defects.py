@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which score sees which defect? The truth with planted defects of growing size, scored.
 
-  studies/score_defects.py measure PAIR... -o OUT.jsonl [--seeds 3] [--only DEFECT]...
+  studies/score_defects.py measure PAIR... -o OUT.jsonl [--seeds 3] [--only DEFECT]... [--sizes 0.1 ...]
                                               adds a line a pair, defect and size
   studies/score_defects.py table OUT.jsonl    the smallest size that each score sees
   studies/score_defects.py blind OUT.jsonl    on how many pairs each score sees a defect at all
@@ -97,7 +97,8 @@ def most_common_component(name):
 
 def mode_dropped(pair, size):
     """The component that most answers come from loses a share of its weight."""
-    left, dropped = np.log1p(-min(size, 1 - 1e-12)), most_common_component(pair.name)
+    left = np.log1p(-size) if size < 1 else -5000.0  # no x0 brings it back
+    dropped = most_common_component(pair.name)
     log_beta = pair.log_beta.copy()
     log_beta[dropped] += left
     moves = None if pair.log_moves is None else pair.log_moves.copy()
@@ -212,21 +213,23 @@ def read(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def cases(pair, only):
+def cases(pair, only, chosen):
     """(defect, size, what makes the coupling), the Oracle first."""
     found = [("none", 0.0, lambda: bm.Oracle().fit(pair))]
     for defect, (make, sizes) in DEFECTS.items():
         if not only or defect in only:
-            found += [(defect, s, lambda m=make, s=s: without_missing(m(pair, s))) for s in sizes]
+            for s in sizes:
+                if not chosen or s in chosen:
+                    found.append((defect, s, lambda m=make, s=s: without_missing(m(pair, s))))
     return found
 
 
-def measure(pairs, out, seeds, only):
+def measure(pairs, out, seeds, only, chosen):
     done = {(line["pair"], line["defect"], line["size"]) for line in read(out)}
     with out.open("a") as file:
         for name in pairs:
             pair = bm.load(name)
-            for defect, size, make in cases(pair, only):
+            for defect, size, make in cases(pair, only, chosen):
                 if (name, defect, size) in done:
                     continue
                 found = bm.evaluate(pair, make(), num_seeds=seeds, c2st=True).to_dict()
@@ -239,17 +242,22 @@ def measure(pairs, out, seeds, only):
                 print(f"{name}: {defect} {size}", flush=True)
 
 
+def dim_of(name):
+    return int(name[1:].split("-")[0])
+
+
 def usual_errors(lines):
-    """score -> its standard error, pooled over the Oracle, slightly changed bridges and many steps:
-    one of two or three repetitions alone is too small by chance too often. KLs have their own."""
+    """(D, score) -> its standard error as a share of the score, pooled over the pairs of D: of their
+    Oracles, slightly changed bridges and many steps. One of two or three repetitions alone is too
+    small by chance too often. KLs have their own."""
     like_oracle = ("none", "one mode dropped", "too cold", "factorised steps", CONTROL)
-    small = [
-        line["standard_errors"]
-        for line in lines
-        if line["defect"] in like_oracle and (line["size"] < 0.1 or line["size"] >= 16)
-    ]
-    pooled = {s: np.sqrt(np.mean([(of[s] or 0.0) ** 2 for of in small])) for s in SCORES}
-    return {s: 0.0 if s.endswith("_kl") else error for s, error in pooled.items()}
+    shares = {}
+    for line in lines:
+        if line["defect"] in like_oracle and (line["size"] < 0.1 or line["size"] >= 16):
+            for score, error in line["standard_errors"].items():
+                share = 0.0 if error is None or score.endswith("_kl") else error / line[score]
+                shares.setdefault((dim_of(line["pair"]), score), []).append(share)
+    return {key: np.sqrt(np.mean(np.square(of_key))) for key, of_key in shares.items()}
 
 
 def smallest_seen(oracle, lines, score, usual):
@@ -282,12 +290,13 @@ def all_seen(lines):
     found = {}
     for line in lines:
         found.setdefault(line["pair"], []).append(line)
-    table = {}
-    for name in sorted(found, key=lambda name: (int(name[1:].split("-")[0]), name)):
-        usual, of_pair = usual_errors(found[name]), {}
+    table, shares = {}, usual_errors(lines)
+    for name in sorted(found, key=lambda name: (dim_of(name), name)):
+        of_pair = {}
         for line in found[name]:
             of_pair.setdefault(line["defect"], {})[line["size"]] = line
         oracle, table[name] = of_pair["none"][0.0], {}
+        usual = {s: shares[dim_of(name), s] * (oracle[s] or 0.0) for s in SCORES}
         for defect, (_, sizes) in DEFECTS.items():
             see = steps_seen if sizes is STEPS else smallest_seen
             if ordered := [of_pair[defect][x] for x in sizes if x in of_pair.get(defect, {})]:
@@ -345,11 +354,12 @@ def main():
     measuring.add_argument("-o", "--out", type=Path, required=True)
     measuring.add_argument("--seeds", type=int, default=3)
     measuring.add_argument("--only", action="append", choices=list(DEFECTS), metavar="DEFECT")
+    measuring.add_argument("--sizes", nargs="+", type=float)
     for name in ("table", "blind"):
         commands.add_parser(name).add_argument("out", type=Path)
     options = parser.parse_args()
     if options.command == "measure":
-        measure(options.pairs, options.out, options.seeds, options.only)
+        measure(options.pairs, options.out, options.seeds, options.only, options.sizes)
     else:
         {"table": table, "blind": blind}[options.command](read(options.out))
 
