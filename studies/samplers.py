@@ -24,7 +24,7 @@ FAMILIES = {"sphere": "", "spread": "-spread", "chain": "-chain", "twosided": "-
 COLOURS = dict(zip(FAMILIES, ("#0072B2", "#E69F00", "#009E73", "#CC79A7")))
 STYLES = {"gaussian-0.02": "-", "uniform-0.01": "--"}
 TREND, AUC, PERPLEXITY = "conditional_trend_offdiagonal", "c2st_auc", "sb_perplexity"
-FACTORISED = ("CSBM", "α-CSBM")  # of 64 steps; the others draw components first
+FACTORISED = ("CSBM", "α-CSBM")  # the others draw components first
 WHOLE = (("DLightSB", ""), ("DLightSB-M", "64"), ("DLightSB-chain", ""))
 
 
@@ -69,12 +69,14 @@ def defects():
 
 
 def trained():
-    """(method, steps, pair, score) -> (value, standard error) of the default recipes with KL."""
+    """(method, steps, pair, score) -> (value, standard error) of the default recipes with KL; where
+    two folders have it, that of the first."""
     found = {}
-    for folder in ("spread", "sphere", "chain"):
+    for folder in ("paper", "spread", "sphere", "chain"):
         for (method, loss, steps, pair, score), lines in measured(folder).items():
             if loss in ("", "kl"):
-                found[method, steps, pair, score] = lines[0]["value"], lines[0]["standard_error"]
+                cell = lines[0]["value"], lines[0]["standard_error"]
+                found.setdefault((method, steps, pair, score), cell)
     return found
 
 
@@ -103,7 +105,7 @@ def path_tables(found):
                 row(name, *("" if cell is None else nats(*cell) for cell in cells))
 
 
-def parts_table(found, results):
+def parts_tables(found, results):
     """KL(truth || solver) of solvers as trained, in the sampler's and the model's part."""
 
     def text(method, steps, pair, score):
@@ -118,23 +120,22 @@ def parts_table(found, results):
         return nats(kl - sampler[0], math.hypot(error, sampler[1]))
 
     print()
+    head("path KL", "steps", "sampler's part", *(f"{method}'s model" for method in FACTORISED))
+    for pair in with_csbm(results):
+        for steps in ("16", "64"):
+            models = [text(method, steps, pair, "forward_trajectory_kl") for method in FACTORISED]
+            if any(models):
+                row(pair, steps, nats(*found[pair, int(steps)]), *models)
+    print()
     head(
-        "pair",
-        "64 factorised steps",
-        *(f"{method}'s model" for method in FACTORISED),
+        "joint KL",
         "one factorised step",
         "Feature-wise SB's model",
-        *(method for method, _ in WHOLE),
+        *(f"{method}'s model" for method, _ in WHOLE),
     )
     for pair in with_csbm(results):
-        row(
-            pair,
-            nats(*found[pair, 64]),
-            *(text(method, "64", pair, "forward_trajectory_kl") for method in FACTORISED),
-            nats(*found[pair, 1]),
-            rest(pair),
-            *(text(*solver, pair, "joint_kl") for solver in WHOLE),
-        )
+        models = [text(*solver, pair, "joint_kl") for solver in WHOLE]
+        row(pair, nats(*found[pair, 1]), rest(pair), *models)
 
 
 def score_tables(lines):
@@ -234,7 +235,7 @@ def main():
         measure_paths(options.pairs)
     elif options.command == "table":
         path_tables(paths())
-        parts_table(paths(), trained())
+        parts_tables(paths(), trained())
         score_tables(defects())
         trained_table(defects(), trained())
     else:
