@@ -74,7 +74,7 @@ def trained():
     found = {}
     for folder in ("paper", "spread", "sphere", "chain"):
         for (method, loss, steps, pair, score), lines in measured(folder).items():
-            if loss in ("", "kl"):
+            if loss in ("", "kl") and not pair.endswith("-reverse"):
                 cell = lines[0]["value"], lines[0]["standard_error"]
                 found.setdefault((method, steps, pair, score), cell)
     return found
