@@ -10,6 +10,7 @@
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/experiment/shell_words.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
@@ -29,6 +30,8 @@ struct Options {
   int jobs = 0;
   bool resume = false;
   bool dry_run = false;
+  std::string shard;
+  double stale_seconds = 60.0;
 };
 
 int list_runs(const Experiment& experiment, const Options& options) {
@@ -54,6 +57,9 @@ int run(const Options& options) {
   grid.only = options.only;
   grid.jobs = options.jobs;
   grid.resume = options.resume;
+  if (!options.shard.empty()) grid.shard = parse_shard("--shard", options.shard);
+  grid.stale_after =
+      std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * options.stale_seconds));
   grid.overview = [&](const Overview& overview) { printer.show(overview); };
   grid.note = [](const std::string& text) { note("{}\n", terminal_text(text)); };
   GridSummary summary;
@@ -103,7 +109,12 @@ int run_one_cell(const CellOptions& options) {
   const ExperimentRun run = parse_cell(options.cell);
   const BenchmarkPair pair = load_pair(run.config.pair);
   warn_if_still(pair.bridge().process());
-  run_cell(context, run, pair, options.folder);
+  try {
+    run_cell(context, run, pair, options.folder);
+  } catch (const FolderBusy& error) {
+    note("bridgemark: {}\n", terminal_text(error.what()));
+    return kCellBusy;
+  }
   return 0;
 }
 
@@ -128,6 +139,8 @@ void add_run(CLI::App& app, Action& action) {
       "Examples:\n"
       "  bridgemark run experiments/quick.toml -o quick\n"
       "  bridgemark run experiments/paper.toml -o paper --only 'd16-*.dlightsb.*' --resume\n"
+      "  bridgemark run experiments/paper.toml -o shared/paper --shard 2/4   # likewise 1/4, 3/4, "
+      "4/4\n"
       "Exits 1 where a run failed; the others are done all the same. docs/formats.md describes the "
       "file.");
   command->add_option("EXPERIMENT", options->experiment, "Experiment file, .toml")->required();
@@ -145,6 +158,20 @@ void add_run(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--resume", options->resume,
                     "Go on with the experiment in the folder: finished runs are skipped");
+  CLI::Option* shard =
+      command
+          ->add_option(
+              "--shard", options->shard,
+              "I/N: be worker I of N on the folder, on this or another machine; each takes "
+              "the runs that nobody has, also those of a worker that has died")
+          ->type_name("I/N");
+  command
+      ->add_option(
+          "--stale-after", options->stale_seconds,
+          "Seconds after which a worker that gives no sign of life has died; the same for all")
+      ->check(CLI::Range(0.5, 1e6))
+      ->needs(shard)
+      ->capture_default_str();
   command->add_flag("--dry-run", options->dry_run,
                     "Check the file and print the commands of its runs");
   add_common_options(*command, options->common);

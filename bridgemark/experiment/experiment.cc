@@ -19,7 +19,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxRuns = 100000;
 
 bool is_pattern(std::string_view text) { return text.find_first_of("*?") != text.npos; }
@@ -317,7 +316,7 @@ class Reader {
 }  // namespace
 
 Experiment load_experiment(const std::filesystem::path& path) {
-  return Reader(path.string(), read_file(path, kMaxFileBytes)).read();
+  return Reader(path.string(), read_file(path, kMaxExperimentBytes)).read();
 }
 
 std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,

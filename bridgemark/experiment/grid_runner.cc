@@ -36,6 +36,9 @@ constexpr const char* kGridFiles[] = {kExperimentFile, kResultsCsv, kResultsJson
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kResultsSeconds = 10.0;
+constexpr auto kSharedResultsAge = std::chrono::seconds(60);
+constexpr double kResultsShare = 0.02;  // of a worker's time that may go into writing all results
+constexpr double kClaimSeconds = 0.5;   // between looks at what others have
 constexpr std::uint64_t kFirstGuessBytes = std::uint64_t{1} << 30;  // of a run not seen before
 
 double seconds_since(Clock::time_point start) {
@@ -72,11 +75,13 @@ class GridRunner {
     if (context_.device == Device::kCuda) share_device();
     while (!waiting_.empty() || !active_.empty()) {
       if (context_.should_stop()) stop();
+      if (claims_) drop_lost();
       start_what_fits();
       collect();
       report();
       std::this_thread::sleep_for(kPollInterval);
     }
+    if (claims_) claims_->remove_settled([&](const std::string& id) { return done_.contains(id); });
     save_results();
     return {runs_.size(), skipped_, std::move(failed_), seconds_since(started)};
   }
@@ -104,16 +109,23 @@ class GridRunner {
 
   void prepare() {
     const std::filesystem::path record = folder_ / kExperimentFile;
-    if (path_exists(record) && !options_.resume) {
+    if (!options_.shard && path_exists(record) && !options_.resume) {
       throw_file(folder_.string(), "already holds an experiment; give another folder or resume it");
     }
     create_folder(folder_);
-    lock_ = std::make_unique<FolderLock>(folder_);
+    lock_ = std::make_unique<FolderLock>(
+        folder_, options_.shard ? FolderLock::Holders::kMany : FolderLock::Holders::kOne);
     for (const ExperimentRun& run : experiment_.runs) refuse_conflict(run);
-    sweep_temporaries(folder_, kGridFiles);
     create_folder(folder_ / "runs");
     create_folder(folder_ / "logs");
-    write_file_atomically(record, experiment_.text);
+    if (options_.shard) {
+      claims_ = std::make_unique<GridClaims>(folder_, *options_.shard, options_.stale_after);
+      claims_->alone([&] { record_shared(record); });
+      if (options_.resume) claims_->forget_failures();
+    } else {
+      sweep_temporaries(folder_, kGridFiles);
+      write_file_atomically(record, experiment_.text);
+    }
     for (const ExperimentRun& run : runs_) {
       if (is_scored(run)) {
         remember(run);
@@ -122,7 +134,22 @@ class GridRunner {
         waiting_.push_back(&run);
       }
     }
-    save_results();
+    if (claims_) {
+      claims_->reorder(waiting_);
+    } else {
+      save_results();
+    }
+  }
+
+  // The first worker's file is all workers'.
+  void record_shared(const std::filesystem::path& record) const {
+    if (path_exists(record)) {
+      if (read_file(record, kMaxExperimentBytes) == experiment_.text) return;
+      if (!options_.resume) {
+        throw_file(folder_.string(), "holds another experiment; give another folder or resume it");
+      }
+    }
+    write_file_atomically(record, experiment_.text);
   }
 
   // As many runs at once as the GPU is asked or able to serve.
@@ -146,7 +173,7 @@ class GridRunner {
   void refuse_conflict(const ExperimentRun& run) {
     const std::filesystem::path folder = run_folder(run);
     if (!path_exists(folder / kRunConfig)) return;
-    if (!options_.resume) {
+    if (!options_.resume && !options_.shard) {
       throw_file(folder.string(), "already holds a run; give another folder or resume it");
     }
     const RunConfig before = load_run_config(folder);
@@ -186,14 +213,60 @@ class GridRunner {
 
   void start_what_fits() {
     while (!waiting_.empty() && static_cast<int>(active_.size()) < slots_ && memory_allows()) {
-      const ExperimentRun& run = *waiting_.front();
-      waiting_.erase(waiting_.begin());
+      const ExperimentRun* next = claims_ ? next_unclaimed() : next_in_order();
+      if (next == nullptr) return;
+      const ExperimentRun& run = *next;
       // The threads are shared out among the runs that are left, at most one share a slot.
       const int share =
           std::min<int>(slots_, static_cast<int>(active_.size() + waiting_.size()) + 1);
       const int threads = std::max(1, context_.threads() / share);
       active_.push_back({&run, Clock::now(), start(run, threads)});
     }
+  }
+
+  const ExperimentRun* next_in_order() {
+    const ExperimentRun* run = waiting_.front();
+    waiting_.erase(waiting_.begin());
+    return run;
+  }
+
+  // Runs that another worker has taken over, taking this one for dead.
+  void drop_lost() {
+    if (seconds_since(checked_) < kClaimSeconds) return;
+    checked_ = Clock::now();
+    for (std::size_t i = 0; i < active_.size();) {
+      if (claims_->holds(active_[i].run->id)) {
+        ++i;
+        continue;
+      }
+      waiting_.push_back(active_[i].run);
+      active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));  // which kills its process
+    }
+  }
+
+  // The next that no other worker has, which is this one's from now on; null where there is none
+  // for now. Runs that others have done or failed at are left out on the way.
+  const ExperimentRun* next_unclaimed() {
+    if (seconds_since(asked_) < kClaimSeconds) return nullptr;
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+      const ExperimentRun* run = *at;
+      if (std::optional<std::string> reason = claims_->failure(run->id)) {
+        failed_.push_back({run->id, std::move(*reason)});
+      } else if (!claims_->take(run->id)) {
+        ++at;
+        continue;
+      } else if (!is_scored(*run)) {
+        waiting_.erase(at);
+        return run;
+      } else {
+        remember(*run);
+        ++skipped_;
+        claims_->release(run->id);
+      }
+      at = waiting_.erase(at);
+    }
+    asked_ = Clock::now();
+    return nullptr;
   }
 
   // The first run always starts; another one where what the active ones may still take leaves
@@ -236,11 +309,24 @@ class GridRunner {
       finish(job, *status);
       active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    if (seconds_since(saved_) >= kResultsSeconds && unsaved_) save_results();
+    if (unsaved_ && seconds_since(saved_) >= results_interval_ && !recently_shared())
+      save_results();
+  }
+
+  // Whether this or another worker wrote the results of all not long ago.
+  bool recently_shared() const {
+    const std::filesystem::path results = folder_ / kResultsJsonl;
+    return claims_ && path_exists(results) && claims_->age(results) < kSharedResultsAge;
   }
 
   void finish(const Job& job, int status) {
     const ExperimentRun& run = *job.run;
+    if (claims_ && (status == kCellBusy || (status != 0 && !claims_->holds(run.id)))) {
+      claims_->release(run.id);  // another worker, taken for dead or not, is still at it
+      waiting_.push_back(&run);
+      asked_ = Clock::now();
+      return;
+    }
     try {
       if (status != 0) {
         const std::string said = last_line(log_file(run));
@@ -251,8 +337,13 @@ class GridRunner {
       remember(run);
     } catch (const std::exception& error) {
       failed_.push_back({run.id, error.what()});
+      if (claims_) {
+        claims_->mark_failed(run.id, error.what());
+        claims_->release(run.id);
+      }
       return;
     }
+    if (claims_) claims_->release(run.id);
     Seen& seen = seen_[{run.config.solver, run.dim}];
     seen.seconds += seconds_since(job.started);
     ++seen.count;
@@ -271,6 +362,18 @@ class GridRunner {
   // Every complete run of the experiment in the folder, also those that were not selected, and what
   // was added to them.
   void save_results() {
+    const auto started = Clock::now();
+    if (claims_) {
+      claims_->alone([&] { write_all_results(); });
+    } else {
+      write_all_results();
+    }
+    saved_ = Clock::now();
+    results_interval_ = std::max(kResultsSeconds, seconds_since(started) / kResultsShare);
+    unsaved_ = false;
+  }
+
+  void write_all_results() const {
     std::vector<RunResult> results;
     for (const ExperimentRun& run : experiment_.runs) {
       const auto found = done_.find(run.id);
@@ -282,8 +385,6 @@ class GridRunner {
     }
     for (RunResult& added : load_added_results(folder_)) results.push_back(std::move(added));
     write_results(results, folder_);
-    saved_ = Clock::now();
-    unsaved_ = false;
   }
 
   [[noreturn]] void stop() {
@@ -293,8 +394,8 @@ class GridRunner {
     }
     active_.clear();
     save_results();
-    throw Interrupted(fmt::format("stopped with {} of {} runs done; go on with --resume",
-                                  done_.size(), runs_.size()));
+    throw Interrupted(fmt::format("stopped with {} of {} runs done; go on with {}", done_.size(),
+                                  runs_.size(), claims_ ? "the same command" : "--resume"));
   }
 
   void report() {
@@ -332,6 +433,7 @@ class GridRunner {
     };
     double left = 0.0;
     for (const ExperimentRun* run : waiting_) left += expected(*run);
+    if (options_.shard) left /= options_.shard->count;  // the other workers do their part
     double longest = 0.0;
     for (const Job& job : active_) {
       const double rest = std::max(0.0, expected(*job.run) - seconds_since(job.started));
@@ -348,6 +450,7 @@ class GridRunner {
   const std::vector<ExperimentRun> runs_;
   int slots_;  // runs side by side
   std::unique_ptr<FolderLock> lock_;
+  std::unique_ptr<GridClaims> claims_;  // where the folder has several workers
   std::unique_ptr<DeviceSharing> sharing_;
   std::vector<const ExperimentRun*> waiting_;
   std::vector<Job> active_;
@@ -358,7 +461,8 @@ class GridRunner {
   std::size_t skipped_ = 0;
   bool unsaved_ = false;
   Clock::time_point saved_ = Clock::now();
-  Clock::time_point reported_{};  // long ago
+  double results_interval_ = kResultsSeconds;
+  Clock::time_point reported_{}, asked_{}, checked_{};  // long ago
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/experiment.h"
+#include "bridgemark/experiment/grid_claims.h"
 
 namespace bridgemark {
 
@@ -36,6 +38,8 @@ struct FailedRun {
 // threads and device, and kSharersOption. For a grid's own use.
 inline constexpr char kCellCommand[] = "run-cell";
 inline constexpr char kSharersOption[] = "--sharers";
+// Its exit status where another process still works in the run's folder.
+inline constexpr int kCellBusy = 75;
 
 // Runs that a GPU has at once where none are asked for and processes can share it.
 inline constexpr int kRunsOnOneGpu = 8;
@@ -45,6 +49,8 @@ struct GridOptions {
   std::vector<std::string> only;  // see select_runs
   int jobs = 0;                   // runs side by side; 0: see run_grid
   bool resume = false;
+  std::optional<Shard> shard = {};                     // one of several workers in the folder
+  std::chrono::milliseconds stale_after{60000};        // a worker not heard of for so long is dead
   std::vector<std::string> program_arguments = {};     // that come before those of a cell
   std::function<void(const Overview&)> overview = {};  // called a few times a second; may be empty
   std::function<void(const std::string&)> note = {};   // how runs share a GPU; may be empty
@@ -68,6 +74,11 @@ struct GridSummary {
 // (device_sharing.h), else one. Complete runs are skipped and interrupted ones go on, both with
 // `resume` only: without it a folder that holds an experiment is refused. Throws Interrupted once
 // the context says stop; what was done is kept.
+//
+// With a shard the folder may be other workers', too, on this or another machine: each takes the
+// runs that nobody has (grid_claims.h), also those of a worker that has died, and ends when all
+// are done, with the results of all. `resume` then means that failed runs are tried again and that
+// the file may have changed.
 GridSummary run_grid(const Context& context, const Experiment& experiment,
                      const std::filesystem::path& folder, const GridOptions& options);
 

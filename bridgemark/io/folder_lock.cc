@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "bridgemark/core/error.h"
-
 namespace bridgemark {
 
 namespace {
@@ -25,18 +23,21 @@ bool is_at(int fd, const std::filesystem::path& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::filesystem::path& folder) : path_(folder / "lock") {
+FolderLock::FolderLock(const std::filesystem::path& folder, Holders holders)
+    : path_(folder / "lock") {
+  const int kind = holders == Holders::kOne ? LOCK_EX : LOCK_SH;
   for (;;) {
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd_ < 0) {
       throw_file(path_.string(), "cannot be opened: {}", std::generic_category().message(errno));
     }
-    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(fd_, kind | LOCK_NB) != 0) {
       const int error = errno;
       ::close(fd_);
       if (error == EINTR) continue;
       if (error == EWOULDBLOCK) {
-        throw_file(folder.string(), "another bridgemark run is at work in this folder");
+        throw FolderBusy(message_text(
+            fmt::format("{}: another bridgemark run is at work in this folder", folder.string())));
       }
       throw_file(path_.string(), "cannot be locked: {}", std::generic_category().message(error));
     }
@@ -46,7 +47,8 @@ FolderLock::FolderLock(const std::filesystem::path& folder) : path_(folder / "lo
 }
 
 FolderLock::~FolderLock() {
-  ::unlink(path_.c_str());
+  // The last of many takes the file along.
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) ::unlink(path_.c_str());
   ::close(fd_);
 }
 

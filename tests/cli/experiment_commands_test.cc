@@ -105,6 +105,9 @@ TEST_F(ExperimentCommands, BadInputIsOneLineAndLeavesNothing) {
   refuses({"run", path("bad.toml"), "-o", path("out")},
           "bad.toml: line 4: unknown key 'solver' in [[grid]]; did you mean 'solvers'?");
   refuses({"run", path("none.toml"), "-o", path("out")}, "none.toml");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--shard", "3/2"},
+          "--shard must be I/N with 1 <= I <= N <= 1048576, got '3/2'");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--stale-after", "5"}, "--shard");
   refuses({"run", path("x.toml"), "-o", path("out"), "--only", "d64"}, "only 'd64' names no run");
   refuses({"run", path("x.toml"), "-o", path("out"), "--jobs", "-1"}, "--jobs");
   refuses({"report", path("none"), "-o", path("r.html")}, "results.jsonl");

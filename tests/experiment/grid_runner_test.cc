@@ -8,13 +8,16 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/child_process.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/io/folder_lock.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/small_pair.h"
@@ -268,6 +271,125 @@ TEST_F(GridRunnerTest, OneAtATimeInAFolder) {
   while (!(status = program.poll())) usleep(1000);
   EXPECT_EQ(*status, 130);
   EXPECT_THAT(testing::slurp(dir_ / "log.txt"), HasSubstr("go on with --resume"));
+}
+
+class SharedGridTest : public GridRunnerTest {
+ protected:
+  static GridOptions shard(int number, int count) {
+    GridOptions options;
+    options.shard = Shard{number, count};
+    options.stale_after = std::chrono::seconds(2);
+    return options;
+  }
+};
+
+// Every run is made by one worker, and each ends with the results of all.
+TEST_F(SharedGridTest, WorkersMakeEachRunOnce) {
+  run("whole");
+  std::vector<GridSummary> summaries(3);
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < 3; ++i) {
+      workers.emplace_back([&, i] {
+        summaries[static_cast<std::size_t>(i)] = run("shared", shard(i + 1, 3), {.num_threads = 1});
+      });
+    }
+  }
+  std::size_t made = 0;
+  for (const GridSummary& summary : summaries) {
+    EXPECT_EQ(summary.total, 5u);
+    EXPECT_TRUE(summary.failed.empty());
+    made += summary.total - summary.skipped;
+  }
+  EXPECT_EQ(made, 5u);
+  EXPECT_EQ(scores("shared"), scores("whole"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "shared" / "lock"));
+  for (const auto& entry : std::filesystem::directory_iterator(dir_ / "shared" / "claims")) {
+    EXPECT_EQ(entry.path().filename(), ".lock");
+  }
+}
+
+TEST_F(SharedGridTest, WorkersAreOfOneExperiment) {
+  GridOptions options = shard(1, 2);
+  options.only = {"oracle"};
+  run("out", options);
+  write(experiment_path(), grid("401"));
+  EXPECT_THAT(refusal("out", options), HasSubstr("holds another experiment"));
+  options.resume = true;
+  EXPECT_EQ(run("out", options).skipped, 1u);
+  EXPECT_THAT(testing::slurp(dir_ / "out" / "experiment.toml"), HasSubstr("updates = 401"));
+  // A grid of one process and shards do not mix.
+  const FolderLock lock(dir_ / "out");
+  EXPECT_THAT(refusal("out", options), HasSubstr("another bridgemark run is at work"));
+}
+
+TEST_F(SharedGridTest, AFailureIsEveryWorkersUntilResumed) {
+  GridOptions options = shard(1, 2);
+  options.only = {"independent"};
+  std::filesystem::create_directories(dir_ / "out" / "runs");
+  const std::filesystem::path in_the_way = dir_ / "out" / "runs" / "pair.independent.seed0";
+  write(in_the_way, "in the way");
+  ASSERT_EQ(run("out", options).failed.size(), 1u);
+  std::filesystem::remove(in_the_way);
+  options.shard->number = 2;
+  const GridSummary second = run("out", options);
+  ASSERT_EQ(second.failed.size(), 1u);
+  EXPECT_THAT(second.failed[0].reason, HasSubstr("ended with status 2"));
+  options.resume = true;
+  EXPECT_TRUE(run("out", options).failed.empty());
+}
+
+// A run whose worker was taken for dead may still have a process on another machine.
+TEST_F(SharedGridTest, WaitsForWhoeverStillWorksInARunsFolder) {
+  const std::filesystem::path folder = dir_ / "out" / "runs" / "pair.oracle.seed0";
+  std::filesystem::create_directories(folder);
+  GridOptions options = shard(1, 1);
+  options.only = {"oracle"};
+  auto lock = std::make_unique<FolderLock>(folder);
+  std::jthread other([&] {
+    while (testing::slurp(dir_ / "out" / "logs" / "pair.oracle.seed0.txt").empty()) usleep(1000);
+    lock.reset();
+  });
+  const GridSummary summary = run("out", options);
+  EXPECT_TRUE(summary.failed.empty());
+  EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 1u);
+}
+
+// A worker that was silent for too long and comes back stops what others have taken over.
+TEST_F(SharedGridTest, ALostRunIsLeftToItsNewWorker) {
+  const std::string id = "pair.dlightsb.seed0";
+  GridOptions options = shard(1, 1);
+  options.only = {id};
+  options.stale_after = std::chrono::seconds(60);
+  std::unique_ptr<ClaimFolder> other;
+  std::size_t stopped = 0;
+  options.overview = [&](const Overview& overview) {
+    if (!other && overview.active.size() == 1) {
+      other = std::make_unique<ClaimFolder>(dir_ / "out" / "claims", std::chrono::seconds(60));
+      std::filesystem::remove(dir_ / "out" / "claims" / id);
+      ASSERT_TRUE(other->take(id));
+    } else if (other && overview.active.empty() && overview.done == 0) {
+      ++stopped;
+      other->release(id);
+    }
+  };
+  EXPECT_TRUE(run("out", options).failed.empty());
+  EXPECT_GT(stopped, 0u);
+  EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 1u);
+}
+
+TEST(Shard, IsReadStrictly) {
+  const Shard shard = parse_shard("--shard", "2/4");
+  EXPECT_EQ(shard.number, 2);
+  EXPECT_EQ(shard.count, 4);
+  for (const char* text : {"", "2", "0/4", "5/4", "-1/4", "2/4/8", "a/b", "1/ 4", "+1/4", "1/0"}) {
+    try {
+      parse_shard("--shard", text);
+      ADD_FAILURE() << "took " << text;
+    } catch (const InvalidArgument& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("--shard must be I/N"), HasSubstr(text)));
+    }
+  }
 }
 
 }  // namespace
