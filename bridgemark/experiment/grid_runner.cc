@@ -10,20 +10,14 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
-#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/child_process.h"
 #include "bridgemark/experiment/device_sharing.h"
+#include "bridgemark/experiment/grid_folder.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/folder_lock.h"
-#include "bridgemark/io/json.h"
 #include "bridgemark/io/paths.h"
-#include "bridgemark/io/temporaries.h"
-#include "bridgemark/pair/pair_record.h"
-#include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/core/run_identity.h"
 
 namespace bridgemark {
 
@@ -31,8 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr char kExperimentFile[] = "experiment.toml";
-constexpr const char* kGridFiles[] = {kExperimentFile, kResultsCsv, kResultsJsonl};
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kResultsSeconds = 10.0;
@@ -63,8 +55,7 @@ class GridRunner {
   GridRunner(const Context& context, const Experiment& experiment,
              const std::filesystem::path& folder, const GridOptions& options)
       : context_(context),
-        experiment_(experiment),
-        folder_(folder),
+        folder_(experiment, folder),
         options_(options),
         runs_(select_runs(experiment.runs, options.only)),
         slots_(options.jobs > 0 ? options.jobs : context.threads()) {}
@@ -100,34 +91,25 @@ class GridRunner {
     std::uint64_t peak_bytes = 0;
   };
 
-  std::filesystem::path run_folder(const ExperimentRun& run) const {
-    return folder_ / "runs" / run.id;
-  }
-  std::filesystem::path log_file(const ExperimentRun& run) const {
-    return folder_ / "logs" / (run.id + ".txt");
-  }
-
   void prepare() {
-    const std::filesystem::path record = folder_ / kExperimentFile;
-    if (!options_.shard && path_exists(record) && !options_.resume) {
-      throw_file(folder_.string(), "already holds an experiment; give another folder or resume it");
+    if (!options_.shard && path_exists(folder_.record()) && !options_.resume) {
+      throw_file(folder_.path().string(),
+                 "already holds an experiment; give another folder or resume it");
     }
-    create_folder(folder_);
+    create_folder(folder_.path());
     lock_ = std::make_unique<FolderLock>(
-        folder_, options_.shard ? FolderLock::Holders::kMany : FolderLock::Holders::kOne);
-    for (const ExperimentRun& run : experiment_.runs) refuse_conflict(run);
-    create_folder(folder_ / "runs");
-    create_folder(folder_ / "logs");
+        folder_.path(), options_.shard ? FolderLock::Holders::kMany : FolderLock::Holders::kOne);
+    folder_.open(options_.shard || options_.resume);
     if (options_.shard) {
-      claims_ = std::make_unique<GridClaims>(folder_, *options_.shard, options_.stale_after);
-      claims_->alone([&] { record_shared(record); });
+      claims_ = std::make_unique<GridClaims>(folder_.path(), *options_.shard, options_.stale_after);
+      claims_->alone([&] { folder_.share_record(options_.resume); });
       if (options_.resume) claims_->forget_failures();
     } else {
-      sweep_temporaries(folder_, kGridFiles);
-      write_file_atomically(record, experiment_.text);
+      folder_.sweep();
+      folder_.write_record();
     }
     for (const ExperimentRun& run : runs_) {
-      if (is_scored(run)) {
+      if (folder_.is_scored(run)) {
         remember(run);
         ++skipped_;
       } else {
@@ -139,17 +121,6 @@ class GridRunner {
     } else {
       save_results();
     }
-  }
-
-  // The first worker's file is all workers'.
-  void record_shared(const std::filesystem::path& record) const {
-    if (path_exists(record)) {
-      if (read_file(record, kMaxExperimentBytes) == experiment_.text) return;
-      if (!options_.resume) {
-        throw_file(folder_.string(), "holds another experiment; give another folder or resume it");
-      }
-    }
-    write_file_atomically(record, experiment_.text);
   }
 
   // As many runs at once as the GPU is asked or able to serve.
@@ -166,49 +137,6 @@ class GridRunner {
                : fmt::format("which serves one process at a time: {}", sharing_->problem());
     options_.note(
         fmt::format("{} {} at a time on the GPU, {}", slots_, slots_ == 1 ? "run" : "runs", how));
-  }
-
-  // A folder of the same name with another configuration, pair or data would be found out only
-  // hours later.
-  void refuse_conflict(const ExperimentRun& run) {
-    const std::filesystem::path folder = run_folder(run);
-    if (!path_exists(folder / kRunConfig)) return;
-    if (!options_.resume && !options_.shard) {
-      throw_file(folder.string(), "already holds a run; give another folder or resume it");
-    }
-    const RunConfig before = load_run_config(folder);
-    if (before.solver != run.config.solver || before.pair != run.config.pair ||
-        before.seed != run.config.seed || before.options != run.config.options) {
-      throw_file(folder.string(),
-                 "holds a run with another configuration; give the experiment another folder");
-    }
-    auto record = pair_records_.find(run.config.pair);
-    if (record == pair_records_.end()) {
-      record =
-          pair_records_.emplace(run.config.pair, pair_record(load_pair(run.config.pair))).first;
-    }
-    refuse_other_identity(run_identity(record->second, run.config), folder);
-  }
-
-  // Scores of another protocol do not count: the run is scored again, not trained again.
-  bool is_scored(const ExperimentRun& run) const {
-    const std::filesystem::path folder = run_folder(run);
-    if (!is_complete_run(folder) || !path_exists(folder / kRunScores)) return false;
-    if (!load_json(folder / kRunScores).contains("missing")) return false;  // an older protocol
-    if (run.both_directions && !path_exists(folder / kRunReverseScores)) return false;
-    const std::vector<ExperimentRun> wanted = scored_runs(run);
-    const std::vector<RunResult> results = read_run_results(experiment_.name, run, folder);
-    return std::ranges::equal(results, wanted, [](const RunResult& result, const auto& scored) {
-      return is_scored_as(result, scored.evaluation);
-    });
-  }
-
-  static bool is_scored_as(const RunResult& result, const EvaluationOptions& wanted) {
-    return result.evaluation_seed == wanted.seed && result.evaluation_seeds == wanted.num_seeds &&
-           result.evaluation_num_steps == wanted.num_steps &&
-           result.trajectories == wanted.num_trajectories &&
-           result.conditional_samples == wanted.conditional_samples &&
-           (result.find("c2st_auc") != nullptr) == wanted.c2st;
   }
 
   void start_what_fits() {
@@ -255,7 +183,7 @@ class GridRunner {
       } else if (!claims_->take(run->id)) {
         ++at;
         continue;
-      } else if (!is_scored(*run)) {
+      } else if (!folder_.is_scored(*run)) {
         waiting_.erase(at);
         return run;
       } else {
@@ -289,12 +217,13 @@ class GridRunner {
   std::unique_ptr<ChildProcess> start(const ExperimentRun& run, int threads) const {
     const bool shared = sharing_ && sharing_->works();
     std::vector<std::string> arguments = options_.program_arguments;
-    arguments.insert(arguments.end(), {kCellCommand, cell_text(run), run_folder(run).string(),
-                                       "--threads", std::to_string(threads), "--device",
-                                       std::string(device_name(context_.device)), kSharersOption,
-                                       std::to_string(shared ? slots_ : 1)});
+    arguments.insert(
+        arguments.end(),
+        {kCellCommand, cell_text(run), folder_.run_folder(run).string(), "--threads",
+         std::to_string(threads), "--device", std::string(device_name(context_.device)),
+         kSharersOption, std::to_string(shared ? slots_ : 1)});
     return std::make_unique<ChildProcess>(
-        options_.program, arguments, "/dev/null", log_file(run),
+        options_.program, arguments, "/dev/null", folder_.log_file(run),
         shared ? sharing_->environment() : std::vector<std::string>());
   }
 
@@ -315,7 +244,7 @@ class GridRunner {
 
   // Whether this or another worker wrote the results of all not long ago.
   bool recently_shared() const {
-    const std::filesystem::path results = folder_ / kResultsJsonl;
+    const std::filesystem::path results = folder_.path() / kResultsJsonl;
     return claims_ && path_exists(results) && claims_->age(results) < kSharedResultsAge;
   }
 
@@ -329,7 +258,7 @@ class GridRunner {
     }
     try {
       if (status != 0) {
-        const std::string said = last_line(log_file(run));
+        const std::string said = last_line(folder_.log_file(run));
         const std::string how = status > 128 ? fmt::format("ended by signal {}", status - 128)
                                              : fmt::format("ended with status {}", status);
         throw Error(said.empty() ? how : fmt::format("{}: {}", how, said));
@@ -350,7 +279,7 @@ class GridRunner {
   }
 
   void remember(const ExperimentRun& run) {
-    std::vector<RunResult> results = read_run_results(experiment_.name, run, run_folder(run));
+    std::vector<RunResult> results = folder_.results(run);
     Seen& seen = seen_[{run.config.solver, run.dim}];
     for (const RunResult& result : results) {
       seen.peak_bytes = std::max(seen.peak_bytes, result.peak_memory_bytes);
@@ -364,27 +293,13 @@ class GridRunner {
   void save_results() {
     const auto started = Clock::now();
     if (claims_) {
-      claims_->alone([&] { write_all_results(); });
+      claims_->alone([&] { folder_.write_results(done_); });
     } else {
-      write_all_results();
+      folder_.write_results(done_);
     }
     saved_ = Clock::now();
     results_interval_ = std::max(kResultsSeconds, seconds_since(started) / kResultsShare);
     unsaved_ = false;
-  }
-
-  void write_all_results() const {
-    std::vector<RunResult> results;
-    for (const ExperimentRun& run : experiment_.runs) {
-      const auto found = done_.find(run.id);
-      if (found == done_.end() && !is_scored(run)) continue;
-      const std::vector<RunResult> own =
-          found != done_.end() ? found->second
-                               : read_run_results(experiment_.name, run, run_folder(run));
-      results.insert(results.end(), own.begin(), own.end());
-    }
-    for (RunResult& added : load_added_results(folder_)) results.push_back(std::move(added));
-    write_results(results, folder_);
   }
 
   [[noreturn]] void stop() {
@@ -407,9 +322,10 @@ class GridRunner {
     overview.skipped = skipped_;
     overview.failed = failed_.size();
     for (const Job& job : active_) {
-      const bool trained = is_complete_run(run_folder(*job.run));
+      const bool trained = is_complete_run(folder_.run_folder(*job.run));
       overview.active.push_back({job.run->id, trained ? "evaluate" : "train",
-                                 seconds_since(job.started), last_line(log_file(*job.run))});
+                                 seconds_since(job.started),
+                                 last_line(folder_.log_file(*job.run))});
     }
     overview.seconds_left = seconds_left();
     options_.overview(overview);
@@ -444,8 +360,7 @@ class GridRunner {
   }
 
   const Context& context_;
-  const Experiment& experiment_;
-  const std::filesystem::path folder_;
+  const GridFolder folder_;
   const GridOptions& options_;
   const std::vector<ExperimentRun> runs_;
   int slots_;  // runs side by side
@@ -457,7 +372,6 @@ class GridRunner {
   std::map<std::string, std::vector<RunResult>> done_;
   std::vector<FailedRun> failed_;
   std::map<std::pair<std::string, int>, Seen> seen_;
-  std::map<std::string, nlohmann::json> pair_records_;  // by the name of the pair
   std::size_t skipped_ = 0;
   bool unsaved_ = false;
   Clock::time_point saved_ = Clock::now();

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bridgemark/experiment/experiment.h"
+#include "bridgemark/experiment/results.h"
+
+namespace bridgemark {
+
+// The folder of a grid's runs and results, see run_grid for what it holds. The experiment must
+// outlive it.
+class GridFolder {
+ public:
+  GridFolder(const Experiment& experiment, std::filesystem::path path)
+      : experiment_(experiment), path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path record() const { return path_ / "experiment.toml"; }
+  std::filesystem::path run_folder(const ExperimentRun& run) const {
+    return path_ / "runs" / run.id;
+  }
+  std::filesystem::path log_file(const ExperimentRun& run) const {
+    return path_ / "logs" / (run.id + ".txt");
+  }
+
+  // Makes the folders of runs and logs. Throws FileError where a run of the same name has another
+  // configuration, pair or data, which would be found out only hours later, and, unless it may go
+  // on, where one is there at all.
+  void open(bool go_on) const;
+
+  // Keeps the file as it was given.
+  void write_record() const;
+  // Of several that share the folder, the first one's file is everybody's; with `change` it may
+  // become another. Throws FileError where it may not.
+  void share_record(bool change) const;
+
+  // Whether the run is there with the scores that the experiment asks for. Scores of another
+  // protocol do not count: the run is scored again, not trained again.
+  bool is_scored(const ExperimentRun& run) const;
+  // One for each pair that the run is scored on.
+  std::vector<RunResult> results(const ExperimentRun& run) const;
+
+  // Writes the results of every complete run, those of `known` without reading them again, and what
+  // was added to them.
+  void write_results(const std::map<std::string, std::vector<RunResult>>& known) const;
+
+  // Removes what a killed process left half-written of the grid's own files.
+  void sweep() const;
+
+ private:
+  void refuse_conflict(const ExperimentRun& run, bool go_on,
+                       std::map<std::string, nlohmann::json>& pair_records) const;
+
+  const Experiment& experiment_;
+  const std::filesystem::path path_;
+};
+
+}  // namespace bridgemark
