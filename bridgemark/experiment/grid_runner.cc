@@ -31,6 +31,7 @@ constexpr double kResultsSeconds = 10.0;
 constexpr auto kSharedResultsAge = std::chrono::seconds(60);
 constexpr double kResultsShare = 0.02;  // of a worker's time that may go into writing all results
 constexpr double kClaimSeconds = 0.5;   // between looks at what others have
+constexpr double kDeathSeconds = 2.0;   // until all processes that are killed together are dead
 constexpr std::uint64_t kFirstGuessBytes = std::uint64_t{1} << 30;  // of a run not seen before
 
 double seconds_since(Clock::time_point start) {
@@ -248,12 +249,26 @@ class GridRunner {
     return claims_ && path_exists(results) && claims_->age(results) < kSharedResultsAge;
   }
 
+  // What ended a run by a signal may be ending this worker as well, a little later: a machine that
+  // goes down, a job that is cancelled. The run has not failed then.
+  bool dies_too() const {
+    const auto start = Clock::now();
+    while (seconds_since(start) < kDeathSeconds && !context_.should_stop()) {
+      std::this_thread::sleep_for(kPollInterval);
+    }
+    return context_.should_stop();
+  }
+
   void finish(const Job& job, int status) {
     const ExperimentRun& run = *job.run;
     if (claims_ && (status == kCellBusy || (status != 0 && !claims_->holds(run.id)))) {
       claims_->release(run.id);  // another worker, taken for dead or not, is still at it
       waiting_.push_back(&run);
       asked_ = Clock::now();
+      return;
+    }
+    if (claims_ && status > 128 && dies_too()) {
+      waiting_.push_back(&run);
       return;
     }
     try {

@@ -230,14 +230,19 @@ TEST_F(GridRunnerTest, KilledExperimentsResumeToTheSameResults) {
 }
 
 // Processes whose command names the folder.
-std::size_t processes_naming(const std::filesystem::path& folder) {
-  std::size_t count = 0;
+std::vector<pid_t> those_naming(const std::filesystem::path& folder) {
+  std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "cmdline");
     const std::string command((std::istreambuf_iterator<char>(file)), {});
-    count += command.find(folder.string()) != std::string::npos;
+    if (command.find(folder.string()) == std::string::npos) continue;
+    found.push_back(std::atoi(entry.path().filename().c_str()));
   }
-  return count;
+  return found;
+}
+
+std::size_t processes_naming(const std::filesystem::path& folder) {
+  return those_naming(folder).size();
 }
 
 // A run that outlived the program would work on the files of the next one.
@@ -376,6 +381,37 @@ TEST_F(SharedGridTest, ALostRunIsLeftToItsNewWorker) {
   EXPECT_TRUE(run("out", options).failed.empty());
   EXPECT_GT(stopped, 0u);
   EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 1u);
+}
+
+// A run that is killed has failed where its worker lives on, and not where both die together.
+TEST_F(SharedGridTest, ARunThatDiesWithItsWorkerHasNotFailed) {
+  write(experiment_path(), grid("200000"));
+  const std::string id = "pair.dlightsb.seed0";
+  const std::filesystem::path folder = dir_ / "out" / "runs" / id;
+  const std::filesystem::path failure = dir_ / "out" / "failed" / (id + ".txt");
+  ChildProcess worker(BRIDGEMARK_PROGRAM,
+                      {"run", experiment_path().string(), "-o", (dir_ / "out").string(), "--shard",
+                       "1/1", "--stale-after", "1", "--only", id},
+                      "/dev/null", dir_ / "log.txt");
+  const auto kill_run = [&] {
+    std::vector<pid_t> found;
+    while ((found = those_naming(folder)).empty()) usleep(1000);
+    ASSERT_EQ(found.size(), 1u);
+    kill(found[0], SIGKILL);
+  };
+  kill_run();
+  usleep(300000);
+  worker.terminate();
+  while (!worker.poll()) usleep(1000);
+  EXPECT_FALSE(std::filesystem::exists(failure));
+
+  std::jthread killer(kill_run);
+  GridOptions options = shard(1, 1);
+  options.only = {id};
+  const GridSummary summary = run("out", options);
+  ASSERT_EQ(summary.failed.size(), 1u);
+  EXPECT_THAT(summary.failed[0].reason, HasSubstr("ended by signal 9"));
+  EXPECT_TRUE(std::filesystem::exists(failure));
 }
 
 TEST(Shard, IsReadStrictly) {
