@@ -66,6 +66,12 @@ CLI::Validator whole_number() {
   return {check, "", "whole_number"};
 }
 
+std::filesystem::path this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * seconds));
+}
+
 void add_json_option(CLI::App& command, CommonOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON object instead of a table");
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <variant>
@@ -42,6 +44,11 @@ Matrix<double> load_matrix(const std::string& path);
 // Refuses -1 and numbers beyond 64 bits, which CLI11 would wrap round or cut off.
 CLI::Validator whole_number();
 
+// The file of this program, for those that start it again.
+std::filesystem::path this_program();
+
+std::chrono::milliseconds milliseconds(double seconds);
+
 // What the chosen command does; returns the exit status.
 using Action = std::function<int()>;
 
@@ -53,6 +60,7 @@ void add_train(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_run_cell(CLI::App& app, Action& action);
+void add_run_part(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_check_submission(CLI::App& app, Action& action);
 void add_board(CLI::App& app, Action& action);

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   add_evaluate(app, action);
   add_run(app, action);
   add_run_cell(app, action);
+  add_run_part(app, action);
   add_report(app, action);
   add_check_submission(app, action);
   add_board(app, action);

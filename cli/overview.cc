@@ -25,11 +25,11 @@ std::string duration(double seconds) {
 }
 
 std::string headline(const Overview& overview) {
-  const std::size_t left =
-      overview.total - overview.done - overview.failed - overview.active.size();
+  const std::size_t running = overview.active.size() + overview.more_active;
+  const std::size_t left = overview.total - overview.done - overview.failed - running;
   std::string text = fmt::format("{} of {} done", overview.done, overview.total);
   if (overview.skipped > 0) text += fmt::format(" ({} before)", overview.skipped);
-  text += fmt::format(", {} running, {} left", overview.active.size(), left);
+  text += fmt::format(", {} running, {} left", running, left);
   if (overview.failed > 0) text += fmt::format(", {} failed", overview.failed);
   if (overview.seconds_left) text += fmt::format(", {} to go", duration(*overview.seconds_left));
   return text;
@@ -58,16 +58,21 @@ void OverviewPrinter::show(const Overview& overview) {
     const double elapsed = now_seconds() - started_;
     if (elapsed < next_line_) return;
     next_line_ = elapsed + 10.0;
-    note("{}\n", headline(overview));
+    note("{}{}{}\n", headline(overview), overview.queue.empty() ? "" : "; ",
+         terminal_text(overview.queue));
     return;
   }
   clear();
   const auto columns = static_cast<std::size_t>(terminal_columns());
   std::string block = headline(overview).substr(0, columns) + "\n";
+  lines_ = 1 + static_cast<int>(overview.active.size());
+  if (!overview.queue.empty()) {
+    block += terminal_text(overview.queue).substr(0, columns) + "\n";
+    ++lines_;
+  }
   for (const Overview::Active& active : overview.active) {
     block += detail(active).substr(0, columns) + "\n";
   }
-  lines_ = 1 + static_cast<int>(overview.active.size());
   note("{}", block);
 }
 

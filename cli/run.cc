@@ -5,14 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/experiment/shell_words.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/experiment/slurm_grid.h"
 #include "bridgemark/io/printable.h"
-#include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -32,6 +30,9 @@ struct Options {
   bool dry_run = false;
   std::string shard;
   double stale_seconds = 60.0;
+  bool slurm = false;
+  int runs_per_task = 1;
+  std::vector<std::string> sbatch;  // options that are not ours
 };
 
 int list_runs(const Experiment& experiment, const Options& options) {
@@ -46,25 +47,51 @@ int list_runs(const Experiment& experiment, const Options& options) {
   return 0;
 }
 
-int run(const Options& options) {
+GridSummary run_here(const Experiment& experiment, const Options& options,
+                     OverviewPrinter& printer) {
   const Context context = options.common.context();
-  const Experiment experiment = load_experiment(options.experiment);
-  if (options.dry_run) return list_runs(experiment, options);
-  stop_on_signals();
-  OverviewPrinter printer;
   GridOptions grid;
-  grid.program = std::filesystem::read_symlink("/proc/self/exe");
+  grid.program = this_program();
   grid.only = options.only;
   grid.jobs = options.jobs;
   grid.resume = options.resume;
   if (!options.shard.empty()) grid.shard = parse_shard("--shard", options.shard);
-  grid.stale_after =
-      std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * options.stale_seconds));
+  grid.stale_after = milliseconds(options.stale_seconds);
   grid.overview = [&](const Overview& overview) { printer.show(overview); };
   grid.note = [](const std::string& text) { note("{}\n", terminal_text(text)); };
+  return run_grid(context, experiment, options.output, grid);
+}
+
+GridSummary run_by_slurm(const Experiment& experiment, const Options& options,
+                         OverviewPrinter& printer) {
+  // The device is the nodes', not this machine's.
+  const Context context{
+      parse_device(options.common.device), options.common.threads, {}, stop_requested};
+  SlurmOptions slurm;
+  slurm.program = this_program();
+  slurm.only = options.only;
+  slurm.sbatch = options.sbatch;
+  slurm.runs_per_task = options.runs_per_task;
+  slurm.jobs = options.jobs;
+  slurm.resume = options.resume;
+  slurm.stale_after = milliseconds(options.stale_seconds);
+  slurm.overview = [&](const Overview& overview) { printer.show(overview); };
+  slurm.note = [&](const std::string& text) {
+    printer.clear();
+    note("{}\n", terminal_text(text));
+  };
+  return run_on_slurm(context, experiment, options.output, slurm);
+}
+
+int run(const Options& options) {
+  const Experiment experiment = load_experiment(options.experiment);
+  if (options.dry_run) return list_runs(experiment, options);
+  stop_on_signals();
+  OverviewPrinter printer;
   GridSummary summary;
   try {
-    summary = run_grid(context, experiment, options.output, grid);
+    summary = options.slurm ? run_by_slurm(experiment, options, printer)
+                            : run_here(experiment, options, printer);
   } catch (...) {
     printer.clear();
     throw;
@@ -95,42 +122,45 @@ int run(const Options& options) {
   return summary.failed.empty() ? 0 : 1;
 }
 
-struct CellOptions {
-  CommonOptions common;
-  std::string cell;
-  std::string folder;
-  int sharers = 1;
-};
+// --shard and --slurm, and what belongs to them.
+void add_sharing_options(CLI::App& command, Options& options) {
+  command
+      .add_option("--shard", options.shard,
+                  "I/N: be worker I of N on the folder, on this or another machine; each takes "
+                  "the runs that nobody has, also those of a worker that has died")
+      ->type_name("I/N");
+  CLI::Option* slurm = command.add_flag(
+      "--slurm", options.slurm,
+      "Submit the runs as job arrays, wait for them and submit again what was lost; options that "
+      "are not of bridgemark run go to sbatch");
+  command.add_option("--runs-per-task", options.runs_per_task, "Runs of a task of Slurm")
+      ->check(CLI::Range(1, kMostRunsPerTask))
+      ->needs(slurm)
+      ->capture_default_str();
+  command
+      .add_option("--stale-after", options.stale_seconds,
+                  "With --shard or --slurm, seconds after which a worker that gives no sign of "
+                  "life has died; the same for all")
+      ->check(CLI::Range(0.5, 1e6))
+      ->capture_default_str();
+}
 
-int run_one_cell(const CellOptions& options) {
-  Context context = options.common.context();
-  context.device_sharers = options.sharers;
-  stop_on_signals();
-  const ExperimentRun run = parse_cell(options.cell);
-  const BenchmarkPair pair = load_pair(run.config.pair);
-  warn_if_still(pair.bridge().process());
-  try {
-    run_cell(context, run, pair, options.folder);
-  } catch (const FolderBusy& error) {
-    note("bridgemark: {}\n", terminal_text(error.what()));
-    return kCellBusy;
+// Refuses what goes with neither --shard nor --slurm, and takes sbatch's options.
+void sort_out(const CLI::App& command, Options& options) {
+  options.sbatch = command.remaining();
+  if (options.slurm) {
+    if (!options.shard.empty()) throw CLI::ExcludesError("--slurm", "--shard");
+    if (options.dry_run) throw CLI::ExcludesError("--slurm", "--dry-run");
+    check_sbatch_options(options.sbatch);
+    return;
   }
-  return 0;
+  if (!options.sbatch.empty()) throw CLI::ExtrasError(command.get_name(), options.sbatch);
+  if (options.shard.empty() && command.count("--stale-after") > 0) {
+    throw CLI::RequiresError("--stale-after", "--shard or --slurm");
+  }
 }
 
 }  // namespace
-
-void add_run_cell(CLI::App& app, Action& action) {
-  auto options = std::make_shared<CellOptions>();
-  CLI::App* command = app.add_subcommand(kCellCommand, "One cell of a grid, as run starts it");
-  command->group("");  // not in the help: run is what people use
-  command->add_option("CELL", options->cell, "The cell as JSON")->required();
-  command->add_option("FOLDER", options->folder, "Its run folder")->required();
-  command->add_option(kSharersOption, options->sharers, "Cells that share the device")
-      ->check(CLI::Range(1, 4096));
-  add_common_options(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run_one_cell(*options); }; });
-}
 
 void add_run(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
@@ -141,6 +171,8 @@ void add_run(CLI::App& app, Action& action) {
       "  bridgemark run experiments/paper.toml -o paper --only 'd16-*.dlightsb.*' --resume\n"
       "  bridgemark run experiments/paper.toml -o shared/paper --shard 2/4   # likewise 1/4, 3/4, "
       "4/4\n"
+      "  bridgemark run experiments/paper.toml -o paper --slurm --partition=gpu --time=2:00:00 "
+      "--device cuda\n"
       "Exits 1 where a run failed; the others are done all the same. docs/formats.md describes the "
       "file.");
   command->add_option("EXPERIMENT", options->experiment, "Experiment file, .toml")->required();
@@ -158,25 +190,16 @@ void add_run(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--resume", options->resume,
                     "Go on with the experiment in the folder: finished runs are skipped");
-  CLI::Option* shard =
-      command
-          ->add_option(
-              "--shard", options->shard,
-              "I/N: be worker I of N on the folder, on this or another machine; each takes "
-              "the runs that nobody has, also those of a worker that has died")
-          ->type_name("I/N");
-  command
-      ->add_option(
-          "--stale-after", options->stale_seconds,
-          "Seconds after which a worker that gives no sign of life has died; the same for all")
-      ->check(CLI::Range(0.5, 1e6))
-      ->needs(shard)
-      ->capture_default_str();
+  add_sharing_options(*command, *options);
   command->add_flag("--dry-run", options->dry_run,
                     "Check the file and print the commands of its runs");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->allow_extras();  // with --slurm they are sbatch's
+  command->callback([=, &action] {
+    sort_out(*command, *options);
+    action = [=] { return run(*options); };
+  });
 }
 
 }  // namespace bridgemark::cli

@@ -6,6 +6,7 @@
 #   clang    to fuzz its readers, and for the thread sanitizer
 #   docs     to build its documentation as a site
 #   latex    to compile the tables of its report
+#   slurm    to test grids on a cluster of its own
 #   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
@@ -25,8 +26,9 @@ for part in "$@"; do
     clang) packages+=(clang libomp-dev) ;;
     docs) packages+=(python3-venv doxygen libjs-katex) ;;
     latex) packages+=(texlive-latex-base texlive-latex-recommended) ;;
+    slurm) packages+=(slurm-wlm munge) ;;
     ccache) packages+=(ccache) ;;
-    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex or ccache" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex, slurm or ccache" >&2; exit 2 ;;
   esac
 done
 

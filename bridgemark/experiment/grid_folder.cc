@@ -1,6 +1,8 @@
 #include "bridgemark/experiment/grid_folder.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,18 @@ bool is_scored_as(const RunResult& result, const EvaluationOptions& wanted) {
 }
 
 }  // namespace
+
+std::string GridFolder::last_log_line(const ExperimentRun& run) const {
+  std::ifstream file(log_file(run), std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const auto size = static_cast<std::int64_t>(file.tellg());
+  file.seekg(std::max<std::int64_t>(0, size - 4096));
+  std::string line, last;
+  while (std::getline(file, line)) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  }
+  return last;
+}
 
 void GridFolder::open(bool go_on) const {
   std::map<std::string, nlohmann::json> pair_records;  // by the name of the pair

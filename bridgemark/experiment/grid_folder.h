@@ -27,6 +27,9 @@ class GridFolder {
     return path_ / "logs" / (run.id + ".txt");
   }
 
+  // The last line with something in it, of the last 4 KiB that the run printed.
+  std::string last_log_line(const ExperimentRun& run) const;
+
   // Makes the folders of runs and logs. Throws FileError where a run of the same name has another
   // configuration, pair or data, which would be found out only hours later, and, unless it may go
   // on, where one is there at all.

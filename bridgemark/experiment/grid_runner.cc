@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <thread>
@@ -38,19 +37,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The last line with something in it, of the last 4 KiB of a file.
-std::string last_line(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const auto size = static_cast<std::int64_t>(file.tellg());
-  file.seekg(std::max<std::int64_t>(0, size - 4096));
-  std::string line, last;
-  while (std::getline(file, line)) {
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  }
-  return last;
-}
-
 class GridRunner {
  public:
   GridRunner(const Context& context, const Experiment& experiment,
@@ -71,6 +57,7 @@ class GridRunner {
       start_what_fits();
       collect();
       report();
+      if (gives_way()) break;
       std::this_thread::sleep_for(kPollInterval);
     }
     if (claims_) claims_->remove_settled([&](const std::string& id) { return done_.contains(id); });
@@ -103,8 +90,10 @@ class GridRunner {
     folder_.open(options_.shard || options_.resume);
     if (options_.shard) {
       claims_ = std::make_unique<GridClaims>(folder_.path(), *options_.shard, options_.stale_after);
-      claims_->alone([&] { folder_.share_record(options_.resume); });
-      if (options_.resume) claims_->forget_failures();
+      if (!options_.part_patience) {
+        claims_->alone([&] { folder_.share_record(options_.resume); });
+        if (options_.resume) claims_->forget_failures();
+      }
     } else {
       folder_.sweep();
       folder_.write_record();
@@ -150,6 +139,7 @@ class GridRunner {
           std::min<int>(slots_, static_cast<int>(active_.size() + waiting_.size()) + 1);
       const int threads = std::max(1, context_.threads() / share);
       active_.push_back({&run, Clock::now(), start(run, threads)});
+      busy_ = Clock::now();
     }
   }
 
@@ -171,6 +161,12 @@ class GridRunner {
       waiting_.push_back(active_[i].run);
       active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));  // which kills its process
     }
+  }
+
+  // Whether a part's runs are in other hands.
+  bool gives_way() const {
+    return options_.part_patience && active_.empty() &&
+           Clock::now() - busy_ > *options_.part_patience;
   }
 
   // The next that no other worker has, which is this one's from now on; null where there is none
@@ -237,6 +233,7 @@ class GridRunner {
         continue;
       }
       finish(job, *status);
+      busy_ = Clock::now();
       active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (unsaved_ && seconds_since(saved_) >= results_interval_ && !recently_shared())
@@ -273,7 +270,7 @@ class GridRunner {
     }
     try {
       if (status != 0) {
-        const std::string said = last_line(folder_.log_file(run));
+        const std::string said = folder_.last_log_line(run);
         const std::string how = status > 128 ? fmt::format("ended by signal {}", status - 128)
                                              : fmt::format("ended with status {}", status);
         throw Error(said.empty() ? how : fmt::format("{}: {}", how, said));
@@ -306,6 +303,7 @@ class GridRunner {
   // Every complete run of the experiment in the folder, also those that were not selected, and what
   // was added to them.
   void save_results() {
+    if (options_.part_patience) return;
     const auto started = Clock::now();
     if (claims_) {
       claims_->alone([&] { folder_.write_results(done_); });
@@ -339,8 +337,7 @@ class GridRunner {
     for (const Job& job : active_) {
       const bool trained = is_complete_run(folder_.run_folder(*job.run));
       overview.active.push_back({job.run->id, trained ? "evaluate" : "train",
-                                 seconds_since(job.started),
-                                 last_line(folder_.log_file(*job.run))});
+                                 seconds_since(job.started), folder_.last_log_line(*job.run)});
     }
     overview.seconds_left = seconds_left();
     options_.overview(overview);
@@ -389,7 +386,7 @@ class GridRunner {
   std::map<std::pair<std::string, int>, Seen> seen_;
   std::size_t skipped_ = 0;
   bool unsaved_ = false;
-  Clock::time_point saved_ = Clock::now();
+  Clock::time_point saved_ = Clock::now(), busy_ = Clock::now();
   double results_interval_ = kResultsSeconds;
   Clock::time_point reported_{}, asked_{}, checked_{};  // long ago
 };

@@ -26,6 +26,8 @@ struct Overview {
   std::size_t skipped = 0;  // complete before
   std::size_t failed = 0;
   std::vector<Active> active;
+  std::size_t more_active = 0;         // beyond those
+  std::string queue;                   // of a cluster, how its queue stands
   std::optional<double> seconds_left;  // once a run of this call is done
 };
 
@@ -49,8 +51,11 @@ struct GridOptions {
   std::vector<std::string> only;  // see select_runs
   int jobs = 0;                   // runs side by side; 0: see run_grid
   bool resume = false;
-  std::optional<Shard> shard = {};                     // one of several workers in the folder
-  std::chrono::milliseconds stale_after{60000};        // a worker not heard of for so long is dead
+  std::optional<Shard> shard = {};               // one of several workers in the folder
+  std::chrono::milliseconds stale_after{60000};  // a worker not heard of for so long is dead
+  // The runs are part of a grid that another process has opened and whose results it writes; left
+  // to other workers where those have them for longer than this.
+  std::optional<std::chrono::milliseconds> part_patience = {};
   std::vector<std::string> program_arguments = {};     // that come before those of a cell
   std::function<void(const Overview&)> overview = {};  // called a few times a second; may be empty
   std::function<void(const std::string&)> note = {};   // how runs share a GPU; may be empty

@@ -107,7 +107,12 @@ TEST_F(ExperimentCommands, BadInputIsOneLineAndLeavesNothing) {
   refuses({"run", path("none.toml"), "-o", path("out")}, "none.toml");
   refuses({"run", path("x.toml"), "-o", path("out"), "--shard", "3/2"},
           "--shard must be I/N with 1 <= I <= N <= 1048576, got '3/2'");
-  refuses({"run", path("x.toml"), "-o", path("out"), "--stale-after", "5"}, "--shard");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--stale-after", "5"}, "--shard or --slurm");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--partition=main"}, "--partition=main");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--slurm", "--shard", "1/2"}, "--shard");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--slurm", "--dry-run"}, "--dry-run");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--slurm", "--array=0-3"}, "--array=0-3 is");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--runs-per-task", "2"}, "--slurm");
   refuses({"run", path("x.toml"), "-o", path("out"), "--only", "d64"}, "only 'd64' names no run");
   refuses({"run", path("x.toml"), "-o", path("out"), "--jobs", "-1"}, "--jobs");
   refuses({"report", path("none"), "-o", path("r.html")}, "results.jsonl");

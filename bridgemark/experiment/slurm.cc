@@ -1,0 +1,152 @@
+#include "bridgemark/experiment/slurm.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/experiment/child_process.h"
+#include "bridgemark/io/atomic_file.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr std::size_t kMostPrinted = std::size_t{1} << 28;  // bytes of an answer
+constexpr int kLargestIndex = 1 << 22;                      // Slurm's own limit on MaxArraySize
+constexpr const char* kEndedStates[] = {"BOOT_FAIL",     "CANCELLED", "COMPLETED", "DEADLINE",
+                                        "FAILED",        "NODE_FAIL", "PREEMPTED", "REVOKED",
+                                        "OUT_OF_MEMORY", "TIMEOUT"};
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || value < 0 || value > kLargestIndex) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::string last_line(const std::string& text) {
+  std::string last;
+  for (const std::string& line : split(text, '\n')) {
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+}  // namespace
+
+bool SlurmTask::alive() const {
+  return std::ranges::find(kEndedStates, state) == std::end(kEndedStates);
+}
+
+std::vector<int> parse_array_indices(const std::string& text) {
+  std::vector<int> indices;
+  for (std::string part : split(text.substr(0, text.find('%')), ',')) {
+    int step = 1;
+    if (const std::size_t colon = part.find(':'); colon != part.npos) {
+      const auto every = number(std::string_view(part).substr(colon + 1));
+      if (!every || *every == 0) return {};
+      step = *every;
+      part.resize(colon);
+    }
+    const std::size_t dash = part.find('-');
+    const auto first = number(std::string_view(part).substr(0, dash));
+    const auto last = dash == part.npos ? first : number(std::string_view(part).substr(dash + 1));
+    if (!first || !last) return {};
+    for (int i = *first; i <= *last; i += step) indices.push_back(i);
+  }
+  return indices;
+}
+
+Slurm::Slurm() {
+  std::string name = (std::filesystem::temp_directory_path() / "bridgemark-slurm-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw_file(name, "cannot be made: {}", std::generic_category().message(errno));
+  }
+  scratch_ = name;
+}
+
+Slurm::~Slurm() {
+  std::error_code ignored;
+  std::filesystem::remove_all(scratch_, ignored);
+}
+
+Slurm::Answer Slurm::ask(const std::vector<std::string>& command) const {
+  const std::filesystem::path out = scratch_ / "answer.txt", err = scratch_ / "complaint.txt";
+  std::error_code ignored;
+  std::filesystem::remove(err, ignored);
+  ChildProcess process("/usr/bin/env", command, out, err);  // env looks in the search path
+  std::optional<int> status;
+  while (!(status = process.poll())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return {*status, read_file(out, kMostPrinted), last_line(read_file(err, kMostPrinted))};
+}
+
+int Slurm::max_array_size() const {
+  const Answer answer = ask({"scontrol", "show", "config"});
+  if (answer.status != 0) {
+    throw Error(fmt::format("[run] scontrol does not answer: {}", answer.complaint));
+  }
+  for (const std::string& line : split(answer.out, '\n')) {
+    if (!line.starts_with("MaxArraySize")) continue;
+    const std::size_t start = line.find_first_of("0123456789");
+    const auto size =
+        start == line.npos ? std::nullopt : number(std::string_view(line).substr(start));
+    if (size && *size > 0) return *size;
+  }
+  throw Error("[run] this Slurm takes no job arrays: scontrol names no MaxArraySize");
+}
+
+std::string Slurm::submit(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command = {"sbatch", "--parsable"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const Answer answer = ask(command);
+  if (answer.status != 0) {
+    throw Error(fmt::format("[run] sbatch refused: {}", answer.complaint));
+  }
+  // "JOB" or "JOB;CLUSTER", after what a site's plugin may print.
+  const std::string line = last_line(answer.out);
+  const std::string job = line.substr(0, line.find(';'));
+  if (job.empty() || job.find_first_not_of("0123456789") != job.npos) {
+    throw Error(fmt::format("[run] sbatch printed '{}' in place of a job's number", line));
+  }
+  return job;
+}
+
+std::optional<std::vector<SlurmTask>> Slurm::tasks(const std::set<std::string>& jobs,
+                                                   std::string& problem) const {
+  // By user, since squeue refuses to be asked for a job that it has forgotten.
+  const Answer answer = ask({"squeue", "--noheader", "--array", "--states=all",
+                             fmt::format("--user={}", ::getuid()), "--format=%F|%K|%T|%r"});
+  if (answer.status != 0) {
+    problem = answer.complaint;
+    return std::nullopt;
+  }
+  std::vector<SlurmTask> tasks;
+  for (const std::string& line : split(answer.out, '\n')) {
+    const std::vector<std::string> fields = split(line, '|');
+    if (fields.size() < 3 || !jobs.contains(fields[0])) continue;
+    for (const int index : parse_array_indices(fields[1])) {
+      tasks.push_back({fields[0], index, fields[2], fields.size() > 3 ? fields[3] : ""});
+    }
+  }
+  return tasks;
+}
+
+}  // namespace bridgemark

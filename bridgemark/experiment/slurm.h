@@ -1,0 +1,56 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bridgemark {
+
+// A task of a job array as squeue shows it.
+struct SlurmTask {
+  std::string job;
+  int index = 0;
+  std::string state;   // "PENDING", "RUNNING", ...
+  std::string reason;  // why it waits
+
+  // Whether Slurm may still run it.
+  bool alive() const;
+};
+
+// The numbers of a job array as squeue writes them: "7", "0-3,9", "0-63:2%4"; empty where the text
+// is none.
+std::vector<int> parse_array_indices(const std::string& text);
+
+// Slurm by its commands, which must be in the search path.
+class Slurm {
+ public:
+  Slurm();
+  ~Slurm();
+  Slurm(const Slurm&) = delete;
+  Slurm& operator=(const Slurm&) = delete;
+
+  // The most tasks of one array. Throws Error where scontrol does not say.
+  int max_array_size() const;
+
+  // Calls sbatch; the number of the job. Throws Error with what it said.
+  std::string submit(const std::vector<std::string>& arguments) const;
+
+  // Tasks of these jobs, those included that ended a short while ago; empty where squeue does not
+  // answer, with the reason in `problem`.
+  std::optional<std::vector<SlurmTask>> tasks(const std::set<std::string>& jobs,
+                                              std::string& problem) const;
+
+ private:
+  struct Answer {
+    int status = 0;
+    std::string out;
+    std::string complaint;  // the last line of standard error
+  };
+  Answer ask(const std::vector<std::string>& command) const;
+
+  std::filesystem::path scratch_;  // a folder for what the commands print
+};
+
+}  // namespace bridgemark
