@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -100,11 +101,20 @@ class Reader {
   }
 
   Grid read_grid(const toml::table& table) const {
-    toml_.expect_keys(table, "[[grid]]",
-                      {"pairs", "solvers", "seeds", "label", "both_directions", "options"});
+    toml_.expect_keys(
+        table, "[[grid]]",
+        {"pairs", "instances", "solvers", "seeds", "label", "both_directions", "options"});
     Grid grid;
+    std::vector<std::uint64_t> instances = {0};
+    if (const toml::node* node = table.get("instances")) {
+      instances = numbers(*node, "instances", kMaxInstance);
+    }
     for (const auto& [name, line] : toml_.required_texts(table, "pairs", "[[grid]]")) {
-      for (std::string& pair : expand_pair(name, line)) grid.pairs.push_back({pair, line});
+      for (const std::string& pair : expand_pair(name, line)) {
+        for (const std::uint64_t number : instances) {
+          grid.pairs.push_back({instance(pair, static_cast<int>(number), line), line});
+        }
+      }
     }
     grid.solvers = toml_.required_texts(table, "solvers", "[[grid]]");
     if (const toml::node* label = table.get("label")) grid.label = toml_.text_of(*label, "label");
@@ -117,16 +127,7 @@ class Reader {
                  name);
     }
     if (const toml::node* seeds = table.get("seeds")) {
-      const toml::array* array = seeds->as_array();
-      if (!array || array->empty()) {
-        toml_.fail(line_of(*seeds), "'seeds' must be a list with at least one whole number, got {}",
-                   array ? "an empty one" : toml_.kind_of(*seeds));
-      }
-      grid.seeds.clear();
-      for (const toml::node& seed : *array) {
-        grid.seeds.push_back(
-            static_cast<std::uint64_t>(toml_.integer_of(seed, "seeds", 0, INT64_MAX)));
-      }
+      grid.seeds = numbers(*seeds, "seeds", INT64_MAX);
     }
     if (const toml::table* options = toml_.table_of(table, "options")) {
       for (const auto& [key, node] : *options) {
@@ -134,6 +135,34 @@ class Reader {
       }
     }
     return grid;
+  }
+
+  // A list of whole numbers, or how many there are from 0 on.
+  std::vector<std::uint64_t> numbers(const toml::node& node, const char* key,
+                                     std::int64_t high) const {
+    std::vector<std::uint64_t> all;
+    if (node.is_integer()) {
+      all.resize(static_cast<std::size_t>(toml_.integer_of(node, key, 1, kMaxRuns)));
+      std::iota(all.begin(), all.end(), 0);
+      return all;
+    }
+    const toml::array* array = node.as_array();
+    if (!array || array->empty()) {
+      toml_.fail(line_of(node), "'{}' must be a whole number or a list with at least one, got {}",
+                 key, array ? "an empty one" : toml_.kind_of(node));
+    }
+    for (const toml::node& number : *array) {
+      all.push_back(static_cast<std::uint64_t>(toml_.integer_of(number, key, 0, high)));
+    }
+    return all;
+  }
+
+  std::string instance(const std::string& pair, int number, toml::source_index line) const {
+    if (number == 0) return pair;
+    if (!find_preset(pair) || instance_of(pair).number != 0) {
+      toml_.fail(line, "'instances' are of presets, got the pair '{}'", pair);
+    }
+    return instance_name({pair, number});
   }
 
   OptionChoices choices(const std::string& key, const toml::node& node) const {

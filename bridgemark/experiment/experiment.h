@@ -36,14 +36,15 @@ struct ExperimentRun {
 //
 //   [[grid]]
 //   pairs = ["d2-*"]      # presets, patterns of presets, pair folders
+//   instances = [0, 1]    # of each pair, which must be presets; 0 is the preset itself
 //   solvers = ["dlightsb-m"]
-//   seeds = [0, 1]
+//   seeds = [0, 1]        # of training; a number n, here and for instances, is 0 .. n - 1
 //   label = "..."         # what tables call the method, instead of the solver's name
 //   both_directions = true  # each training is scored on the reversed pair as well
 //   [grid.options]
 //   loss = ["kl", "mse"]  # a list stands for each of its values
 //
-// The runs come in the order of the grids, pairs, solvers, options and seeds.
+// The runs come in the order of the grids, pairs, instances, solvers, options and seeds.
 struct Experiment {
   std::string name;
   std::string description;

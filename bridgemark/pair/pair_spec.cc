@@ -134,6 +134,24 @@ std::optional<double> read_switch_rate(std::string_view text) {
   return rate;
 }
 
+// Apart from what else is derived from a preset's seed.
+constexpr std::uint64_t kInstanceSalt = std::uint64_t{1} << 32;
+
+// The N of a name that ends in -iN, which is taken off; 0 for any other.
+int take_instance(std::string_view& name) {
+  const std::size_t mark = name.rfind("-i");
+  if (mark == name.npos) return 0;
+  const std::string_view digits = name.substr(mark + 2);
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || digits[0] == '0' ||
+      number < 1 || number > kMaxInstance) {
+    return 0;
+  }
+  name = name.substr(0, mark);
+  return number;
+}
+
 std::uint64_t preset_seed(const PresetSeeds& seeds, PairFamily family) {
   switch (family) {
     case PairFamily::kSphere:
@@ -226,8 +244,8 @@ const std::vector<PairSpec>& preset_specs() {
 
 std::optional<PairSpec> find_preset(std::string_view name) {
   const bool reverse = name.ends_with(kReverseSuffix);
-  const std::string_view base =
-      reverse ? name.substr(0, name.size() - kReverseSuffix.size()) : name;
+  std::string_view base = reverse ? name.substr(0, name.size() - kReverseSuffix.size()) : name;
+  const int instance = take_instance(base);
   for (const PairSpec& spec : preset_specs()) {
     if (!base.starts_with(spec.name)) continue;
     PairSpec found = spec;
@@ -236,11 +254,31 @@ std::optional<PairSpec> find_preset(std::string_view name) {
       if (spec.family != PairFamily::kChain || !rate) continue;
       found.switch_rate = *rate;
     }
+    if (instance > 0) {
+      found.seed = derive_seed(spec.seed, kInstanceSalt + static_cast<std::uint64_t>(instance));
+    }
     found.name = name;
     found.reverse = reverse;
     return found;
   }
   return std::nullopt;
+}
+
+PairInstance instance_of(const std::string& pair) {
+  if (!find_preset(pair)) return {pair, 0};
+  const bool reverse = pair.ends_with(kReverseSuffix);
+  std::string_view base = pair;
+  if (reverse) base.remove_suffix(kReverseSuffix.size());
+  const int number = take_instance(base);
+  return {std::string(base) + std::string(reverse ? kReverseSuffix : ""), number};
+}
+
+std::string instance_name(const PairInstance& instance) {
+  if (instance.number == 0) return instance.pair;
+  const bool reverse = instance.pair.ends_with(kReverseSuffix);
+  const std::size_t kept = instance.pair.size() - (reverse ? kReverseSuffix.size() : 0);
+  return fmt::format("{}-i{}{}", std::string_view(instance.pair).substr(0, kept), instance.number,
+                     reverse ? kReverseSuffix : "");
 }
 
 BenchmarkPair load_pair(const std::string& name_or_folder) {

@@ -53,9 +53,22 @@ void check_spec(const PairSpec& spec);
 // directions.
 const std::vector<PairSpec>& preset_specs();
 
-// The preset of that name, a chain preset with another switch rate R for NAME-chain-R, or the
-// reversed form of either for NAME-reverse; nothing for any other.
+// The preset of that name, a chain preset with another switch rate R for NAME-chain-R, another
+// instance N = 1, 2, ... of either for NAME-iN, all the same but for the seed, or the reversed form
+// of any of them for NAME-reverse; nothing for any other.
 std::optional<PairSpec> find_preset(std::string_view name);
+
+// One of the pairs that are the same but for their seed.
+struct PairInstance {
+  std::string pair;  // the preset's name; of any other pair its own
+  int number = 0;    // 0 is the preset itself
+};
+inline constexpr int kMaxInstance = 999999;
+
+PairInstance instance_of(const std::string& pair);
+
+// The name of an instance of a preset; NAME-iN-reverse for one that is reversed.
+std::string instance_name(const PairInstance& instance);
 
 // A preset's name or the path of a pair folder. Throws InvalidArgument that names the nearest
 // preset for anything else.

@@ -50,6 +50,7 @@ json table_json(const Table& table) {
                        {"smallest_gap", table.format_gap(cell.smallest_gap)},
                        {"band", band_name(cell.band)},
                        {"runs", runs}});
+      if (cell.instances > 1) cells.back()["spreads"] = table.format_spreads(cell);
     }
     rows.push_back({{"method", row.method},
                     {"details", row_details(row)},

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "bridgemark/metric/estimate.h"
 #include "bridgemark/report/paired_comparison.h"
 
 namespace bridgemark {
@@ -59,10 +60,31 @@ class Ranking {
                              [&](const auto* a, const auto* b) { return better(*a, *b); });
   }
 
+  // By the differences on the instances that both were measured on: what makes an instance hard for
+  // both cancels, and their spread has in it that over inputs and trainings. None for cells of one
+  // instance, or of different ones.
+  std::optional<double> gap_over_instances(const TableCell& a, const TableCell& b) const {
+    const auto first = scores_by_instance(a, table_.score.score);
+    const auto second = scores_by_instance(b, table_.score.score);
+    if (first.size() < 2 || first.size() != second.size()) return std::nullopt;
+    std::vector<double> differences;
+    for (const auto& [number, scores] : first) {
+      const auto other = second.find(number);
+      if (other == second.end()) return std::nullopt;
+      differences.push_back(estimate_mean(scores).mean - estimate_mean(other->second).mean);
+    }
+    return student_quantile(static_cast<int>(differences.size()) - 1, kTrainingConfidence) *
+           estimate_mean(differences).standard_error;
+  }
+
   // The smallest gap between two cells that would be told apart; NaN where it is not known.
   double gap(const TableCell& a, const TableCell& b) {
+    if (const std::optional<double> paired = gap_over_instances(a, b)) return *paired;
+    const bool one_pair = a.instances == 1 && b.instances == 1;
     const std::optional<Comparison> paired =
-        comparer_.compare(trainings_of(a, table_.score.score), trainings_of(b, table_.score.score));
+        !one_pair ? std::nullopt
+                  : comparer_.compare(trainings_of(a, table_.score.score),
+                                      trainings_of(b, table_.score.score));
     if (paired) return paired->half_width;
     table_.unpaired = true;
     const auto error = [&](const TableCell& cell) {
@@ -116,6 +138,11 @@ std::string tie_note(const std::vector<Table>& tables) {
       "and its ties, and so on; rows that reach the Oracle are all in a. The smallest gap is the "
       "least difference from the best row that would have been told apart.",
       100.0 * kComparisonConfidence);
+  if (has_instances(tables)) {
+    note +=
+        " Rows over the same instances of a pair are compared by their differences on each "
+        "(Student's t, 95 %).";
+  }
   if (std::any_of(tables.begin(), tables.end(), [](const Table& t) { return t.unpaired; })) {
     note +=
         " Rows without means over blocks of inputs, as older results are, tie within two standard "

@@ -22,14 +22,16 @@ std::string distinct(const TableCell& cell, Member member) {
 std::string csv_tables(const std::vector<Table>& tables) {
   std::string out =
       "score,method,solver,loss,num_steps,pair,mean,standard_error,runs,evaluation_seeds,"
-      "published,rank,smallest_gap,band,experiment,run,version,device,machine\n";
+      "published,rank,smallest_gap,band,experiment,run,version,device,machine";
+  const bool instances = has_instances(tables);
+  out += instances ? ",instances,instance_spread,seed_spread\n" : "\n";
   for (const Table& table : tables) {
     for (const TableRow& row : table.rows) {
       for (std::size_t j = 0; j < table.pairs.size(); ++j) {
         const TableCell& cell = row.cells[j];
         if (!cell.measured()) continue;
         out += fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", table.score.score,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", table.score.score,
             csv_field(row.method), csv_field(row.solver), csv_field(row.loss),
             csv_field(row.num_steps), csv_field(table.pairs[j]), csv_number(cell.mean),
             csv_number(cell.standard_error), cell.runs.size(), cell.runs[0]->evaluation_seeds,
@@ -40,6 +42,11 @@ std::string csv_tables(const std::vector<Table>& tables) {
             csv_field(distinct(cell, &RunResult::version)),
             csv_field(distinct(cell, &RunResult::device)),
             csv_field(distinct(cell, &RunResult::machine)));
+        if (instances) {
+          out += fmt::format(",{},{},{}", cell.instances, csv_number(cell.instance_spread),
+                             csv_number(cell.seed_spread));
+        }
+        out += "\n";
       }
     }
   }

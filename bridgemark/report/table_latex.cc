@@ -34,6 +34,8 @@ std::string cell_latex(const Table& table, const TableCell& cell) {
   if (cell.rank > 0) number += fmt::format("$^{{{}}}$", group_letters(cell.rank));
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += fmt::format("{{\\tiny$\\pm${}}}", error);
+  const std::string spreads = table.format_spreads(cell);
+  if (!spreads.empty()) number += fmt::format(" {{\\tiny({})}}", spreads);
   if (cell.published) number += fmt::format(" {{\\tiny[{}]}}", table.format_published(cell));
   return colour_of(cell.band) + number;
 }

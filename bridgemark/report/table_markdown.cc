@@ -33,6 +33,8 @@ std::string cell_markdown(const Table& table, const TableCell& cell) {
   if (cell.rank > 0) number = fmt::format("{} {}", number, group_letters(cell.rank));
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += " ± " + error;
+  const std::string spreads = table.format_spreads(cell);
+  if (!spreads.empty()) number += fmt::format(" ({})", spreads);
   if (cell.published) number += fmt::format(" _[{}]_", table.format_published(cell));
   return square + number;
 }

@@ -20,6 +20,8 @@ std::string cell_text(const Table& table, const TableCell& cell) {
   if (cell.rank > 0) text = fmt::format("{} {}", text, group_letters(cell.rank));
   const std::string error = table.format_error(cell);
   if (!error.empty()) text += " ±" + error;
+  const std::string spreads = table.format_spreads(cell);
+  if (!spreads.empty()) text += fmt::format(" ({})", spreads);
   if (cell.published) text += fmt::format(" [{}]", table.format_published(cell));
   return text;
 }
@@ -66,23 +68,32 @@ bool has_gaps(const Table& table) {
 }
 
 std::string spread_note(const std::vector<Table>& tables) {
-  std::size_t most = 0, evaluations = 0;
+  std::size_t most = 0, evaluations = 0, instances = 1;
   for (const Table& table : tables) {
     for (const TableRow& row : table.rows) {
       for (const TableCell& cell : row.cells) {
         most = std::max(most, cell.runs.size());
+        instances = std::max(instances, cell.instances);
         for (const RunResult* run : cell.runs) {
           evaluations = std::max(evaluations, static_cast<std::size_t>(run->evaluation_seeds));
         }
       }
     }
   }
-  return fmt::format(
+  std::string note = fmt::format(
       "Mean ± standard error: over the runs of a cell, one a seed (at most {}); for a single run "
       "over its {} evaluation seed{}, for the joint KL over the test set; none where nothing was "
       "drawn "
       "anew.",
       most, evaluations, evaluations == 1 ? "" : "s");
+  if (instances > 1) {
+    note += fmt::format(
+        " A cell of several instances of its pair (at most {}) is the mean over them, ± over them, "
+        "and has in brackets two standard deviations: over instances, without what the training "
+        "seeds explain, and over the training seeds of an instance.",
+        instances);
+  }
+  return note;
 }
 
 std::string text_table(const Table& table, bool colour) {

@@ -158,21 +158,37 @@ class Builder {
     return reversed == score_.reversed_pairs && result.find(score_.score) != nullptr;
   }
 
+  // The column that a pair is in: the first measured of its instances.
+  const std::string& column_of(const RunResult& result) const { return column_of_.at(result.pair); }
+
+  void group_instances() {
+    std::map<std::string, std::map<int, std::string>> instances;  // the names by preset and number
+    for (const RunResult& result : results_) {
+      if (!belongs(result)) continue;
+      const PairInstance instance = instance_of(result.pair);
+      instances[instance.pair][instance.number] = result.pair;
+    }
+    for (const auto& [preset, names] : instances) {
+      for (const auto& [number, name] : names) column_of_[name] = names.begin()->second;
+    }
+  }
+
   void add_pair(const std::string& pair) {
     if (std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end()) pairs_.push_back(pair);
   }
 
   void collect_pairs() {
+    group_instances();
     std::set<std::string> measured;
     for (const RunResult& result : results_) {
-      if (belongs(result)) measured.insert(result.pair);
+      if (belongs(result)) measured.insert(column_of(result));
     }
     for (const PairSpec& spec : preset_specs()) {
       const std::string name = spec.name + (score_.reversed_pairs ? "-reverse" : "");
       if ((whole_ && in_paper(name)) || measured.contains(name)) add_pair(name);
     }
     for (const RunResult& result : results_) {
-      if (belongs(result)) add_pair(result.pair);
+      if (belongs(result)) add_pair(column_of(result));
     }
   }
 
@@ -215,7 +231,8 @@ class Builder {
     }
     for (const RunResult& result : results_) {
       if (!belongs(result)) continue;
-      const auto column = std::find(pairs_.begin(), pairs_.end(), result.pair) - pairs_.begin();
+      const auto column =
+          std::find(pairs_.begin(), pairs_.end(), column_of(result)) - pairs_.begin();
       row(result.solver, result.method, result.loss, result.num_steps)
           .cells[static_cast<std::size_t>(column)]
           .runs.push_back(&result);
@@ -227,7 +244,9 @@ class Builder {
   void note_missing(const RunResult& result) {
     const auto score = std::find_if(result.scores.begin(), result.scores.end(),
                                     [&](const Score& s) { return s.name == score_.score; });
-    const auto column = std::find(pairs_.begin(), pairs_.end(), result.pair);
+    const auto named = column_of_.find(result.pair);
+    const auto column = std::find(pairs_.begin(), pairs_.end(),
+                                  named == column_of_.end() ? result.pair : named->second);
     if (score == result.scores.end() || !std::isnan(score->mean) || column == pairs_.end()) return;
     const auto row =
         rows_.find(row_key(result.solver, result.method, result.loss, result.num_steps));
@@ -249,7 +268,12 @@ class Builder {
     }
     std::vector<double> means;
     for (const RunResult* run : cell.runs) means.push_back(run->find(score_.score)->mean);
-    if (means.size() > 1) {
+    const std::map<int, std::vector<double>> instances = scores_by_instance(cell, score_.score);
+    cell.instances = instances.size();
+    if (instances.size() > 1) {
+      cell.published.reset();  // of the preset alone
+      finish_instances(cell, instances);
+    } else if (means.size() > 1) {
       const MeanEstimate estimate = estimate_mean(means);
       cell.mean = estimate.mean;
       cell.standard_error = estimate.standard_error;
@@ -264,9 +288,33 @@ class Builder {
     cell.band = kBands[score_.lower_is_better ? 3 - above : above];
   }
 
+  // The analysis of variance of two levels: what the seeds explain is taken off the variance of the
+  // instances' means.
+  static void finish_instances(TableCell& cell,
+                               const std::map<int, std::vector<double>>& instances) {
+    std::vector<double> means;
+    double squares = 0.0, freedom = 0.0, inverse_counts = 0.0;
+    for (const auto& [number, scores] : instances) {
+      means.push_back(estimate_mean(scores).mean);
+      for (const double score : scores) squares += std::pow(score - means.back(), 2);
+      freedom += static_cast<double>(scores.size()) - 1.0;
+      inverse_counts += 1.0 / static_cast<double>(scores.size());
+    }
+    const auto count = static_cast<double>(means.size());
+    const MeanEstimate estimate = estimate_mean(means);
+    cell.mean = estimate.mean;
+    cell.standard_error = estimate.standard_error;
+    if (!std::isfinite(estimate.mean)) return;
+    const double of_seeds = freedom > 0.0 ? squares / freedom : 0.0;
+    const double of_means = count * std::pow(estimate.standard_error, 2);
+    cell.instance_spread = std::sqrt(std::max(0.0, of_means - of_seeds * inverse_counts / count));
+    if (freedom > 0.0) cell.seed_spread = std::sqrt(of_seeds);
+  }
+
   const TableScore& score_;
   const std::vector<RunResult>& results_;
   bool whole_;
+  std::map<std::string, std::string> column_of_;  // by the pair's name
   std::vector<std::string> pairs_;
   std::map<std::string, std::size_t> methods_;
   std::map<RowKey, TableRow> rows_;
@@ -312,6 +360,15 @@ std::string Table::format_error(const TableCell& cell) const {
   return fixed_or_small(cell.standard_error, kDecimals + 1, 1);
 }
 
+std::string Table::format_spreads(const TableCell& cell) const {
+  if (cell.instances < 2) return {};
+  std::string text = fmt::format("instances {}", format_gap(cell.instance_spread));
+  if (!std::isnan(cell.seed_spread)) {
+    text += fmt::format(", seeds {}", format_gap(cell.seed_spread));
+  }
+  return text;
+}
+
 std::string Table::format_gap(double gap) const {
   return std::isnan(gap) ? std::string() : significant_text(gap, 2);
 }
@@ -321,6 +378,26 @@ std::string Table::format_published(const TableCell& cell) const {
   // KLs with the digits they were printed with.
   if (score.significant_digits > 0) return fmt::format("{}", *cell.published);
   return format(*cell.published);
+}
+
+bool has_instances(const std::vector<Table>& tables) {
+  for (const Table& table : tables) {
+    for (const TableRow& row : table.rows) {
+      for (const TableCell& cell : row.cells) {
+        if (cell.instances > 1) return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
+                                                      const std::string& score) {
+  std::map<int, std::vector<double>> scores;
+  for (const RunResult* run : cell.runs) {
+    scores[instance_of(run->pair).number].push_back(run->find(score)->mean);
+  }
+  return scores;
 }
 
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,8 +37,13 @@ std::string band_name(Band band);  // "bad", "mid-bad", "mid-good", "good", "" f
 struct TableCell {
   double mean = std::numeric_limits<double>::quiet_NaN();  // NaN: nothing measured
   double standard_error = std::numeric_limits<double>::quiet_NaN();
-  std::vector<const RunResult*> runs;  // one for each seed
-  std::string missing;                 // why there is no number where there are runs
+  std::vector<const RunResult*> runs;  // one for each seed, of each instance of the pair
+  std::size_t instances = 1;           // of the pair
+  // Of several instances the spread, as a standard deviation, of what no training seed explains,
+  // and that over the training seeds of one instance. NaN where it is not known.
+  double instance_spread = std::numeric_limits<double>::quiet_NaN();
+  double seed_spread = std::numeric_limits<double>::quiet_NaN();
+  std::string missing;  // why there is no number where there are runs
   std::optional<double> published;
   // The group of ties it is in: 1 has the best, 2 the best of the rest, and so on. 0 for the Oracle
   // and for an infinite mean.
@@ -61,7 +67,7 @@ struct TableRow {
 
 struct Table {
   TableScore score;
-  std::vector<std::string> pairs;
+  std::vector<std::string> pairs;  // instances of a pair share the column of the first
   std::vector<TableRow> rows = {};
   // Of each column: the smallest of its cells. NaN where nothing was compared.
   std::vector<double> smallest_gaps = {};
@@ -70,14 +76,18 @@ struct Table {
   // 1 for a cell of the best, 2 of the second group, where the score marks them; else 0.
   int marked_place(const TableCell& cell) const;
 
-  std::string format(double value) const;                     // "" for NaN
-  std::string format_error(const TableCell& cell) const;      // "" where it is not known
+  std::string format(double value) const;                 // "" for NaN
+  std::string format_error(const TableCell& cell) const;  // "" where it is not known
+  // "instances 0.012, seeds 0.003" of a cell over several instances, else "".
+  std::string format_spreads(const TableCell& cell) const;
   std::string format_gap(double gap) const;                   // "" where it is not known
   std::string format_published(const TableCell& cell) const;  // "" where there is none
 };
 
 // A cell is the mean over the runs of a method on a pair, one run a seed, with the standard error
-// over them; for a single run the error is that over its evaluation seeds.
+// over them; for a single run the error is that over its evaluation seeds. Instances of a preset
+// (instance_of) are one column where there are several: the mean over instances of their means over
+// seeds, the standard error over instances, and both spreads apart.
 //
 // Cells of a column are in groups of ties (rank() of ranking.h).
 //
@@ -85,6 +95,13 @@ struct Table {
 // all seven tables of the paper have all their rows and columns, blank where nothing was measured.
 // The results must outlive the tables.
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole);
+
+// Whether a cell is over several instances of its pair.
+bool has_instances(const std::vector<Table>& tables);
+
+// What the runs of a cell score, by the number of their instance of the pair.
+std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
+                                                      const std::string& score);
 
 // Who is best on a pair: the rank-1 rows of the table that decides there.
 struct PairBest {

@@ -90,6 +90,24 @@ learning_rate = 0.005
   EXPECT_EQ(run.dim, 2);
 }
 
+TEST_F(ExperimentFile, InstancesAndSeedsByNumber) {
+  const Experiment experiment = load(R"(
+name = "x"
+[[grid]]
+pairs = ["d2-uniform-0.01", "d2-uniform-0.01-reverse"]
+instances = [0, 7]
+solvers = ["oracle"]
+seeds = 2
+)");
+  EXPECT_THAT(
+      ids(experiment.runs),
+      ElementsAre("d2-uniform-0.01.oracle.seed0", "d2-uniform-0.01.oracle.seed1",
+                  "d2-uniform-0.01-i7.oracle.seed0", "d2-uniform-0.01-i7.oracle.seed1",
+                  "d2-uniform-0.01-reverse.oracle.seed0", "d2-uniform-0.01-reverse.oracle.seed1",
+                  "d2-uniform-0.01-i7-reverse.oracle.seed0",
+                  "d2-uniform-0.01-i7-reverse.oracle.seed1"));
+}
+
 TEST_F(ExperimentFile, OptionsThatVaryNameTheMethod) {
   const Experiment experiment = load(R"(
 name = "x"
@@ -192,7 +210,14 @@ TEST_F(ExperimentFile, RefusesWrongTypes) {
   expect(grid + "solvers = 'oracle'\n", "4", "must be a list");
   expect(grid + "solvers = []\n", "4", "an empty one");
   expect(grid + "solvers = [3]\n", "4", "must be text in quotes, got a whole number");
-  expect(grid + "solvers = ['oracle']\nseeds = 3\n", "5", "must be a list");
+  expect(grid + "solvers = ['oracle']\nseeds = '3'\n", "5", "a whole number or a list");
+  expect(grid + "solvers = ['oracle']\nseeds = 0\n", "5", "got 0");
+  expect(grid + "solvers = ['oracle']\ninstances = []\n", "5", "an empty one");
+  expect(grid + "solvers = ['oracle']\ninstances = [1000000]\n", "5", "got 1000000");
+  expect(
+      "name = 'x'\n[[grid]]\npairs = ['d2-uniform-0.01-i2']\ninstances = 2\nsolvers = "
+      "['oracle']\n",
+      "3", "'instances' are of presets, got the pair 'd2-uniform-0.01-i2'");
   expect(grid + "solvers = ['oracle']\nseeds = [-1]\n", "5", "got -1");
   expect(grid + "solvers = ['oracle']\nlabel = true\n", "5", "must be text");
   expect(grid + "solvers = ['dlightsb']\noptions = 3\n", "5", "must be a table");

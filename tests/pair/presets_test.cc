@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/math/philox.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/tolerance.h"
@@ -211,6 +212,42 @@ TEST(ChainPresets, TakeAnotherSwitchRate) {
                            "d16-uniform-0.01-chain-1e-3", "d16-uniform-0.01-spread-0.1"}) {
     EXPECT_FALSE(find_preset(name).has_value()) << name;
   }
+}
+
+TEST(Instances, AreThePresetWithAnotherSeed) {
+  const auto preset = find_preset("d2-gaussian-0.02-spread"),
+             third = find_preset("d2-gaussian-0.02-spread-i3"),
+             fourth = find_preset("d2-gaussian-0.02-spread-i4-reverse"),
+             rare = find_preset("d16-uniform-0.01-chain-0.03-i3");
+  ASSERT_TRUE(preset && third && fourth && rare);
+  EXPECT_EQ(third->name, "d2-gaussian-0.02-spread-i3");
+  EXPECT_EQ(third->dim, preset->dim);
+  EXPECT_EQ(third->gamma, preset->gamma);
+  EXPECT_EQ(third->family, preset->family);
+  EXPECT_NE(third->seed, preset->seed);
+  EXPECT_NE(third->seed, fourth->seed);
+  EXPECT_TRUE(fourth->reverse);
+  EXPECT_EQ(rare->switch_rate, 0.03);
+  // A name stands for one pair for good.
+  EXPECT_EQ(third->seed, derive_seed(656, (std::uint64_t{1} << 32) + 3));
+  const BenchmarkPair one = build_pair(*preset), other = build_pair(*third);
+  EXPECT_FALSE(std::equal(one.bridge().log_cores().data(),
+                          one.bridge().log_cores().data() + one.bridge().log_cores().size(),
+                          other.bridge().log_cores().data()));
+  for (const char* name : {"d2-gaussian-0.02-i0", "d2-gaussian-0.02-i03", "d2-gaussian-0.02-i",
+                           "d2-gaussian-0.02-i-1", "d2-gaussian-0.02-i1000000", "nothing-i3",
+                           "d2-gaussian-0.02-i1-i2", "d2-gaussian-0.02-i2x"}) {
+    EXPECT_FALSE(find_preset(name).has_value()) << name;
+    EXPECT_EQ(instance_of(name).pair, name);
+    EXPECT_EQ(instance_of(name).number, 0);
+  }
+  for (const char* name : {"d2-gaussian-0.02-i12", "d2-gaussian-0.02-spread-i3-reverse",
+                           "d16-uniform-0.01-chain-0.03-i3", "d2-gaussian-0.02-reverse"}) {
+    EXPECT_EQ(instance_name(instance_of(name)), name);
+  }
+  EXPECT_EQ(instance_of("d2-gaussian-0.02-spread-i3-reverse").pair,
+            "d2-gaussian-0.02-spread-reverse");
+  EXPECT_EQ(instance_of("d2-gaussian-0.02-spread-i3-reverse").number, 3);
 }
 
 // The category a core is centred on; checks that it is a normal density of width sigma around it.

@@ -92,6 +92,75 @@ TEST(Published, HoldsTheTablesOfThePaper) {
   }
 }
 
+// Three instances with two trainings each.
+std::vector<RunResult> instances_of(const std::string& solver, const double (&means)[3],
+                                    double seed_half = 0.02) {
+  std::vector<RunResult> results;
+  for (int i = 0; i < 3; ++i) {
+    const std::string pair = instance_name({kPair, i});
+    results.push_back(shape(pair, solver, 0, means[i] - seed_half));
+    results.push_back(shape(pair, solver, 1, means[i] + seed_half));
+  }
+  return results;
+}
+
+TEST(Tables, InstancesAndSeedsSpreadApart) {
+  std::vector<RunResult> results = instances_of("dlightsb", {0.82, 0.92, 0.72});
+  results.push_back(shape("my/pair-i1", "dlightsb", 0, 0.5));  // a folder is a pair of its own
+  const std::vector<Table> tables = make_tables(results, false);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_THAT(tables[0].pairs, ElementsAre(kPair, "my/pair-i1"));
+  const TableCell& cell = tables[0].rows[0].cells[0];
+  EXPECT_EQ(cell.runs.size(), 6u);
+  EXPECT_EQ(cell.instances, 3u);
+  EXPECT_NEAR(cell.mean, 0.82, 1e-12);
+  EXPECT_NEAR(cell.standard_error, 0.1 / std::sqrt(3.0), 1e-12);  // over the instances
+  EXPECT_NEAR(cell.seed_spread, std::sqrt(2.0) * 0.02, 1e-12);
+  EXPECT_NEAR(cell.instance_spread, std::sqrt(0.01 - 0.0008 / 2.0), 1e-12);
+  EXPECT_FALSE(cell.published);  // it is of the preset alone
+  const std::string shown = "(instances 0.098, seeds 0.028)";
+  EXPECT_THAT(markdown_tables(tables, "x"), AllOf(HasSubstr(shown), HasSubstr("at most 3)")));
+  EXPECT_THAT(latex_tables(tables), HasSubstr(shown));
+  EXPECT_THAT(text_table(tables[0], false), HasSubstr(shown));
+  EXPECT_THAT(csv_tables(tables),
+              AllOf(HasSubstr(",machine,instances,instance_spread,seed_spread\n"),
+                    HasSubstr(",3,0.0979"), HasSubstr(",1,,\n")));
+  const TableCell& other = tables[0].rows[0].cells[1];
+  EXPECT_EQ(tables[0].format_spreads(other), "");
+}
+
+TEST(Tables, SeedsMayExplainAllOfTheInstances) {
+  std::vector<RunResult> results = instances_of("dlightsb", {0.82, 0.821, 0.819}, 0.1);
+  std::vector<Table> tables = make_tables(results, false);
+  EXPECT_EQ(tables[0].rows[0].cells[0].instance_spread, 0.0);
+  results = {shape(kPair, "dlightsb", 0, 0.8), shape(kPair + "-i4", "dlightsb", 0, 0.9)};
+  tables = make_tables(results, false);
+  EXPECT_TRUE(std::isnan(tables[0].rows[0].cells[0].seed_spread));
+  EXPECT_THAT(markdown_tables(tables, "x"), HasSubstr("(instances 0.071)"));
+  // One instance alone is a pair like any other, and nothing is said of instances.
+  results = {shape(kPair + "-i4", "dlightsb", 0, 0.9)};
+  tables = make_tables(results, false);
+  EXPECT_THAT(tables[0].pairs, ElementsAre(kPair + "-i4"));
+  EXPECT_THAT(csv_tables(tables), HasSubstr(",device,machine\n"));
+  EXPECT_THAT(markdown_tables(tables, "x"), Not(HasSubstr("instance")));
+}
+
+// An instance that is hard for both does not hide that one is better on each.
+TEST(Tables, RowsAreComparedInstanceByInstance) {
+  std::vector<RunResult> results = instances_of("dlightsb", {0.82, 0.92, 0.72});
+  for (RunResult& other : instances_of("csbm", {0.81, 0.909, 0.711})) results.push_back(other);
+  std::vector<Table> tables = make_tables(results, false);
+  EXPECT_EQ(find_row(tables[0], "DLightSB").cells[0].rank, 1);
+  EXPECT_EQ(find_row(tables[0], "CSBM").cells[0].rank, 2);
+  EXPECT_NEAR(tables[0].smallest_gaps[0], 4.3027 * 0.001 / std::sqrt(3.0), 1e-5);
+  EXPECT_FALSE(tables[0].unpaired);
+  results.pop_back();  // other instances: no pairs
+  results.pop_back();
+  tables = make_tables(results, false);
+  EXPECT_TRUE(tables[0].unpaired);
+  EXPECT_EQ(find_row(tables[0], "CSBM").cells[0].rank, 1);
+}
+
 TEST(Tables, MeanAndErrorOverSeeds) {
   const std::vector<RunResult> results = {shape(kPair, "dlightsb", 0, 0.90, 0.5),
                                           shape(kPair, "dlightsb", 1, 0.94, 0.5),

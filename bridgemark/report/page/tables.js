@@ -44,6 +44,7 @@ function cellTip(table, row, column) {
   const lines = [title,
     `${table.title}: ${cell.mean === "inf" ? "infinite" : cell.mean.toPrecision(6)}` +
       (cell.error ? ` ± ${cell.error}` : "")];
+  if (cell.spreads) lines.push(`spread over ${cell.spreads}`);
   if (cell.smallest_gap) lines.push(`told from the best, or the best from the Oracle, by a gap over ${cell.smallest_gap}`);
   if (cell.published !== null) lines.push(`published: ${cell.published_text}`);
   lines.push(cell.runs.length === 1 ? `run ${cell.runs[0]}`
@@ -78,6 +79,7 @@ function scoreTable(table, look = {}) {
           element("span", { class: "value" }, cell.text));
         if (cell.group) node.append(element("span", { class: "tie" }, cell.group));
         if (cell.error) node.append(element("span", { class: "error" }, ` ±${cell.error}`));
+        if (cell.spreads) node.append(element("span", { class: "error" }, ` (${cell.spreads})`));
         if (cell.published !== null) {
           node.append(element("span", { class: "published" },
             `paper ${cell.published_text}`));
