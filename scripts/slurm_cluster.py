@@ -1,4 +1,5 @@
-"""A Slurm of one node for tests: munged, slurmctld and slurmd on loopback, in a folder of its own."""
+"""A Slurm of one node for tests: munged, slurmctld and slurmd on loopback, in a folder of its own.
+"""
 
 import os
 import pathlib
@@ -63,7 +64,7 @@ def free_ports(count):
 
 
 class Cluster:
-    """Started on entry, ended on exit with all it started; `environment` is for Slurm's commands."""
+    """Started on entry, ended on exit with all it started; commands of Slurm need `environment`."""
 
     def __init__(self, folder, max_array_size=64, cpus=2):
         self.folder, self.processes = pathlib.Path(folder), {}
@@ -109,8 +110,8 @@ class Cluster:
         # Away from the caller's standard streams and signals.
         with open(self.folder / f"{name}.out", "a") as out:
             self.processes[name] = subprocess.Popen(
-                [find(name), *arguments], env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
-                stderr=out, start_new_session=True)
+                [find(name), *arguments], env=self.environment, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
     def start_slurmd(self):
         self.run("slurmd", "-D")

@@ -4,8 +4,8 @@
     scripts/slurm_test.py build/bridgemark [--runs 200] [--runs-per-task 1] [--max-array-size 64]
                           [--kills 8] [--seed 1]
 
-Starts munged, slurmctld and slurmd on loopback (needs root, slurm-wlm and munge; says so and exits 0
-where they are not there), submits more tasks than an array may have, kills workers, the submitter
+Starts munged, slurmctld and slurmd on loopback (needs root, slurm-wlm and munge; says so and exits
+0 where they are not there), submits more tasks than an array may have, kills workers, the submitter
 and the node's daemon with all its tasks, and stops and starts the daemon. In the end every run must
 be there once, scored once, with the tables of a grid that one process made. Exits 1 where not.
 """
@@ -139,8 +139,8 @@ def main():
                     [program, "run", experiment, "-o", shared, "--slurm", "--runs-per-task",
                      str(arguments.runs_per_task), "--stale-after", str(STALE_SECONDS), *more,
                      "--partition=main", "--time", "5"],
-                    env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    text=True)
+                    env=dict(cluster.environment, TMPDIR=name), text=True,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             scored, trouble = ScoredOnce(shared), Trouble(cluster, shared, submit, arguments)
             wrong = make(trouble, 0.4 * tasks, scored)
             scored.look()
