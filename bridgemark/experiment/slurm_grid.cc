@@ -49,6 +49,13 @@ bool names(const std::string& option, std::string_view name) {
   return option == name || option.starts_with(std::string(name) + "=");
 }
 
+// A path in a file name that sbatch fills in.
+std::string sbatch_text(const std::string& path) {
+  std::string text;
+  for (const char c : path) text += c == '%' ? "%%" : std::string(1, c);
+  return text;
+}
+
 std::vector<std::string> read_lines(const std::filesystem::path& path, std::size_t first,
                                     std::size_t count) {
   std::ifstream file(path, std::ios::binary);
@@ -280,7 +287,7 @@ class SlurmGrid {
     std::vector<std::string> arguments = {
         fmt::format("--array=0-{}", tasks - 1),
         "--job-name=" + experiment_.name,
-        fmt::format("--output={}", (folder / "task-%a.txt").string()),
+        fmt::format("--output={}/task-%a.txt", sbatch_text(folder.string())),
         "--open-mode=append",  // a task that Slurm starts again goes on in its file
         "--requeue",
         fmt::format("--cpus-per-task={}", std::max(1, context_.num_threads))};

@@ -135,6 +135,17 @@ TEST_F(SlurmTest, AsksForAGpuUnlessTheUserDoes) {
   EXPECT_THAT(asked(), AllOf(HasSubstr("--gpus=h200:1"), Not(HasSubstr("--gres"))));
 }
 
+// sbatch would fill in "%o".
+TEST_F(SlurmTest, APercentSignInThePathIsItself) {
+  command("sbatch", "echo \"$@\" >> '" + (dir_ / "asked").string() + "'\nexit 1");
+  SlurmOptions options;
+  options.program = BRIDGEMARK_PROGRAM;
+  EXPECT_THROW(
+      run_on_slurm({.num_threads = 1}, load_experiment(dir_ / "x.toml"), dir_ / "50%out", options),
+      Error);
+  EXPECT_THAT(asked(), HasSubstr("/50%%out/slurm/1/task-%a.txt"));
+}
+
 TEST_F(SlurmTest, LostTasksGoAgainAndResumeSubmitsWhatIsMissing) {
   write("node_is_down", "");  // for one array
   EXPECT_TRUE(run().failed.empty());
