@@ -32,6 +32,7 @@ struct Options {
   double stale_seconds = 60.0;
   bool slurm = false;
   int runs_per_task = 1;
+  int at_once = 0;
   std::vector<std::string> sbatch;  // options that are not ours
 };
 
@@ -72,6 +73,7 @@ GridSummary run_by_slurm(const Experiment& experiment, const Options& options,
   slurm.only = options.only;
   slurm.sbatch = options.sbatch;
   slurm.runs_per_task = options.runs_per_task;
+  slurm.at_once = options.at_once;
   slurm.jobs = options.jobs;
   slurm.resume = options.resume;
   slurm.stale_after = milliseconds(options.stale_seconds);
@@ -135,6 +137,12 @@ void add_sharing_options(CLI::App& command, Options& options) {
       "are not of bridgemark run go to sbatch");
   command.add_option("--runs-per-task", options.runs_per_task, "Runs of a task of Slurm")
       ->check(CLI::Range(1, kMostRunsPerTask))
+      ->needs(slurm)
+      ->capture_default_str();
+  command
+      .add_option("--at-once", options.at_once,
+                  "Tasks of an array that Slurm runs at a time; 0: as many as it can")
+      ->check(CLI::Range(0, kMostRunsPerTask))
       ->needs(slurm)
       ->capture_default_str();
   command

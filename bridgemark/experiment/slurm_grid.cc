@@ -285,7 +285,8 @@ class SlurmGrid {
   std::vector<std::string> sbatch_arguments(const std::filesystem::path& folder,
                                             std::size_t tasks) const {
     std::vector<std::string> arguments = {
-        fmt::format("--array=0-{}", tasks - 1),
+        fmt::format("--array=0-{}{}", tasks - 1,
+                    options_.at_once > 0 ? fmt::format("%{}", options_.at_once) : ""),
         "--job-name=" + experiment_.name,
         fmt::format("--output={}/task-%a.txt", sbatch_text(folder.string())),
         "--open-mode=append",  // a task that Slurm starts again goes on in its file

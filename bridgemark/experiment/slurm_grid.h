@@ -27,7 +27,8 @@ struct SlurmOptions {
   std::vector<std::string> only;    // see select_runs
   std::vector<std::string> sbatch;  // options for sbatch, after and over our own
   int runs_per_task = 1;
-  int jobs = 0;  // runs side by side in a task
+  int at_once = 0;  // tasks of an array; 0: as many as Slurm can
+  int jobs = 0;     // runs side by side in a task
   bool resume = false;
   std::chrono::milliseconds stale_after{60000};
   std::function<void(const Overview&)> overview = {};

@@ -130,9 +130,11 @@ TEST_F(SlurmTest, AsksForAGpuUnlessTheUserDoes) {
   SlurmOptions options;
   options.resume = true;
   options.sbatch = {"--gpus=h200:1"};
+  options.at_once = 3;
   write("asked", "");
   EXPECT_THROW(run(options, context), Error);
-  EXPECT_THAT(asked(), AllOf(HasSubstr("--gpus=h200:1"), Not(HasSubstr("--gres"))));
+  EXPECT_THAT(asked(), AllOf(HasSubstr("--gpus=h200:1"), HasSubstr("--array=0-1%3 "),
+                             Not(HasSubstr("--gres"))));
 }
 
 // sbatch would fill in "%o".
