@@ -378,7 +378,8 @@ std::vector<ExperimentRun> scored_runs(const ExperimentRun& run) {
   ExperimentRun reverse = run;
   reverse.scored_pair = run.config.pair + std::string(kReverseSuffix);
   const std::string of_pair = run_id_text(run.config.pair, "");
-  reverse.id = run_id_text(reverse.scored_pair, run.id.substr(of_pair.size()));
+  const bool named = run.id.starts_with(of_pair);  // as all that an experiment's file asks for
+  reverse.id = run_id_text(reverse.scored_pair, named ? run.id.substr(of_pair.size()) : run.id);
   reverse.evaluation.c2st = true;  // as always for a reversed pair
   return {run, reverse};
 }

@@ -41,6 +41,7 @@ TEST(Cell, TextKeepsWhatARunIs) {
   EXPECT_FALSE(read.both_directions);
   run.both_directions = true;
   EXPECT_TRUE(parse_cell(cell_text(run)).both_directions);
+  EXPECT_EQ(scored_runs(run)[1].id, "d2-uniform-0.01-reverse.cell");
   EXPECT_EQ(read.evaluation.seed, 5u);
   EXPECT_EQ(read.evaluation.num_seeds, 2);
   EXPECT_EQ(read.evaluation.num_steps, 8);
