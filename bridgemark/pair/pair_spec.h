@@ -65,6 +65,7 @@ struct PairInstance {
 };
 inline constexpr int kMaxInstance = 999999;
 
+// The instance that a pair's name says: NAME-iN is number N of preset NAME.
 PairInstance instance_of(const std::string& pair);
 
 // The name of an instance of a preset; NAME-iN-reverse for one that is reversed.
