@@ -5,7 +5,7 @@
     studies/family_tables.py write                  README.md from instances.jsonl and search.jsonl; prints how
                                                     far the chosen seeds are from the published cells
 
-Both work in results/families.
+Both work in results/published-pairs.
 """
 
 import csv
@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "results/families"
+FOLDER = ROOT / "results/published-pairs"
 PUBLISHED = ROOT / "bridgemark/report/data/published.csv"
 KEPT = 100
 ALL_INPUTS = 157
@@ -42,9 +42,9 @@ trend, shape, trend) of each baseline, on `inputs` of the 157 conditional inputs
 
 ```
 cmake --build --preset cpu --target family_study
-build/family_study instances -o results/families/instances.jsonl --pairs 'd2-*'
-build/family_study instances -o results/families/instances.jsonl --pairs 'd16-*' --inputs 32
-build/family_study instances -o results/families/instances.jsonl --pairs 'd64-*' --inputs 16
+build/family_study instances -o results/published-pairs/instances.jsonl --pairs 'd2-*'
+build/family_study instances -o results/published-pairs/instances.jsonl --pairs 'd16-*' --inputs 32
+build/family_study instances -o results/published-pairs/instances.jsonl --pairs 'd64-*' --inputs 16
 build/family_study search -o d2.jsonl --pairs 'd2-*' --seeds 0:1000
 build/family_study search -o d16.jsonl --pairs 'd16-*' --seeds 0:1000 --inputs 32
 build/family_study search -o d64.jsonl --pairs 'd64-*' --seeds 0:1000 --inputs 8

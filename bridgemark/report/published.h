@@ -9,7 +9,7 @@ namespace bridgemark {
 
 // One cell of the paper's tables, in its names and in ours. The paper's pairs are lost; the spread
 // presets stand in for them, since no pair of the text's family has such baselines
-// (results/families/README.md).
+// (results/published-pairs/README.md).
 struct PublishedCell {
   std::string table, method;  // of the paper: "reverse_c2st", "Feature-wise SB"
   std::string score;          // "conditional_shape_score", ..., "c2st_score" for the reversed pairs
