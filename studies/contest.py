@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""contest.py table|figures: what docs/contest.md reads out of results/paper and results/families.
+
+`table` prints its tables; `figures` draws results/paper/*.svg and results/families/*.svg (matplotlib).
+"""
+import collections
+import csv
+import statistics
+import sys
+
+from published import ROOT
+from result_tables import head, measured, row
+
+DIMS = (2, 16, 64)
+REFERENCES = ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")
+FAMILIES = {"sphere": "", "spread": "-spread", "chain": "-chain", "twosided": "-twosided"}
+DIRECTIONS = {"forward": "", "reverse": "-reverse"}
+SHAPE = "conditional_shape_score"
+# The variant of each solver that the reading compares: (method, loss, steps).
+SOLVERS = {"DLightSB": ("DLightSB", "", ""), "DLightSB-M": ("DLightSB-M", "kl", "64"),
+           "CSBM": ("CSBM", "kl", "16"), "α-CSBM": ("α-CSBM", "kl", "16"),
+           "Feature-wise SB": ("Feature-wise SB", "", "")}
+CLOSED = ("Feature-wise SB", "DLightSB", "DLightSB-chain")  # have a joint KL
+COLOURS = {"Feature-wise SB": "#E69F00", "DLightSB": "#0072B2", "DLightSB-M": "#CC79A7",
+           "DLightSB-chain": "#009E73", "CSBM": "#D55E00", "α-CSBM": "#56B4E9"}
+
+
+def mean(cells, key):
+    """Over trainings; none where there is no training."""
+    lines = cells.get(key)
+    return statistics.mean(line["value"] for line in lines) if lines else None
+
+
+def share(cells, solver, pair, score=SHAPE):
+    """The way from Independent to the Oracle."""
+    value, low, high = (mean(cells, (*method, pair, score))
+                        for method in (solver, ("Independent", "", ""), ("Oracle", "", "")))
+    return None if value is None else (value - low) / (high - low)
+
+
+def number(value, digits=2):
+    return "" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def nats(value):
+    """Two digits, and no more than the evaluation resolves."""
+    return "" if value is None else "0.000" if value < 0.0005 else f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+def shares_table(cells):
+    """By direction and pair: the share of each solver, and C2ST's AUC of the two best."""
+    for direction, suffix in DIRECTIONS.items():
+        names = [name for name in SOLVERS if direction == "forward" or name != "DLightSB-M"]
+        head(f"{direction}, share of the way", *names, *(f"AUC, {name}" for name in ("DLightSB", "CSBM")))
+        for dim in DIMS:
+            for reference in REFERENCES:
+                pair = f"d{dim}-{reference}-spread{suffix}"
+                row(pair, *(number(share(cells, SOLVERS[name], pair)) for name in names),
+                    *(number(mean(cells, (*SOLVERS[name], pair, "c2st_auc"))) for name in ("DLightSB", "CSBM")))
+        print()
+
+
+def families_table(cells):
+    """Joint KL by family, direction and dimension: the median over references, and the largest."""
+    head("family", "direction", "D", *(f"{name}, median (largest)" for name in CLOSED))
+    for family, suffix in FAMILIES.items():
+        for direction, end in DIRECTIONS.items():
+            for dim in DIMS:
+                texts = []
+                for name in CLOSED:
+                    values = [mean(cells, (name, "", "", f"d{dim}-{reference}{suffix}{end}", "joint_kl"))
+                              for reference in REFERENCES]
+                    texts.append("" if None in values else f"{nats(statistics.median(values))} ({nats(max(values))})")
+                row(family, direction, str(dim), *texts)
+    print()
+
+
+def variants_table(cells):
+    """What loss and steps change: the share, the mean over the twelve pairs and the worst of them."""
+    head("solver", *(f"{loss.upper()}, {steps}" for loss in ("kl", "mse") for steps in ("16", "64")))
+    for name in ("DLightSB-M", "CSBM", "α-CSBM"):
+        texts = []
+        for loss in ("kl", "mse"):
+            for steps in ("16", "64"):
+                shares = [share(cells, (name, loss, steps), f"d{dim}-{reference}-spread")
+                          for dim in DIMS for reference in REFERENCES]
+                texts.append(f"{statistics.mean(shares):.2f} ({min(shares):.2f})")
+        row(name, *texts)
+    print()
+
+
+def published_cells():
+    """(method, ours, published) of the conditional shape of every row that trains."""
+    with open(ROOT / "results/paper/tables.csv") as file:
+        return [(line["method"], float(line["mean"]), float(line["published"])) for line in csv.DictReader(file)
+                if line["score"] == SHAPE and line["published"] and line["mean"] and line["method"] in COLOURS]
+
+
+def draw_turn(plt, cells):
+    """The share of the way against the dimension, forward above, reverse below."""
+    figure, panels = plt.subplots(2, 4, figsize=(8.4, 4.8), sharex=True, sharey=True, layout="constrained")
+    for line, (direction, suffix) in zip(panels, DIRECTIONS.items()):
+        for panel, reference in zip(line, REFERENCES):
+            for name, solver in SOLVERS.items():
+                values = [share(cells, solver, f"d{dim}-{reference}-spread{suffix}") for dim in DIMS]
+                if None not in values:
+                    panel.plot(range(3), values, marker="o", markersize=4, linewidth=1.3, color=COLOURS[name], label=name)
+            panel.axhline(1, color="#888888", linewidth=0.8, linestyle=":")
+            panel.set_title(f"{reference}, {direction}", fontsize=9)
+            panel.set_xticks(range(3), DIMS)
+            panel.grid(color="#eef0f2")
+    for line in panels:
+        line[0].set_ylabel("share of the way to the Oracle")
+    for panel in panels[-1]:
+        panel.set_xlabel("D")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    figure.savefig(ROOT / "results/paper/turn.svg", metadata={"Date": None})
+
+
+def draw_families(plt, cells):
+    """Joint KL of every pair of a family, direction and dimension."""
+    figure, panels = plt.subplots(2, 4, figsize=(8.4, 4.8), sharex=True, sharey=True, layout="constrained")
+    for line, (direction, end) in zip(panels, DIRECTIONS.items()):
+        for panel, (family, suffix) in zip(line, FAMILIES.items()):
+            for shift, name in enumerate(CLOSED):
+                for place, dim in enumerate(DIMS):
+                    values = [mean(cells, (name, "", "", f"d{dim}-{reference}{suffix}{end}", "joint_kl"))
+                              for reference in REFERENCES]
+                    values = [max(value, 1e-5) for value in values if value is not None]
+                    panel.plot([place + 0.22 * (shift - 1)] * len(values), values, linestyle="", marker="o",
+                               markersize=4, alpha=0.8, color=COLOURS[name], label=name if place == 0 else None)
+            panel.set_yscale("log")
+            panel.set_title(f"{family}, {direction}", fontsize=9)
+            panel.set_xticks(range(3), DIMS)
+            panel.grid(color="#eef0f2")
+    for line in panels:
+        line[0].set_ylabel("joint KL, nats")
+    for panel in panels[-1]:
+        panel.set_xlabel("D")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.savefig(ROOT / "results/families/joint_kl.svg", metadata={"Date": None})
+
+
+def draw_published(plt):
+    """Our conditional shape against the published one, a point a cell."""
+    points = collections.defaultdict(list)
+    for method, ours, paper in published_cells():
+        points[method].append((paper, ours))
+    figure, panel = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
+    panel.plot([0.4, 1], [0.4, 1], color="#888888", linewidth=0.8, linestyle=":")
+    for method, places in points.items():
+        panel.plot(*zip(*places), linestyle="", marker="o", markersize=3.5, alpha=0.75, color=COLOURS[method], label=method)
+    panel.set_xlabel("conditional shape, published")
+    panel.set_ylabel("conditional shape, ours")
+    panel.set_xlim(0.45, 1)
+    panel.set_ylim(0.45, 1)
+    panel.grid(color="#eef0f2")
+    panel.legend(frameon=False, loc="lower right")
+    figure.savefig(ROOT / "results/paper/published.svg", metadata={"Date": None})
+
+
+def main():
+    paper, families = measured("paper"), measured("families")
+    if sys.argv[1:] == ["table"]:
+        shares_table(paper)
+        variants_table(paper)
+        families_table(families)
+    elif sys.argv[1:] == ["figures"]:
+        import matplotlib
+
+        matplotlib.use("svg")
+        import matplotlib.pyplot as plt
+
+        plt.rcParams.update({"svg.hashsalt": "contest", "svg.fonttype": "none", "font.size": 9})
+        draw_turn(plt, paper)
+        draw_families(plt, families)
+        draw_published(plt)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
