@@ -154,7 +154,7 @@ test-report: .venv-browser/bin/python demo
 # What was submitted to the board, beside the example.
 SUBMISSIONS = $(patsubst %/solver.toml,%,$(wildcard submissions/*/solver.toml))
 # The first folder that has a cell counts; studies of one solver's recipe stay in their folders.
-BOARD = results/paper results/spread results/sphere results/chain results/reverse \
+BOARD = results/paper results/families results/sphere results/chain results/reverse \
   --leave-out 'DLightSB, *' --leave-out 'DLightSB-M, *'
 
 # The board of our results and all submissions, results/board.

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, and how many of them are at
-or above the published number, raw or by the share of the way from Independent to the Oracle."""
-import csv
+"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, how many of them are at
+or above the published number, raw or by the share of the way from Independent to the Oracle, and how long trainings took."""
 import collections
+import csv
+import json
+import statistics
 
-from spread_table import ROOT
+from published import ROOT
 
 CELLS = 1188  # of the seven published tables
 TABLES = ("shape_score", "trend_score", "conditional_shape_score", "conditional_trend_score", "forward_trajectory_kl",
@@ -63,11 +65,28 @@ def main():
         print(f"| {method} | " + " | ".join(cells) + " |")
     total, good = sum(judged.values()), sum(reached.values())
     print(f"\n{good} of {total} cells whose published number is meaningful reach it: {100 * good / total:.1f} %.\n")
+    trained = [line for line in below if line["method"] not in BASELINES]
+    print(f"{len(below) - len(trained)} of the rest are baselines; of the solvers that train:\n")
     print("| score | method | loss, steps | pair | ours | published |\n|" + " --- |" * 6)
-    for line in below:
+    for line in trained:
         where = ", ".join(filter(None, (line["loss"].upper(), line["num_steps"])))
         print(f"| {line['score'].replace('_', ' ')} | {line['method']} | {where} | {line['pair']} | "
               f"{float(line['mean']):.3f} | {line['published']} |")
+    print()
+    print_seconds()
+
+
+def print_seconds():
+    """Of the updates of a training: the median over pairs and losses."""
+    seconds = collections.defaultdict(dict)
+    for line in map(json.loads, open(ROOT / "results/paper/results.jsonl")):
+        # The reverse direction of a training that answers both is no training of its own.
+        if line["train_seconds"] > 0.1 and line["method"] not in BASELINES and not line["pair"].endswith("-reverse"):
+            seconds[line["method"], line["num_steps"], line["dim"]][line["run"]] = line["train_seconds"]
+    print("| method | steps | D = 2 | D = 16 | D = 64 |\n|" + " --- |" * 5)
+    for method, steps in dict.fromkeys(key[:2] for key in seconds):
+        cells = [f"{statistics.median(seconds[method, steps, dim].values()):.1f}" for dim in (2, 16, 64)]
+        print(f"| {method} | {steps} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

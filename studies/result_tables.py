@@ -6,7 +6,7 @@ import math
 import statistics
 import sys
 
-from spread_table import ROOT, SCORE, published
+from published import ROOT, SCORE, published
 
 EXACT = "exact_conditional_shape_score"
 PAPER = ", published recipe"
