@@ -9,7 +9,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CXX
 
 .PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
-.PHONY: test-install test-report test-board board check-submissions demo bench clean
+.PHONY: test-install test-report test-board results board check-submissions demo bench clean
 .PHONY: docs test-docs
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
@@ -156,6 +156,21 @@ SUBMISSIONS = $(patsubst %/solver.toml,%,$(wildcard submissions/*/solver.toml))
 # The first folder that has a cell counts; studies of one solver's recipe stay in their folders.
 BOARD = results/paper results/families results/sphere results/chain results/reverse \
   --leave-out 'DLightSB, *' --leave-out 'DLightSB-M, *'
+
+.venv-figures/bin/python:
+	@scripts/install-packages.sh python
+	$(PYTHON) -m venv .venv-figures
+	.venv-figures/bin/python -m pip install --quiet matplotlib
+
+# Tables, reports and figures of the paper and of the four families from their results.jsonl, and the
+# tables of their pages on standard output.
+results: packages build/build.ninja .venv-figures/bin/python
+	cmake --build --preset cpu --target bridgemark_cli
+	build/bridgemark report results/paper -o results/paper/report.html --whole >/dev/null
+	build/bridgemark report results/families -o results/families/report.html >/dev/null
+	.venv-figures/bin/python studies/contest.py figures
+	studies/paper_cells.py
+	studies/contest.py table
 
 # The board of our results and all submissions, results/board.
 board: packages build/build.ninja
