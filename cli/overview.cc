@@ -18,12 +18,6 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::string duration(double seconds) {
-  if (seconds < 90.0) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 5400.0) return fmt::format("{:.0f} min", seconds / 60.0);
-  return fmt::format("{:.1f} h", seconds / 3600.0);
-}
-
 std::string headline(const Overview& overview) {
   const std::size_t running = overview.active.size() + overview.more_active;
   const std::size_t left = overview.total - overview.done - overview.failed - running;
@@ -49,6 +43,12 @@ int terminal_columns() {
 }
 
 }  // namespace
+
+std::string duration(double seconds) {
+  if (seconds < 90.0) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400.0) return fmt::format("{:.0f} min", seconds / 60.0);
+  return fmt::format("{:.1f} h", seconds / 3600.0);
+}
 
 OverviewPrinter::OverviewPrinter()
     : terminal_(isatty(STDERR_FILENO) != 0), started_(now_seconds()) {}

@@ -1,10 +1,13 @@
 #pragma once
 
-#include <functional>
+#include <string>
 
 #include "bridgemark/experiment/grid_runner.h"
 
 namespace bridgemark::cli {
+
+// "80 s", "12 min", "3.4 h".
+std::string duration(double seconds);
 
 // Shows how far an experiment is, on standard error: a block redrawn in place on a terminal, a line
 // every ten seconds elsewhere.

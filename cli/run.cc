@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bridgemark/experiment/experiment.h"
+#include "bridgemark/experiment/grid_estimate.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/experiment/shell_words.h"
@@ -28,6 +29,7 @@ struct Options {
   int jobs = 0;
   bool resume = false;
   bool dry_run = false;
+  bool estimate = false;
   std::string shard;
   double stale_seconds = 60.0;
   bool slurm = false;
@@ -44,6 +46,44 @@ int list_runs(const Experiment& experiment, const Options& options) {
     for (const ExperimentRun& scored : scored_runs(run)) {
       say("  bridgemark {}\n", shell_words(evaluate_arguments(scored, folder)));
     }
+  }
+  return 0;
+}
+
+// Measures a run of each kind, a line each as it comes, and adds them up.
+int estimate(const Experiment& experiment, const Options& options) {
+  Context context = options.common.context();
+  context.progress = {};
+  const std::vector<ExperimentRun> runs = select_runs(experiment.runs, options.only);
+  double total = 0.0;
+  nlohmann::json groups = nlohmann::json::array();
+  if (!options.common.json) {
+    say("{:>5}  {:>9}  {:>9}  {:>9}  {}\n", "runs", "train", "evaluate", "all", "as");
+  }
+  for (const RunGroup& group : group_runs(runs)) {
+    const RunEstimate each = estimate_run(context, *group.example);
+    const double all = static_cast<double>(group.runs) * (each.train + each.evaluate);
+    total += all;
+    groups.push_back({{"run", group.example->id},
+                      {"runs", group.runs},
+                      {"train_seconds", each.train},
+                      {"evaluate_seconds", each.evaluate}});
+    if (options.common.json) continue;
+    say("{:5}  {:>9}  {:>9}  {:>9}  {}\n", group.runs, duration(each.train),
+        duration(each.evaluate), duration(all), terminal_text(group.example->id));
+  }
+  if (options.common.json) {
+    say("{}\n", nlohmann::json{{"experiment", experiment.name},
+                               {"runs", runs.size()},
+                               {"groups", groups},
+                               {"seconds", total}}
+                    .dump(2));
+  } else {
+    say("{}: about {} for {} runs on this machine, one after the other with {} on {}; side by side "
+        "they take less\n",
+        terminal_text(experiment.name), duration(total), runs.size(),
+        context.threads() == 1 ? "one thread" : fmt::format("{} threads", context.threads()),
+        context.device == Device::kCuda ? "its GPU" : "its processors");
   }
   return 0;
 }
@@ -89,6 +129,7 @@ int run(const Options& options) {
   const Experiment experiment = load_experiment(options.experiment);
   if (options.dry_run) return list_runs(experiment, options);
   stop_on_signals();
+  if (options.estimate) return estimate(experiment, options);
   OverviewPrinter printer;
   GridSummary summary;
   try {
@@ -159,6 +200,7 @@ void sort_out(const CLI::App& command, Options& options) {
   if (options.slurm) {
     if (!options.shard.empty()) throw CLI::ExcludesError("--slurm", "--shard");
     if (options.dry_run) throw CLI::ExcludesError("--slurm", "--dry-run");
+    if (options.estimate) throw CLI::ExcludesError("--slurm", "--estimate");
     check_sbatch_options(options.sbatch);
     return;
   }
@@ -176,6 +218,7 @@ void add_run(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  bridgemark run experiments/quick.toml -o quick\n"
+      "  bridgemark run experiments/paper.toml -o paper --estimate --device cuda\n"
       "  bridgemark run experiments/paper.toml -o paper --only 'd16-*.dlightsb.*' --resume\n"
       "  bridgemark run experiments/paper.toml -o shared/paper --shard 2/4   # likewise 1/4, 3/4, "
       "4/4\n"
@@ -201,6 +244,9 @@ void add_run(CLI::App& app, Action& action) {
   add_sharing_options(*command, *options);
   command->add_flag("--dry-run", options->dry_run,
                     "Check the file and print the commands of its runs");
+  command->add_flag("--estimate", options->estimate,
+                    "Train a little of a run of each kind, score it, and print how long the grid "
+                    "would take on this machine; nothing is kept");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
   command->allow_extras();  // with --slurm they are sbatch's

@@ -13,6 +13,7 @@ struct OptionSpec {
   std::string key;
   std::string default_value;
   std::string help;
+  bool counts_updates = false;  // a training takes longer by as much as it is larger
 };
 
 // The options of one run: what the user set over the solver's defaults. Every value is checked when

@@ -55,7 +55,7 @@ std::vector<backend::CpUpdate> CpRecipe::updates_from(std::int64_t first, std::s
 std::vector<OptionSpec> cp_options() {
   return {
       {"recipe", "tuned", "tuned or paper; decides what is left empty below"},
-      {"updates", "", "gradient updates (tuned 2000, paper 100000)"},
+      {"updates", "", "gradient updates (tuned 2000, paper 100000)", true},
       {"batch_size", "", "rows of x0 and of x1 in an update (tuned 2048, paper 128)"},
       {"learning_rate", "",
        "of AdamW, betas 0.95 and 0.99 (tuned 120 / updates, within 0.01 and 0.12; paper 0.01)"},

@@ -1,0 +1,122 @@
+#include "bridgemark/experiment/grid_estimate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/reverse_coupling.h"
+#include "bridgemark/solver/registry.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr double kFirstUpdates = 8.0;  // of the longest part of a training
+constexpr double kLongEnough = 1.0;    // seconds of updates that say how the rest will go
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The most updates of one kind that the run's training makes; 0 where it does not train.
+double most_updates(const SolverOptions& options) {
+  double most = 0.0;
+  for (const OptionSpec& spec : options.specs()) {
+    if (spec.counts_updates) {
+      most = std::max<double>(most, options.integer(spec.key, 1, 1 << 30));
+    }
+  }
+  return most;
+}
+
+// The options of a training with a share of the updates, at least one of each kind.
+SolverOptions shortened(SolverOptions options, double share) {
+  for (const OptionSpec& spec : std::vector<OptionSpec>(options.specs())) {
+    if (!spec.counts_updates) continue;
+    const double all = options.integer(spec.key, 1, 1 << 30);
+    options.set(spec.key, std::to_string(std::max(1L, std::lround(share * all))));
+  }
+  return options;
+}
+
+// A training of a share of the updates: seconds that do not depend on the share, and of updates.
+struct ShortTraining {
+  double share = 0.0;
+  double around = 0.0;
+  double updates = 0.0;
+};
+
+ShortTraining time_training(const Context& context, const ExperimentRun& run,
+                            const BenchmarkPair& pair, const SolverOptions& all, double share,
+                            Fitted& fitted) {
+  const SolverOptions options = shortened(all, share);
+  const auto start = std::chrono::steady_clock::now();
+  fitted = find_solver(run.config.solver).fit(context, pair, options, run.config.seed);
+  const double seconds = seconds_since(start);
+  const auto said = fitted.diagnostics.find("training_seconds");
+  const double updates = said == fitted.diagnostics.end() ? 0.0 : std::get<double>(said->second);
+  return {share, seconds - updates, updates};
+}
+
+double training_seconds(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
+                        Fitted& fitted) {
+  SolverOptions all(find_solver(run.config.solver).options());
+  for (const auto& [key, value] : run.config.options) all.set(key, value);
+  const double most = most_updates(all);
+  const auto train = [&](double share) {
+    return time_training(context, run, pair, all, share, fitted);
+  };
+  ShortTraining last = train(most > kFirstUpdates ? kFirstUpdates / most : 1.0), before;
+  while (last.share < 1.0 && (before.share == 0.0 || last.updates < kLongEnough)) {
+    before = last;
+    const double longer = std::clamp(1.2 * kLongEnough / last.updates, 2.0, 64.0);
+    last = train(std::min(1.0, longer * last.share));
+  }
+  if (last.share == 1.0) return last.around + last.updates;
+  const double slope = std::max(0.0, last.updates - before.updates) / (last.share - before.share);
+  return last.around + last.updates + slope * (1.0 - last.share);
+}
+
+// One repetition of the protocol, as often as the run asks for.
+double evaluation_seconds(const Context& context, const ExperimentRun& run,
+                          const BenchmarkPair& pair, const Coupling& coupling) {
+  EvaluationOptions once = run.evaluation;
+  once.num_seeds = 1;
+  const auto start = std::chrono::steady_clock::now();
+  evaluate_and_record(context, pair, coupling, once);
+  return seconds_since(start) * run.evaluation.num_seeds;
+}
+
+}  // namespace
+
+std::vector<RunGroup> group_runs(const std::vector<ExperimentRun>& runs) {
+  std::vector<RunGroup> groups;
+  using Key = std::tuple<std::string, int, bool, std::map<std::string, std::string, std::less<>>>;
+  std::map<Key, std::size_t> places;
+  for (const ExperimentRun& run : runs) {
+    const Key key{run.config.solver, run.dim, run.both_directions, run.config.options};
+    const auto [at, is_new] = places.try_emplace(key, groups.size());
+    if (is_new) groups.push_back({&run});
+    ++groups[at->second].runs;
+  }
+  return groups;
+}
+
+RunEstimate estimate_run(const Context& context, const ExperimentRun& run) {
+  const BenchmarkPair pair = load_pair(run.config.pair);
+  Fitted fitted;
+  RunEstimate estimate;
+  estimate.train = training_seconds(context, run, pair, fitted);
+  estimate.evaluate = evaluation_seconds(context, run, pair, *fitted.coupling);
+  if (run.both_directions) {
+    estimate.evaluate += evaluation_seconds(context, run, pair.reversed(),
+                                            *reverse_coupling(context, pair, fitted.coupling));
+  }
+  return estimate;
+}
+
+}  // namespace bridgemark
