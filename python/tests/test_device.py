@@ -137,12 +137,15 @@ def test_samples_are_drawn_there(suffix):
 
 
 @pytest.mark.parametrize(
-    "solver", [bm.DLightSB(components=20), bm.CSBM(num_steps=4, imf_iterations=1, updates_first=20)]
+    "solver, options",
+    [
+        (bm.DLightSB, {"components": 20, "updates": 20}),
+        (bm.CSBM, {"num_steps": 4, "imf_iterations": 1, "updates_first": 20}),
+    ],
 )
-def test_what_a_solver_draws_stays(library, solver):
+def test_what_a_solver_draws_stays(library, solver, options):
     pair = bm.load("d2-gaussian-0.02")
-    options = {"updates": 20} if isinstance(solver, bm.DLightSB) else {}
-    fitted = solver.fit(pair, device="cuda", **options)
+    fitted = solver(**options).fit(pair, device="cuda")
     x0 = pair.sample_x0(2000, seed=1)
     given = library[0](x0)
     drawn = stays(library, given, fitted.sample(given, seed=4))
