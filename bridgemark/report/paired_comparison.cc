@@ -1,7 +1,6 @@
 #include "bridgemark/report/paired_comparison.h"
 
 #include <algorithm>
-#include <limits>
 #include <numbers>
 
 #include "bridgemark/math/philox.h"
@@ -10,8 +9,11 @@ namespace bridgemark {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRoundOff = 1e-9;  // what is left of equal differences, relative to them
+// A resample's standard error counts as this share of that of all blocks at least: where all blocks
+// but a few are alike, a resample without those few has none, and would say that no gap, however
+// large, can be told apart. Smaller than that it is by chance almost never.
+constexpr double kLeastError = 0.25;
 
 double mean_of(const BlockMeans& blocks) {
   double sum = 0.0;
@@ -132,7 +134,8 @@ double PairedComparer::half_width_over_inputs(const BlockMeans& differences) {
     deviation[b] = differences.means[b] - mean;
     variance += weight[b] * weight[b] * deviation[b] * deviation[b];
   }
-  if (std::sqrt(variance) <= kRoundOff * std::abs(mean)) return 0.0;
+  const double standard_error = std::sqrt(variance);
+  if (standard_error <= kRoundOff * std::abs(mean)) return 0.0;
   const std::vector<double>& counts = resamples(blocks);
   std::vector<double> studentised(kResamples);
   for (std::size_t r = 0; r < kResamples; ++r) {
@@ -147,18 +150,14 @@ double PairedComparer::half_width_over_inputs(const BlockMeans& differences) {
       const double from_mean = weight[b] * (deviation[b] - shift);
       squares += count[b] * from_mean * from_mean;
     }
-    const double error = std::sqrt(squares) / weights;
-    // Blocks that are all alike say nothing of the error: no gap is told apart by them.
-    studentised[r] = shift == 0.0                          ? 0.0
-                     : error > kRoundOff * std::abs(shift) ? shift / error
-                                                           : std::copysign(kInfinity, shift);
+    studentised[r] = shift / std::max(std::sqrt(squares) / weights, kLeastError * standard_error);
   }
   constexpr double kTail = 0.5 * (1.0 - kComparisonConfidence);
   const auto rank = static_cast<std::ptrdiff_t>(kTail * kResamples);
   const auto low = studentised.begin() + rank, high = studentised.end() - 1 - rank;
   std::nth_element(studentised.begin(), low, studentised.end());
   std::nth_element(low + 1, high, studentised.end());
-  return std::max(0.0, mean > 0.0 ? *high : -*low) * std::sqrt(variance);
+  return std::max(0.0, mean > 0.0 ? *high : -*low) * standard_error;
 }
 
 std::optional<Comparison> PairedComparer::compare(const Trainings& first, const Trainings& second) {

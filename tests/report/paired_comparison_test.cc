@@ -102,12 +102,26 @@ TEST(PairedComparison, DifferencesThatAreAllAlike) {
   EXPECT_FALSE(compare(first, first).separated());
   EXPECT_EQ(compare(first, first).half_width, 0.0);
   EXPECT_TRUE(compare(first, shifted).separated());
-  // One block alone: no resample without it knows an error, so nothing is told apart.
+  // One block alone tells nothing apart.
   const BlockMeans once = blocks_of(157, 40, [&](std::size_t b) { return value(b) + (b == 7); });
   EXPECT_FALSE(compare(first, once).separated());
 }
 
 // The largest and the smallest numbers that a record may hold give no NaN.
+// A resample without the one block that differs has no error of its own.
+TEST(PairedComparison, DifferencesThatAreAllAlikeButOne) {
+  const BlockMeans zero = blocks_of(1000, 40, [](std::size_t) { return 0.0; });
+  for (const double other : {0.0, 0.1, 0.2}) {
+    const BlockMeans first =
+        blocks_of(1000, 40, [&](std::size_t b) { return b == 3 ? other : 0.105; });
+    EXPECT_TRUE(compare(first, zero).separated()) << other;
+    EXPECT_TRUE(compare(zero, first).separated()) << other;
+  }
+  const BlockMeans one_alone =
+      blocks_of(1000, 40, [](std::size_t b) { return b == 3 ? 1.0 : 0.0; });
+  EXPECT_FALSE(compare(one_alone, zero).separated());
+}
+
 TEST(PairedComparison, ExtremeNumbers) {
   for (const double size : {kMaxBlockMean, 1e-300, 5e-324}) {
     const auto value = [&](std::size_t b) { return b % 3 == 0 ? size : -size; };
