@@ -12,6 +12,8 @@ namespace {
 // In this order: what does not saturate and sees the whole coupling first.
 constexpr std::array kDeciding = {"joint_kl", "forward_trajectory_kl",
                                   "exact_conditional_shape_score"};
+// What every solver has decides where most have none of these.
+constexpr char kOfDraws[] = "conditional_trend_score";
 
 std::size_t column_of(const Table& table, const std::string& pair) {
   return static_cast<std::size_t>(std::find(table.pairs.begin(), table.pairs.end(), pair) -
@@ -36,7 +38,7 @@ PairBest best_of(const std::vector<Table>& tables, const std::string& pair) {
   std::set<std::string> methods;
   for (const Table& table : tables) methods.merge(measured_methods(table, pair));
   best.methods = methods.size();
-  for (const char* score : kDeciding) {
+  const auto decide_by = [&](const std::string& score) {
     for (const Table& table : tables) {
       const std::size_t compared = measured_methods(table, pair).size();
       if (table.score.score != score || compared < 2 || compared <= best.compared) continue;
@@ -44,7 +46,9 @@ PairBest best_of(const std::vector<Table>& tables, const std::string& pair) {
       best.column = column_of(table, pair);
       best.compared = compared;
     }
-  }
+  };
+  for (const char* score : kDeciding) decide_by(score);
+  if (2 * best.compared < best.methods) decide_by(kOfDraws);
   if (!best.table) return best;
   for (const TableRow& row : best.table->rows) {
     if (row.cells[best.column].rank == 1) best.rows.push_back(&row);

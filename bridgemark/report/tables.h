@@ -114,8 +114,9 @@ struct PairBest {
 };
 
 // One for each pair of the tables, in their order. The joint KL decides, where more methods have it
-// the trajectory KL, then the exact conditional shape score; a pair where no two methods have the
-// same of these has none.
+// the trajectory KL, then the exact conditional shape score; where most methods have none of these,
+// as on reversed pairs, the conditional trend score. A pair where no two methods have the same of
+// these has none.
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);
 
 }  // namespace bridgemark

@@ -396,6 +396,25 @@ TEST(Tables, BestOfAPairIsDecidedByKlsFirst) {
   EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("csbm", 0.1, 0.1, 0.1)}), "");
 }
 
+// Reversed pairs: a network has no KL there, and a form that does not fit should not win by having
+// one.
+TEST(Tables, DrawsDecideWhereMostHaveNothingElse) {
+  const auto scored = [](const char* solver, double joint, double trend) {
+    return result(kPair, solver, 0,
+                  {{"joint_kl", joint, kNaN, {}}, {"conditional_trend_score", trend, kNaN, {}}});
+  };
+  const std::vector<RunResult> results = {
+      scored("oracle", 0.0, 0.95),      scored("feature-wise", 0.3, 0.7),
+      scored("dlightsb", 0.2, 0.8),     scored("csbm", kNaN, 0.9),
+      scored("alpha-csbm", kNaN, 0.85), scored("independent", kNaN, 0.5)};
+  const std::vector<Table> tables = make_tables(results, false);
+  const std::vector<PairBest> best = best_of_pairs(tables);
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_EQ(best[0].table->score.score, "conditional_trend_score");
+  EXPECT_EQ(best[0].rows[0]->solver, "csbm");
+  EXPECT_EQ(best[0].compared, 5u);
+}
+
 TEST(Tables, KlsKeepSignificantDigits) {
   const auto kl = [](const char* solver, double value, double error) {
     return result(kPair, solver, 0, {{"forward_trajectory_kl", value, error, {value}}});

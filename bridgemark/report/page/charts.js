@@ -123,7 +123,7 @@ function scoreAndTime() {
     const runs = scored(table);
     const scale = valueAxis(runs.map((run) => run.scores[table.score]),
       table.lower_is_better ? smallestKl : null);
-    const values = runs.map((run) => ({ method: rowName(run), dim: `D = ${run.dim}`,
+    const values = runs.map((run) => ({ method: colourName(run), dim: `D = ${run.dim}`,
       seconds: Math.max(run.train_seconds, 0.001), shown: scale.place(run.scores[table.score]),
       tip: `${rowName(run)} on ${run.pair}, seed ${run.seed}\n${table.title} ` +
         `${run.scores[table.score].toPrecision(5)}\ntraining ${duration(run.train_seconds)} on ` +

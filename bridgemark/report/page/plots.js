@@ -68,13 +68,20 @@ function dropPlots() {
 
 afterShown.push(dropPlots);
 
-// A colour for each method, from a palette that most colour-blind readers can tell apart.
+// A colour for each method with its loss and steps, from a palette that most colour-blind readers can tell apart; where
+// there are more of them than colours, for each method.
 const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8E6CC0",
   "#B5762A", "#35978F", "#7A828C", "#D6455D", "#7FBC41"];
-const methods = unique(data.runs.map(rowName));
-const colourOf = (name) => palette[methods.indexOf(name) % palette.length];
-const colourScale = (names) => ({ name: "method", type: "ordinal", domain: names,
-  range: names.map(colourOf) });
+const colourName = unique(data.runs.map(rowName)).length > palette.length ? (row) => row.method : rowName;
+const coloured = unique(data.runs.map(colourName));
+const colourNames = new Map(data.runs.map((run) => [rowName(run), colourName(run)]));
+const colourOf = (name) => palette[coloured.indexOf(colourNames.get(name) ?? name) % palette.length];
+// In a chart of several that share one, each has its own.
+function colourScale(names) {
+  const own = names.map(colourOf);
+  return { name: "method", type: "ordinal", domain: names,
+    range: unique(own).length === own.length ? own : names.map((_, i) => palette[i % palette.length]) };
+}
 
 // Buttons that save a plot as it is shown, a PNG with twice its pixels; view() is the plot's own.
 function pictureButtons(name, view) {

@@ -15,8 +15,8 @@ function summary() {
   if (best.length > 0) {
     body.push(element("h3", {}, "Best on each pair"), bestTable(best),
       element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
-        "shape score where more methods have those. Methods that a paired comparison over the test " +
-        "inputs does not separate from the best are all named."));
+        "shape score where more methods have those, and by the conditional trend score where most have none of " +
+        "them. Methods that a paired comparison over the test inputs does not separate from the best are all named."));
   }
   const machines = unique(runs.map((run) => `Bridgemark ${run.version}, ${run.device}, ${run.machine}`));
   body.push(element("p", { class: "note" }, machines.join("; ")));
