@@ -7,6 +7,7 @@
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/rank_group.h"
 #include "bridgemark/core/version.h"
 
 // Draws as a function of seed, purpose and index, for a coupling of one's own

@@ -12,7 +12,9 @@
 #include "bridgemark/math/philox.h"
 
 // A CP solver's training kept on a device as a whole: parameters, moments and batches stay there,
-// and an update needs nothing of the caller but its description.
+// and an update needs nothing of the caller but its description. In a context with ranks the plan
+// starts with this rank's share of the components (component_share.h), all ranks ask for the same
+// updates, and each gets the losses of the whole model.
 namespace bridgemark::backend {
 
 struct CpTrainerPlan {
@@ -54,8 +56,9 @@ class CpTrainer {
                           CpTensors<float>& gradient) = 0;
 
   virtual bool has_finite_parameters() const = 0;
-  virtual CpTrainingState state() const = 0;
-  virtual void set_state(const CpTrainingState& state) = 0;
+  // In host memory, as it is until the next call.
+  virtual const CpTrainingState& state() const = 0;
+  virtual void set_state(CpTrainingState state) = 0;
 };
 
 }  // namespace bridgemark::backend

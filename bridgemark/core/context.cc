@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/rank_group.h"
 
 namespace bridgemark {
 
@@ -36,6 +37,10 @@ int Context::threads() const {
   if (threads > 1) used_threads = true;
   return threads;
 }
+
+int Context::rank_count() const { return ranks ? ranks->count() : 1; }
+
+bool Context::is_first_rank() const { return !ranks || ranks->rank() == 0; }
 
 Context Context::on_one_thread() const {
   return {.device = Device::kCpu, .num_threads = 1, .interrupt = interrupt};

@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 namespace bridgemark {
+
+class RankGroup;  // core/rank_group.h
 
 // Where an operation runs.
 enum class Device { kCpu, kCuda };
@@ -37,8 +40,13 @@ struct Context {
   InterruptFn interrupt = {};  // may be empty
   int device_sharers = 1;      // processes that work on the device at once, this one among them
   void* stream = nullptr;  // the device's queue (a cudaStream_t) for work on arrays that lie there
+  std::shared_ptr<RankGroup> ranks = {};  // that train one model with this process; may be empty
 
   int threads() const;
+  // Processes that train one model: 1 without ranks.
+  int rank_count() const;
+  // Whether this process writes the files that the ranks have in common: true without ranks.
+  bool is_first_rank() const;
   void report(std::string_view what, std::uint64_t done, std::uint64_t total,
               std::string_view detail = {}) const {
     if (progress) progress(what, done, total, detail);

@@ -66,8 +66,7 @@ class CpModel : public TrainedModel {
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
   void save_state(SafetensorsWriter& writer) const override {
-    saved_ = trainer_->state();
-    each_tensor(saved_, [&](const std::string& name, std::span<const float> values) {
+    each_tensor(trainer_->state(), [&](const std::string& name, std::span<const float> values) {
       writer.add(name, {values.size()}, values);
     });
   }
@@ -78,11 +77,11 @@ class CpModel : public TrainedModel {
       file.expect_shape(name, std::vector{values.size()});
       std::ranges::copy(file.read_floats(name), values.begin());
     });
-    trainer_->set_state(state);
+    trainer_->set_state(std::move(state));
   }
 
   std::shared_ptr<const Coupling> coupling() const override {
-    const backend::CpTrainingState state = trainer_->state();
+    const backend::CpTrainingState& state = trainer_->state();
     return to_bridge(chain_.process(), recipe_.average > 0.0 ? state.average : state.parameters,
                      own_num_steps_);
   }
@@ -92,7 +91,6 @@ class CpModel : public TrainedModel {
   int own_num_steps_;  // the static loss sees no chain: its bridge has no number of its own
   CpRecipe recipe_;
   std::unique_ptr<backend::CpTrainer> trainer_;
-  mutable backend::CpTrainingState saved_;  // what a checkpoint is written from
 };
 
 }  // namespace

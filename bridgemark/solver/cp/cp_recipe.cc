@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "bridgemark/backend/component_share.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/normal.h"
@@ -94,7 +95,7 @@ void resolve_cp_recipe(SolverOptions& options) {
 CpRecipe read_cp_recipe(const SolverOptions& options) {
   CpRecipe recipe = read_training_recipe(options);
   recipe.entropy = options.real("entropy", 0.0, 1e6);
-  recipe.components = static_cast<std::size_t>(options.integer("components", 1, 1 << 20));
+  recipe.components = static_cast<std::size_t>(options.integer("components", 1, 1 << 24));
   return recipe;
 }
 
@@ -128,17 +129,18 @@ backend::CpTensors<float> initial_cp_parameters(const Context& context, const Cp
   constexpr double kBetaMean = -2.0, kBetaSpread = 0.1;
   const double noise = recipe.init_noise.value_or(automatic_noise(dim));
   const auto S = static_cast<std::size_t>(num_categories);
-  const std::size_t K = recipe.components;
+  const backend::ComponentShare share = backend::component_share(context, recipe.components);
+  const std::size_t K = share.count;
   backend::CpTensors<float> parameters(dim, S, K);
   // Rows far beyond any that training draws.
   constexpr std::uint64_t kInitialRows = std::uint64_t{1} << 62;
-  const States samples =
-      recipe.init == kP0 ? data.x0(context, K, kInitialRows) : data.x1(context, K, kInitialRows);
+  const std::uint64_t rows = kInitialRows + share.first;
+  const States samples = recipe.init == kP0 ? data.x0(context, K, rows) : data.x1(context, K, rows);
   const double log_peak = std::log(recipe.init_peak);
   const double log_rest = std::log((1.0 - recipe.init_peak) / static_cast<double>(S - 1));
   const double log_flat = -std::log(static_cast<double>(S));
   const auto start_component = [&](std::size_t k) {
-    DrawSequence draws({seed, DrawPurpose::kInitialise}, k);
+    DrawSequence draws({seed, DrawPurpose::kInitialise}, share.first + k);
     parameters.log_beta[k] = static_cast<float>(kBetaMean + kBetaSpread * draw_normal(draws));
     for (std::size_t d = 0; d < dim; ++d) {
       for (std::size_t s = 0; s < S; ++s) {

@@ -48,7 +48,8 @@ CpRecipe read_cp_recipe(const SolverOptions& options);
 CpRecipe read_training_recipe(const SolverOptions& options);
 
 // Starting parameters. A component stands on one sample: log init_peak on its category in each
-// dimension and the rest of the probability spread evenly, plus normal noise; or all noise.
+// dimension and the rest of the probability spread evenly, plus normal noise; or all noise. Those
+// of this rank's components where the context has ranks: the same as without.
 backend::CpTensors<float> initial_cp_parameters(const Context& context, const CpRecipe& recipe,
                                                 const TrainingData& data, std::size_t dim,
                                                 int num_categories, std::uint64_t seed);

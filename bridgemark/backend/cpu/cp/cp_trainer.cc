@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bridgemark/backend/chain_training.h"
+#include "bridgemark/backend/common/rank_sums.h"
 #include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/backend/optimizer.h"
 #include "bridgemark/math/log_domain.h"
@@ -43,8 +44,8 @@ class CpuCpTrainer : public CpTrainer {
     return all_finite(parameters.log_beta) && all_finite(parameters.log_cores) &&
            all_finite(parameters.log_moves);
   }
-  CpTrainingState state() const override { return state_; }
-  void set_state(const CpTrainingState& state) override { state_ = state; }
+  const CpTrainingState& state() const override { return state_; }
+  void set_state(CpTrainingState state) override { state_ = std::move(state); }
 
  private:
   double train(std::int64_t step, const CpUpdate& update) {
@@ -90,15 +91,25 @@ class CpuCpTrainer : public CpTrainer {
                                                            x, x1, gradient_, workspace_.cores);
   }
 
-  // Adds -entropy * H(softmax(log_beta)) to the loss.
+  // Adds -entropy * H(softmax(log_beta)) to the loss, over the components of all ranks.
   double add_entropy() {
     const std::vector<float>& log_beta = state_.parameters.log_beta;
-    std::vector<double> log_p(log_beta.begin(), log_beta.end());
-    log_normalize(log_p.data(), log_p.size());
-    double negative_entropy = 0.0;
-    for (const double value : log_p) negative_entropy += std::exp(value) * value;
-    for (std::size_t k = 0; k < log_p.size(); ++k) {
-      const double pull = std::exp(log_p[k]) * (log_p[k] - negative_entropy);
+    double high = kLogZero;
+    for (const float value : log_beta) high = std::max(high, static_cast<double>(value));
+    max_over_ranks(context_, {&high, 1});
+    const auto sum = [&](auto&& term) {
+      ReproducibleSum total;
+      for (const float value : log_beta) total.add(term(static_cast<double>(value)));
+      sum_over_ranks(context_, {&total, 1});
+      return total.value();
+    };
+    const double log_sum =
+        high + std::log(sum([&](double value) { return std::exp(value - high); }));
+    const double negative_entropy =
+        sum([&](double value) { return std::exp(value - log_sum) * (value - log_sum); });
+    for (std::size_t k = 0; k < log_beta.size(); ++k) {
+      const double log_p = static_cast<double>(log_beta[k]) - log_sum;
+      const double pull = std::exp(log_p) * (log_p - negative_entropy);
       gradient_.log_beta[k] += static_cast<float>(plan_.entropy * pull);
     }
     return plan_.entropy * negative_entropy;

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "bridgemark/backend/common/rank_sums.h"
+#include "bridgemark/backend/component_share.h"
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/core_propagation.h"
 #include "bridgemark/backend/cpu/host_only.h"
@@ -11,12 +14,14 @@
 // Components are independent but for one sum over them for each row of the batch. So they are cut
 // in blocks that stay in the cache, and a block does everything: propagate its cores, gather and
 // add over dimensions, and, once the sums over all blocks are known, scatter back and pull through
-// the reference. The order of additions does not depend on the number of threads.
+// the reference. Ranks hold blocks of their own and exchange the maximum and the sum of each row.
+// No result depends on the number of threads or ranks.
 namespace bridgemark::backend {
 
 namespace {
 
 constexpr std::size_t kBlock = cpu::kPropagationBlock;
+static_assert(kShareGrain % kBlock == 0, "blocks are the same on any number of ranks");
 
 template <typename T>
 class StaticLoss {
@@ -46,9 +51,10 @@ class StaticLoss {
       gather(propagation_.log_u(), x0_, 0, first, last);
       gather(parameters_.log_cores.data(), x1_, 1, first, last);
     });
+    const std::vector<double> log_sums = combine(context);
     double loss = 0.0;
     for (std::size_t b = 0; b < B_; ++b) {
-      const double c = combine(0, b), v = combine(1, b);
+      const double c = log_sums[b], v = log_sums[B_ + b];
       if (!log_c.empty()) log_c[b] = c;
       if (!log_v.empty()) log_v[b] = v;
       loss += c - v;
@@ -90,24 +96,39 @@ class StaticLoss {
     }
   }
 
-  // The log-sum over all components of row b; leaves in partial_sum the factor that turns a
-  // block's weights into its share of the batch mean.
-  double combine(int side, std::size_t b) {
-    double high = kLogZero;
-    for (std::size_t j = 0; j < blocks_; ++j) {
-      high = std::max(high, static_cast<double>(partial_high(side, b, j)));
+  // The log-sums over the components of all ranks, [2,B]; leaves in partial_sum the factor that
+  // turns a block's weights into its share of the batch mean.
+  std::vector<double> combine(const Context& context) {
+    std::vector<double> high(2 * B_, kLogZero);
+    each_partial([&](std::size_t row, T block_high, T&) {
+      high[row] = std::max(high[row], static_cast<double>(block_high));
+    });
+    max_over_ranks(context, high);
+    std::vector<ReproducibleSum> sums(2 * B_);
+    each_partial([&](std::size_t row, T block_high, T& block_sum) {
+      sums[row].add(std::exp(static_cast<double>(block_high) - high[row]) *
+                    static_cast<double>(block_sum));
+    });
+    sum_over_ranks(context, sums);
+    each_partial([&](std::size_t row, T block_high, T& block_sum) {
+      block_sum = static_cast<T>(std::exp(static_cast<double>(block_high) - high[row]) /
+                                 (sums[row].value() * static_cast<double>(B_)));
+    });
+    for (std::size_t row = 0; row < 2 * B_; ++row) high[row] += std::log(sums[row].value());
+    return high;
+  }
+
+  // visit(row of [2,B], maximum, sum) for each block.
+  template <typename Visit>
+  void each_partial(Visit&& visit) {
+    for (int side = 0; side < 2; ++side) {
+      for (std::size_t b = 0; b < B_; ++b) {
+        const std::size_t row = static_cast<std::size_t>(side) * B_ + b;
+        for (std::size_t j = 0; j < blocks_; ++j) {
+          visit(row, partial_high(side, b, j), partial_sum(side, b, j));
+        }
+      }
     }
-    double sum = 0.0;
-    for (std::size_t j = 0; j < blocks_; ++j) {
-      sum += std::exp(static_cast<double>(partial_high(side, b, j)) - high) *
-             static_cast<double>(partial_sum(side, b, j));
-    }
-    for (std::size_t j = 0; j < blocks_; ++j) {
-      partial_sum(side, b, j) =
-          static_cast<T>(std::exp(static_cast<double>(partial_high(side, b, j)) - high) /
-                         (sum * static_cast<double>(B_)));
-    }
-    return high + std::log(sum);
   }
 
   void finish_weights(std::size_t first, std::size_t last) {

@@ -120,16 +120,18 @@ class CudaCpTrainer : public CpTrainer {
     return finite_.all_finite(values, stream_);
   }
 
-  CpTrainingState state() const override {
+  const CpTrainingState& state() const override {
     const ChainParts& parts = chain_parts_;
-    return {read(view_.log_beta, view_.log_cores, parts.log_moves),
-            read(view_.first_beta, view_.first_cores, parts.first_moves),
-            read(view_.second_beta, view_.second_cores, parts.second_moves),
-            plan_.keeps_average ? read(view_.average_beta, view_.average_cores, parts.average_moves)
-                                : CpTensors<float>()};
+    read_ = {read(view_.log_beta, view_.log_cores, parts.log_moves),
+             read(view_.first_beta, view_.first_cores, parts.first_moves),
+             read(view_.second_beta, view_.second_cores, parts.second_moves),
+             plan_.keeps_average
+                 ? read(view_.average_beta, view_.average_cores, parts.average_moves)
+                 : CpTensors<float>()};
+    return read_;
   }
 
-  void set_state(const CpTrainingState& state) override {
+  void set_state(CpTrainingState state) override {
     // Components behind the last one weigh nothing.
     const ChainParts& parts = chain_parts_;
     write(state.parameters, -INFINITY, view_.log_beta, view_.log_cores, parts.log_moves);
@@ -393,6 +395,7 @@ class CudaCpTrainer : public CpTrainer {
   std::array<Batch, 2> batches_{};
   std::array<Graph, 2> graphs_;
   FiniteCheck finite_;
+  mutable CpTrainingState read_;  // what state() has read
   Stream stream_, second_stream_, draw_stream_;
 };
 
