@@ -275,7 +275,7 @@ class Reader {
       }
       line = solver_line;
       solver.resolve(options);
-      solver.check(pair, options);
+      solver.check({}, pair, options);
     } catch (const InvalidArgument& error) {
       toml_.fail(blame(grid, chosen, error.what(), line), "{} on {}: {}", solver_name, pair_name,
                  error.what());

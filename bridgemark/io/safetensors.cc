@@ -110,6 +110,18 @@ std::vector<float> SafetensorsFile::read_floats(std::string_view name) const {
   return read<float>(name);
 }
 
+std::vector<float> SafetensorsFile::read_floats(std::string_view name, std::size_t first,
+                                                std::size_t count) const {
+  const SafetensorsHeader::Tensor& tensor = find(name);
+  if (first > tensor.count || count > tensor.count - first) {
+    throw_invalid("safetensors", "tensor '{}' has {} values, got {} from {} on", printable(name),
+                  tensor.count, count, first);
+  }
+  return read_values<float>(*file_,
+                            payload_offset_ + tensor.begin + first * dtype_size(tensor.dtype),
+                            tensor.dtype, count, fmt::format("tensor '{}'", printable(name)));
+}
+
 std::vector<std::int32_t> SafetensorsFile::read_int32(std::string_view name) const {
   return read<std::int32_t>(name);
 }
@@ -122,37 +134,52 @@ void SafetensorsWriter::set_metadata(std::string key, std::string value) {
 
 void SafetensorsWriter::add(std::string name, std::vector<std::size_t> shape,
                             std::span<const double> data) {
-  add_bytes(std::move(name), DType::kF64, std::move(shape), data.size(), std::as_bytes(data));
+  add_entry(
+      {std::move(name), DType::kF64, std::move(shape), data.size_bytes(), std::as_bytes(data), {}},
+      data.size());
 }
 
 void SafetensorsWriter::add(std::string name, std::vector<std::size_t> shape,
                             std::span<const float> data) {
-  add_bytes(std::move(name), DType::kF32, std::move(shape), data.size(), std::as_bytes(data));
+  add_entry(
+      {std::move(name), DType::kF32, std::move(shape), data.size_bytes(), std::as_bytes(data), {}},
+      data.size());
 }
 
 void SafetensorsWriter::add(std::string name, std::vector<std::size_t> shape,
                             std::span<const std::int32_t> data) {
-  add_bytes(std::move(name), DType::kI32, std::move(shape), data.size(), std::as_bytes(data));
+  add_entry(
+      {std::move(name), DType::kI32, std::move(shape), data.size_bytes(), std::as_bytes(data), {}},
+      data.size());
 }
 
 void SafetensorsWriter::add(std::string name, std::vector<std::size_t> shape,
                             std::span<const std::int64_t> data) {
-  add_bytes(std::move(name), DType::kI64, std::move(shape), data.size(), std::as_bytes(data));
+  add_entry(
+      {std::move(name), DType::kI64, std::move(shape), data.size_bytes(), std::as_bytes(data), {}},
+      data.size());
 }
 
-void SafetensorsWriter::add_bytes(std::string name, DType dtype, std::vector<std::size_t> shape,
-                                  std::size_t count, std::span<const std::byte> bytes) {
-  quoted("tensor name", name);
-  if (name == "__metadata__" ||
+void SafetensorsWriter::add_made(std::string name, std::vector<std::size_t> shape,
+                                 MakeDoubles make) {
+  const std::size_t size = element_count(shape, sizeof(double)).value_or(0) * sizeof(double);
+  add_entry({std::move(name), DType::kF64, std::move(shape), size, {}, std::move(make)},
+            size / sizeof(double));
+}
+
+void SafetensorsWriter::add_entry(Entry entry, std::size_t count) {
+  quoted("tensor name", entry.name);
+  if (entry.name == "__metadata__" ||
       std::any_of(entries_.begin(), entries_.end(),
-                  [&](const Entry& entry) { return entry.name == name; })) {
-    throw_invalid("safetensors", "tensor name '{}' is taken", printable(name));
+                  [&](const Entry& other) { return other.name == entry.name; })) {
+    throw_invalid("safetensors", "tensor name '{}' is taken", printable(entry.name));
   }
-  if (shape.size() > kMaxRank || element_count(shape, dtype_size(dtype)) != count) {
-    throw_invalid("safetensors", "tensor '{}' has shape {}, got {} values", printable(name),
-                  format_shape(shape), count);
+  if (entry.shape.size() > kMaxRank ||
+      element_count(entry.shape, dtype_size(entry.dtype)) != count) {
+    throw_invalid("safetensors", "tensor '{}' has shape {}, got {} values", printable(entry.name),
+                  format_shape(entry.shape), count);
   }
-  entries_.push_back({std::move(name), dtype, std::move(shape), bytes});
+  entries_.push_back(std::move(entry));
 }
 
 std::string SafetensorsWriter::not_finite() const {
@@ -182,8 +209,8 @@ std::string SafetensorsWriter::header() const {
   for (const Entry& entry : entries_) {
     items.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                 quoted("tensor name", entry.name), dtype_name(entry.dtype),
-                                fmt::join(entry.shape, ","), offset, offset + entry.bytes.size()));
-    offset += entry.bytes.size();
+                                fmt::join(entry.shape, ","), offset, offset + entry.size));
+    offset += entry.size;
   }
   std::string text = fmt::format("{{{}}}", fmt::join(items, ","));
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -200,7 +227,21 @@ void SafetensorsWriter::write(const std::filesystem::path& path) const {
   AtomicFile file(path);
   file.write(&length, sizeof(length));
   file.write(text.data(), text.size());
-  for (const Entry& entry : entries_) file.write(entry.bytes.data(), entry.bytes.size());
+  for (const Entry& entry : entries_) {
+    if (!entry.make) {
+      file.write(entry.bytes.data(), entry.bytes.size());
+      continue;
+    }
+    std::size_t made = 0;
+    entry.make([&](std::span<const double> values) {
+      file.write(values.data(), values.size_bytes());
+      made += values.size_bytes();
+    });
+    if (made != entry.size) {
+      throw_invalid("safetensors", "tensor '{}' has shape {}, got {} values", printable(entry.name),
+                    format_shape(entry.shape), made / sizeof(double));
+    }
+  }
   file.commit();
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ class SafetensorsFile {
  public:
   static SafetensorsFile load(const std::filesystem::path& path);
 
+  const std::string& path() const { return file_->name(); }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
   std::vector<std::string> names() const;  // sorted
   bool has(std::string_view name) const { return header_.tensors.contains(name); }
@@ -40,6 +42,8 @@ class SafetensorsFile {
   std::vector<double> read_doubles(std::string_view name) const;
   std::vector<float> read_floats(std::string_view name) const;
   std::vector<std::int32_t> read_int32(std::string_view name) const;
+  // `count` values of the flat tensor from `first` on; throws InvalidArgument past its end.
+  std::vector<float> read_floats(std::string_view name, std::size_t first, std::size_t count) const;
 
  private:
   SafetensorsFile() = default;
@@ -67,6 +71,13 @@ class SafetensorsWriter {
   template <typename T>
   void add(std::string name, std::vector<std::size_t> shape, std::vector<T>&& data) = delete;
 
+  // Doubles that are never in memory as a whole: write() calls make(take), which calls take(values)
+  // with one piece after the other. write() throws InvalidArgument if they are not as many as the
+  // shape holds.
+  using TakeDoubles = std::function<void(std::span<const double>)>;
+  using MakeDoubles = std::function<void(const TakeDoubles&)>;
+  void add_made(std::string name, std::vector<std::size_t> shape, MakeDoubles make);
+
   // The first tensor of floats or doubles with a value that is not finite; empty where all are.
   std::string not_finite() const;
 
@@ -77,11 +88,12 @@ class SafetensorsWriter {
     std::string name;
     DType dtype;
     std::vector<std::size_t> shape;
-    std::span<const std::byte> bytes;
+    std::size_t size;                  // in bytes
+    std::span<const std::byte> bytes;  // empty where they are made
+    MakeDoubles make;
   };
 
-  void add_bytes(std::string name, DType dtype, std::vector<std::size_t> shape, std::size_t count,
-                 std::span<const std::byte> bytes);
+  void add_entry(Entry entry, std::size_t count);
   std::string header() const;
 
   std::map<std::string, std::string> metadata_;

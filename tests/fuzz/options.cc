@@ -14,7 +14,7 @@ void bridgemark::fuzz::read(std::string_view bytes) {
         rest.remove_prefix(std::min(rest.size(), end + 1));
       }
       solver->resolve(options);
-      solver->check(tiny_pair(), options);
+      solver->check({}, tiny_pair(), options);
     });
   }
 }

@@ -91,7 +91,8 @@ class FeatureWiseSolver : public CpBridgeSolver {
             {"max_iterations", "5000", "D-IMF iterations at the most"}};
   }
 
-  void check(const FitProblem& problem, const SolverOptions& options) const override {
+  void check(const Context&, const FitProblem& problem,
+             const SolverOptions& options) const override {
     read_settings(problem, options);
   }
 

@@ -20,7 +20,8 @@ class DLightSbChain : public TrainedSolver {
   std::vector<OptionSpec> options() const override { return chain_options(); }
   void resolve(SolverOptions& options) const override { resolve_chain_recipe(options); }
 
-  void check(const FitProblem& problem, const SolverOptions& options) const override {
+  void check(const Context&, const FitProblem& problem,
+             const SolverOptions& options) const override {
     const CpRecipe recipe = read_chain_recipe(options).cp;
     const double D = static_cast<double>(problem.dim()), S = problem.num_categories(),
                  K = static_cast<double>(recipe.components),

@@ -1,13 +1,17 @@
 #include "bridgemark/solver/core/run.h"
 
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/rank_group.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/atomic_file.h"
@@ -18,7 +22,9 @@
 #include "bridgemark/io/toml_text.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/core/checkpoint_shards.h"
 #include "bridgemark/solver/core/data_file.h"
+#include "bridgemark/solver/core/rank_agreement.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/core/run_result.h"
@@ -34,6 +40,17 @@ SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   for (const auto& [key, value] : config.options) options.set(key, value);
   solver.resolve(options);
   return options;
+}
+
+// Names the solvers that ranks can share, where this one is not among them.
+void require_rank_support(const Context& context, const Solver& solver) {
+  if (context.rank_count() == 1 || solver.runs_on_ranks()) return;
+  std::vector<std::string> names;
+  for (const auto& other : all_solvers()) {
+    if (other->runs_on_ranks()) names.push_back(other->name());
+  }
+  throw_invalid("ranks", "solver must be {} on {} ranks, got {}", fmt::join(names, " or "),
+                context.rank_count(), solver.name());
 }
 
 // What a run was fitted to.
@@ -80,6 +97,7 @@ void clear_remains(const std::filesystem::path& folder) {
     std::filesystem::remove(folder / name, error);
     if (error) throw_file((folder / name).string(), "cannot be removed: {}", error.message());
   }
+  remove_shards(folder / kRunCheckpoint, std::nullopt);
 }
 
 void refuse_other_run(const RunConfig& config, const FitProblem& problem,
@@ -105,7 +123,7 @@ void begin_run(const RunConfig& config, const FitProblem& problem,
 // The files that follow a fit. result.json comes last: its presence says that the run is complete.
 void complete_run(const Context& context, const RunConfig& config, const RunIdentity& identity,
                   const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
-  find_solver(config.solver).save(*fitted.coupling, folder / kRunModel);
+  if (fitted.coupling) find_solver(config.solver).save(*fitted.coupling, folder / kRunModel);
   if (!path_exists(folder / kRunLog)) {
     const nlohmann::json event = {{"event", "fitted"}, {"seconds", seconds}};
     write_file_atomically(folder / kRunLog,
@@ -178,54 +196,119 @@ void train_run(const Context& context, const RunConfig& config, const std::files
   train_run(context, config, load_pair(config.pair), folder, resume);
 }
 
+namespace {
+
+// What a training finds in its folder.
+enum class Found { kNothing, kUnfinished, kComplete };
+
+// The folder, held for as long as the run is made. Of several ranks the first one has it, and tells
+// the others what it found.
+class RunFolder {
+ public:
+  RunFolder(const Context& context, const std::filesystem::path& folder, bool resume)
+      : context_(context), folder_(folder), resume_(resume) {}
+
+  // Throws where the run may not be made here.
+  Found open(const RunConfig& config, const FitProblem& problem, const RunIdentity& identity) {
+    if (context_.is_first_rank()) {
+      new_folder_ = !path_exists(folder_);
+      create_folder(folder_);
+      lock_.emplace(folder_);
+      found_ = look(config, problem, identity);
+      if (found_ != Found::kComplete) sweep_temporaries(folder_, kRunFiles);
+    }
+    if (context_.ranks) context_.ranks->broadcast(std::as_writable_bytes(std::span(&found_, 1)));
+    return found_;
+  }
+
+  // What was asked for cannot be: leaves no run behind.
+  void undo() {
+    if (!lock_) return;
+    std::error_code ignored;
+    if (found_ == Found::kNothing) {
+      std::filesystem::remove(folder_ / kRunConfig, ignored);
+      std::filesystem::remove(folder_ / kRunData, ignored);
+    }
+    lock_.reset();
+    if (new_folder_) std::filesystem::remove(folder_, ignored);
+  }
+
+  // It always will diverge: the next run here may be another.
+  void free_for_others() {
+    std::error_code ignored;
+    if (lock_) std::filesystem::remove(folder_ / kRunConfig, ignored);
+  }
+
+ private:
+  Found look(const RunConfig& config, const FitProblem& problem, const RunIdentity& identity) {
+    if (!path_exists(folder_ / kRunConfig)) {
+      clear_remains(folder_);
+      return Found::kNothing;
+    }
+    refuse_other_run(config, problem, identity, folder_, resume_);
+    return is_complete_run(folder_) ? Found::kComplete : Found::kUnfinished;
+  }
+
+  const Context& context_;
+  const std::filesystem::path& folder_;
+  bool resume_;
+  bool new_folder_ = false;
+  Found found_ = Found::kNothing;
+  std::optional<FolderLock> lock_;
+};
+
+// Ranks that were started for runs of their own would each train a part of none.
+void require_one_run(const Context& context, const RunConfig& config,
+                     const std::filesystem::path& folder) {
+  std::ostringstream text;
+  text << config.solver << '\0' << config.pair << '\0' << config.seed << '\0' << folder.string();
+  for (const auto& [key, value] : config.options) text << '\0' << key << '\0' << value;
+  if (same_on_all_ranks(context, text.view())) return;
+  throw_invalid("ranks",
+                "the {} ranks of a launch must be given the same run, got others; start runs of "
+                "their own without mpirun, or with srun --mpi=none",
+                context.rank_count());
+}
+
+}  // namespace
+
 Fitted train_run(const Context& context, const RunConfig& request, const FitProblem& problem,
                  const std::filesystem::path& folder, bool resume) {
   const Solver& solver = find_solver(request.solver);
   const SolverOptions options = resolve_options(solver, request);
   RunConfig config = request;
   config.options = options.values();
+  require_rank_support(context, solver);
+  require_one_run(context, config, folder);
   const RunIdentity identity = run_identity(problem_record(problem), config);
 
-  const bool new_folder = !path_exists(folder);
-  create_folder(folder);
-  std::optional<FolderLock> lock(folder);
-  const bool new_run = !path_exists(folder / kRunConfig);
-  if (new_run) {
-    clear_remains(folder);
-  } else {
-    refuse_other_run(config, problem, identity, folder, resume);
-    if (is_complete_run(folder)) {
-      return {problem.pair() ? load_run(context, *problem.pair(), folder)
-                             : solver.load(context, problem, folder / kRunModel),
-              read_diagnostics(load_run_result(folder).at("diagnostics")),
-              load_run_history(folder)};
-    }
+  RunFolder place(context, folder, resume);
+  const Found found = place.open(config, problem, identity);
+  const bool first = context.is_first_rank();
+  if (found == Found::kComplete) {
+    if (context.rank_count() > 1) return {};
+    return {problem.pair() ? load_run(context, *problem.pair(), folder)
+                           : solver.load(context, problem, folder / kRunModel),
+            read_diagnostics(load_run_result(folder).at("diagnostics")), load_run_history(folder)};
   }
-  sweep_temporaries(folder, kRunFiles);
 
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted;
   try {
-    if (new_run) begin_run(config, problem, folder);
+    if (found == Found::kNothing && first) begin_run(config, problem, folder);
     fitted = solver.fit(context, problem, options, config.seed,
-                        {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity)});
-  } catch (const InvalidArgument&) {  // what was asked for cannot be: leave no run behind
-    std::error_code ignored;
-    if (new_run) {
-      std::filesystem::remove(folder / kRunConfig, ignored);
-      std::filesystem::remove(folder / kRunData, ignored);
-    }
-    lock.reset();
-    if (new_folder) std::filesystem::remove(folder, ignored);
+                        {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity),
+                         folder / kRunModel});
+  } catch (const InvalidArgument&) {
+    place.undo();
     throw;
-  } catch (const Diverged&) {  // it always will: the next run here may be another
-    std::error_code ignored;
-    std::filesystem::remove(folder / kRunConfig, ignored);
+  } catch (const Diverged&) {
+    place.free_for_others();
     throw;
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  complete_run(context, config, identity, fitted, seconds, folder);
+  if (first) complete_run(context, config, identity, fitted, seconds, folder);
   return fitted;
 }
 

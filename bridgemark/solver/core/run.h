@@ -16,7 +16,9 @@
 // A run is one solver fitted to one pair, in a folder of its own:
 //   config.toml           what was asked for
 //   model.safetensors     the parameters
-//   checkpoint.safetensors  the whole training state, for trained solvers
+//   checkpoint.safetensors  the whole training state, for trained solvers; of ranks that share a
+//                         model the progress alone, and checkpoint-UPDATE-RANKofRANKS.safetensors
+//                         beside it has a rank's share
 //   log.jsonl             one event a line
 //   result.json           how it went; its presence says that the run is complete
 //   data.safetensors      the data of a run that was fitted to data instead of a pair
@@ -42,7 +44,8 @@ bool is_complete_run(const std::filesystem::path& folder);
 // Fits the solver and fills the folder. A folder that already holds a run is refused, unless
 // `resume` is set and its configuration, pair and data are the same: then a complete run is left as
 // it is and another one goes on. So is a folder that another run is at work in. A training that
-// diverges leaves its log and last checkpoint in a folder that another run may use.
+// diverges leaves its log and last checkpoint in a folder that another run may use. Ranks of the
+// context make one run together, in a folder that all of them see.
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
                bool resume);
 

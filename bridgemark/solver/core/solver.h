@@ -23,7 +23,7 @@ using Diagnostics =
 
 // A coupling made from data.
 struct Fitted {
-  std::shared_ptr<const Coupling> coupling;
+  std::shared_ptr<const Coupling> coupling;  // empty where ranks share it: it is in their file
   Diagnostics diagnostics = {};
   std::vector<LogLine> history = {};  // of the training, earlier parts of it included
 };
@@ -46,8 +46,12 @@ class Solver {
   virtual void resolve(SolverOptions&) const {}
 
   // Throws InvalidArgument for what fit would refuse, without its work: a grid of runs is refused
-  // before the first of them starts. The options are resolved.
-  virtual void check(const FitProblem&, const SolverOptions&) const {}
+  // before the first of them starts. The options are resolved. Memory is that of the context's
+  // machine, and of its ranks' shares where it has ranks.
+  virtual void check(const Context&, const FitProblem&, const SolverOptions&) const {}
+
+  // Whether ranks can share its model.
+  virtual bool runs_on_ranks() const { return false; }
 
   // Trained solvers keep checkpoint and log in `files`, and go on from a checkpoint that is there.
   virtual Fitted fit(const Context& context, const FitProblem& problem,

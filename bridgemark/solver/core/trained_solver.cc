@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/solver/core/rank_agreement.h"
 
 namespace bridgemark {
 
@@ -33,11 +37,15 @@ Context letting_updates_end(const Context& context) {
   return training;
 }
 
-// Parameters may be finite and still no law.
-std::shared_ptr<const Coupling> coupling_of(const TrainedModel& model, const std::string& name,
-                                            std::int64_t updates) {
+// The coupling, or, where ranks share it, its file and none. Parameters may be finite and still no
+// law.
+std::shared_ptr<const Coupling> finish(const Context& context, const TrainedModel& model,
+                                       const std::string& name, std::int64_t updates,
+                                       const std::filesystem::path& file) {
   try {
-    return model.coupling();
+    if (context.rank_count() == 1) return model.coupling();
+    model.save_shared(*context.ranks, file);
+    return nullptr;
   } catch (const InvalidArgument& error) {
     throw Diverged(fmt::format("[training] {} diverged by update {}: {}; lower learning_rate", name,
                                updates, error.what()));
@@ -51,18 +59,36 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
                           const TrainingFiles& files) const {
   SolverOptions options = given;
   resolve(options);
-  check(problem, options);
+  refuse_together(context, [&] {
+    if (context.rank_count() > 1 && (!runs_on_ranks() || files.model.empty())) {
+      throw_invalid("ranks", "{} must run on 1 rank{}, got {}", name(),
+                    runs_on_ranks() ? " where no file is given for its model" : "",
+                    context.rank_count());
+    }
+    check(context, problem, options);
+  });
   Context host = context;
   host.device = Device::kCpu;
   const std::unique_ptr<TrainedModel> model =
       make_model(letting_updates_end(context), host, problem, options, seed);
+  const std::uint64_t exchanged = context.ranks ? context.ranks->bytes_exchanged() : 0;
   TrainingSummary summary = run_training(context, training_plan(options), files, *model);
-  return {coupling_of(*model, name(), summary.updates),
-          {{"updates", summary.updates},
-           {"resumed_from", summary.resumed_from},
-           {"last_loss", summary.last_loss},
-           {"training_seconds", summary.seconds}},
+  Diagnostics diagnostics = {{"updates", summary.updates},
+                             {"resumed_from", summary.resumed_from},
+                             {"last_loss", summary.last_loss},
+                             {"training_seconds", summary.seconds}};
+  if (context.ranks) {
+    const auto updates = static_cast<double>(summary.updates - summary.resumed_from);
+    diagnostics["ranks"] = std::int64_t{context.ranks->count()};
+    diagnostics["bytes_an_update"] =
+        static_cast<double>(context.ranks->bytes_exchanged() - exchanged) / std::max(updates, 1.0);
+  }
+  return {finish(context, *model, name(), summary.updates, files.model), std::move(diagnostics),
           std::move(summary.history)};
+}
+
+void TrainedModel::save_shared(RankGroup& ranks, const std::filesystem::path&) const {
+  throw_invalid("ranks", "this model must run on 1 rank, got {}", ranks.count());
 }
 
 }  // namespace bridgemark

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 
+#include "bridgemark/core/rank_group.h"
 #include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/core/training_loop.h"
 
@@ -12,6 +14,9 @@ namespace bridgemark {
 class TrainedModel : public Trainable {
  public:
   virtual std::shared_ptr<const Coupling> coupling() const = 0;
+
+  // The file of the whole model, written by the ranks that share it together.
+  virtual void save_shared(RankGroup& ranks, const std::filesystem::path& path) const;
 };
 
 // A solver whose coupling comes out of the training loop. Options are resolved where they come in.

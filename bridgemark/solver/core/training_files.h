@@ -14,6 +14,8 @@ struct TrainingFiles {
   std::filesystem::path checkpoint;
   std::filesystem::path log;
   CheckpointMetadata metadata = {};
+  // Where ranks that share a model write it, since none of them has it as a whole.
+  std::filesystem::path model = {};
 };
 
 }  // namespace bridgemark

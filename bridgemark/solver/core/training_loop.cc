@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/rank_group.h"
 #include "bridgemark/io/atomic_file.h"
 #include "bridgemark/io/paths.h"
+#include "bridgemark/solver/core/checkpoint_shards.h"
+#include "bridgemark/solver/core/rank_agreement.h"
 #include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
@@ -43,6 +46,13 @@ std::string not_finite_tensor(const SafetensorsFile& file) {
   return {};
 }
 
+void require_finite(const SafetensorsFile& file, const std::filesystem::path& path) {
+  if (const std::string tensor = not_finite_tensor(file); !tensor.empty()) {
+    throw_file(path.string(), "tensor '{}' is not finite; remove the file to train from the start",
+               tensor);
+  }
+}
+
 class Loop {
  public:
   Loop(const Context& context, const TrainingPlan& plan, const TrainingFiles& files,
@@ -68,10 +78,16 @@ class Loop {
       const std::int64_t step = first + static_cast<std::int64_t>(losses.size()) - 1;
       summary_.updates = step;
       const bool last = step == plan_.updates;
-      if (last || step % plan_.log_every == 0 || step == stage_last) end_interval(step, last);
+      const bool line = last || step % plan_.log_every == 0 || step == stage_last;
+      if (line) end_interval(last);
       report(step, seconds_since(started_));
-      const bool stop = context_.should_stop();
-      if (last || stop || seconds_since(saved_) >= plan_.checkpoint_seconds) {
+      bool votes[] = {!not_finite_.empty(), context_.should_stop(),
+                      seconds_since(saved_) >= plan_.checkpoint_seconds};
+      each_of_any_rank(context_, votes);
+      const auto [diverged, stop, save] = votes;
+      if (diverged) throw_not_finite();
+      if (line) write_log(step, earlier_seconds_ + seconds_since(started_));
+      if (last || stop || save) {
         summary_.seconds = earlier_seconds_ + seconds_since(started_);
         checkpoint();
         saved_ = Clock::now();
@@ -88,16 +104,19 @@ class Loop {
   void check_losses(std::int64_t first, std::span<const double> losses) const {
     for (std::size_t i = 0; i < losses.size(); ++i) {
       if (std::isfinite(losses[i])) continue;
-      diverged(first + static_cast<std::int64_t>(i), fmt::format("the loss is {}", losses[i]));
+      throw_diverged(first + static_cast<std::int64_t>(i),
+                     fmt::format("the loss is {}", losses[i]));
     }
   }
 
-  void check_parameters(const SafetensorsWriter& writer) const {
-    const std::string name = writer.not_finite();
-    if (!name.empty()) diverged(summary_.updates, fmt::format("{} is not finite", name));
+  // The tensor is this rank's, or another's where it has no name.
+  [[noreturn]] void throw_not_finite() const {
+    throw_diverged(summary_.updates, not_finite_.empty()
+                                         ? std::string("a parameter of another rank is not finite")
+                                         : fmt::format("{} is not finite", not_finite_));
   }
 
-  [[noreturn]] void diverged(std::int64_t step, const std::string& how) const {
+  [[noreturn]] void throw_diverged(std::int64_t step, const std::string& how) const {
     const std::string left = saved_update_ > 0
                                  ? fmt::format("the last checkpoint is of update {}", saved_update_)
                                  : std::string("there is no checkpoint");
@@ -105,9 +124,9 @@ class Loop {
                                plan_.name, step, how, left));
   }
 
-  // A line of the log. Parameters are looked at too, as long as that takes a hundredth of the time;
-  // at the end it is the checkpoint that looks, where one is kept.
-  void end_interval(std::int64_t step, bool last) {
+  // What a line of the log says. Parameters are looked at too, as long as that takes a hundredth of
+  // the time; at the end it is the checkpoint that looks, where one is kept.
+  void end_interval(bool last) {
     summary_.last_loss = interval_loss_ / static_cast<double>(interval_);
     interval_loss_ = 0.0;
     interval_ = 0;
@@ -117,15 +136,22 @@ class Loop {
       if (!model_.has_finite_parameters()) {
         SafetensorsWriter writer;
         model_.save_state(writer);
-        check_parameters(writer);
+        not_finite_ = writer.not_finite();
       }
       check_seconds_ = seconds_since(checked_);
     }
-    write_log(step, earlier_seconds_ + seconds_since(started_));
   }
 
   void resume() {
-    if (files_.checkpoint.empty() || !path_exists(files_.checkpoint)) return;
+    if (!files_.checkpoint.empty() && path_exists(files_.checkpoint)) read_checkpoint();
+    if (!same_on_all_ranks(context_, static_cast<double>(summary_.updates))) {
+      throw_file(
+          files_.checkpoint.string(),
+          "ranks see it at different updates; the folder must be one that all of them share");
+    }
+  }
+
+  void read_checkpoint() {
     const std::string name = files_.checkpoint.string();
     const SafetensorsFile file = SafetensorsFile::load(files_.checkpoint);
     const std::vector<double> progress = file.read_doubles("training_progress");
@@ -133,10 +159,7 @@ class Loop {
     if (progress.size() != 3 && progress.size() != 5) {
       throw_file(name, "tensor 'training_progress' must have 5 entries, got {}", progress.size());
     }
-    if (const std::string tensor = not_finite_tensor(file); !tensor.empty()) {
-      throw_file(name, "tensor '{}' is not finite; remove the file to train from the start",
-                 tensor);
-    }
+    if (context_.is_first_rank()) require_finite(file, files_.checkpoint);
     const auto whole_number = [&](std::size_t i, double most, const char* what) {
       if (!(progress[i] >= 0.0 && progress[i] <= most && std::trunc(progress[i]) == progress[i])) {
         throw_file(name, "{} must be a whole number in 0..{}, got {}", what, most, progress[i]);
@@ -152,7 +175,14 @@ class Loop {
       interval_ = whole_number(4, static_cast<double>(summary_.updates), "its interval");
     }
     summary_.resumed_from = saved_update_ = summary_.updates;
-    model_.load_state(file);
+    const ShardSet set{summary_.updates, shard_count(file, files_.checkpoint)};
+    if (set.ranks == 0) return model_.load_state(file);
+    const std::vector<SafetensorsFile> shards = open_shards(files_.checkpoint, set);
+    const int rank = context_.ranks ? context_.ranks->rank() : 0;
+    for (int i = rank; i < set.ranks; i += context_.rank_count()) {
+      require_finite(shards[static_cast<std::size_t>(i)], shard_path(files_.checkpoint, set, i));
+    }
+    model_.load_shards(shards);
   }
 
   void checkpoint() {
@@ -163,14 +193,39 @@ class Loop {
                                           summary_.seconds, interval_loss_,
                                           static_cast<double>(interval_)};
     writer.add("training_progress", {progress.size()}, std::span<const double>(progress));
-    model_.save_state(writer);
-    check_parameters(writer);
-    writer.write(files_.checkpoint);
+    if (context_.rank_count() > 1) {
+      write_shards(writer);
+    } else {
+      model_.save_state(writer);
+      require_finite_state(writer);
+      writer.write(files_.checkpoint);
+      remove_shards(files_.checkpoint, std::nullopt);
+    }
     saved_update_ = summary_.updates;
   }
 
+  // Each rank its own, then the first one what makes them a checkpoint.
+  void write_shards(SafetensorsWriter& progress) {
+    const ShardSet set{summary_.updates, context_.rank_count()};
+    SafetensorsWriter shard;
+    model_.save_state(shard);
+    require_finite_state(shard);
+    shard.write(shard_path(files_.checkpoint, set, context_.ranks->rank()));
+    context_.ranks->barrier();
+    if (!context_.is_first_rank()) return;
+    set_shard_count(progress, set.ranks);
+    progress.write(files_.checkpoint);
+    // No other rank is at work on the next one: that takes an update of all of them.
+    remove_shards(files_.checkpoint, set);
+  }
+
+  void require_finite_state(const SafetensorsWriter& writer) {
+    not_finite_ = writer.not_finite();
+    if (any_rank(context_, !not_finite_.empty())) throw_not_finite();
+  }
+
   void open_log() {
-    if (files_.log.empty()) return;
+    if (files_.log.empty() || !context_.is_first_rank()) return;
     if (summary_.resumed_from > 0) {
       summary_.history = log_until(files_.log, summary_.resumed_from);
     }
@@ -205,6 +260,7 @@ class Loop {
   double interval_loss_ = 0.0;  // sum over the updates since the log's last line
   std::int64_t interval_ = 0;   // how many these are
   std::int64_t saved_update_ = 0;
+  std::string not_finite_;  // a tensor of this rank that no longer is
   Clock::time_point started_, saved_, checked_;
   double check_seconds_ = 0.0;  // that the last look at the parameters took
   std::ofstream log_;
@@ -216,6 +272,11 @@ bool Trainable::has_finite_parameters() const {
   SafetensorsWriter writer;
   save_state(writer);
   return writer.not_finite().empty();
+}
+
+void Trainable::load_shards(std::span<const SafetensorsFile> shards) {
+  throw_invalid("training", "a checkpoint of this solver must be of one process, got {} shards",
+                shards.size());
 }
 
 double cosine_rate(double rate, double done) {

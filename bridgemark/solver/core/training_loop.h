@@ -40,9 +40,13 @@ class Trainable {
   // Asked now and then, so it should take little time.
   virtual bool has_finite_parameters() const;
 
-  // The state as tensors; what is added must stay alive until the file is written.
+  // The state as tensors, or this rank's share of it; what is added must stay alive until the file
+  // is written.
   virtual void save_state(SafetensorsWriter& writer) const = 0;
   virtual void load_state(const SafetensorsFile& file) = 0;
+
+  // The state, or this rank's share of it, from the shares of any number of ranks in their order.
+  virtual void load_shards(std::span<const SafetensorsFile> shards);
 };
 
 struct TrainingPlan {
@@ -73,7 +77,8 @@ class Diverged : public Error {
 // when the context says stop: then it throws Interrupted. Throws Diverged where the loss of an
 // update is not finite, or where a parameter is not at a log interval or at a checkpoint, and
 // leaves the last checkpoint as it was. Throws FileError for a checkpoint whose progress cannot be
-// or whose parameters are not finite.
+// or whose parameters are not finite. Ranks of the context do all of this together, at the same
+// updates: what one of them is told or finds counts for all.
 TrainingSummary run_training(const Context& context, const TrainingPlan& plan,
                              const TrainingFiles& files, Trainable& model);
 

@@ -1,15 +1,20 @@
 #include "bridgemark/solver/cp/cp_model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/component_share.h"
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
+#include "bridgemark/solver/cp/cp_model_file.h"
 
 namespace bridgemark {
 
@@ -51,10 +56,13 @@ std::shared_ptr<const Bridge> to_bridge(const ReferenceProcess& process,
 
 class CpModel : public TrainedModel {
  public:
-  CpModel(const CpTask& task, const CpRecipe& recipe, std::unique_ptr<backend::CpTrainer> trainer)
+  CpModel(const CpTask& task, const CpRecipe& recipe, const backend::ComponentShare& share,
+          std::size_t total, std::unique_ptr<backend::CpTrainer> trainer)
       : chain_(task.chain),
         own_num_steps_(task.matching ? task.chain.num_steps() : 0),
         recipe_(recipe),
+        share_(share),
+        total_(total),
         trainer_(std::move(trainer)) {}
 
   void updates(std::int64_t first, std::span<double> losses) override {
@@ -71,12 +79,26 @@ class CpModel : public TrainedModel {
     });
   }
 
-  void load_state(const SafetensorsFile& file) override {
+  void load_state(const SafetensorsFile& file) override { load_shards({&file, 1}); }
+
+  // Shards hold neighbouring ranges of components, which their weights count.
+  void load_shards(std::span<const SafetensorsFile> shards) override {
     backend::CpTrainingState state = trainer_->state();
-    each_tensor(state, [&](const std::string& name, std::span<float> values) {
-      file.expect_shape(name, std::vector{values.size()});
-      std::ranges::copy(file.read_floats(name), values.begin());
-    });
+    std::size_t first = 0;
+    for (const SafetensorsFile& shard : shards) {
+      const std::vector<std::size_t>& shape = shard.shape("log_beta");
+      const std::size_t count = shape.size() == 1 ? shape[0] : 0;
+      if (count == 0 || count > total_ - first) {
+        throw_file(shard.path(), "tensor 'log_beta' has shape [{}], expected [1..{}]",
+                   fmt::join(shape, ", "), total_ - first);
+      }
+      load_shard(shard, {first, count}, state);
+      first += count;
+    }
+    if (first != total_) {
+      throw_file(shards.back().path(), "the last shard ends at component {}, expected {}", first,
+                 total_);
+    }
     trainer_->set_state(std::move(state));
   }
 
@@ -86,10 +108,37 @@ class CpModel : public TrainedModel {
                      own_num_steps_);
   }
 
+  void save_shared(RankGroup& ranks, const std::filesystem::path& path) const override {
+    const backend::CpTrainingState& state = trainer_->state();
+    save_shared_cp_model(ranks, recipe_.average > 0.0 ? state.average : state.parameters, path);
+  }
+
  private:
+  // What of the shard's components is ours. Components are innermost in every tensor.
+  void load_shard(const SafetensorsFile& shard, const backend::ComponentShare& held,
+                  backend::CpTrainingState& state) const {
+    const std::size_t first = std::max(held.first, share_.first),
+                      last = std::min(held.first + held.count, share_.first + share_.count);
+    each_tensor(state, [&](const std::string& name, std::span<float> values) {
+      const std::size_t rows = values.size() / share_.count;
+      shard.expect_shape(name, std::vector{rows * held.count});
+      if (held.count == share_.count && held.first == share_.first) {
+        std::ranges::copy(shard.read_floats(name), values.begin());
+        return;
+      }
+      for (std::size_t row = 0; first < last && row < rows; ++row) {
+        std::ranges::copy(
+            shard.read_floats(name, row * held.count + first - held.first, last - first),
+            values.subspan(row * share_.count + first - share_.first).begin());
+      }
+    });
+  }
+
   ReferenceChain chain_;
   int own_num_steps_;  // the static loss sees no chain: its bridge has no number of its own
   CpRecipe recipe_;
+  backend::ComponentShare share_;  // of this rank
+  std::size_t total_;              // components of all ranks
   std::unique_ptr<backend::CpTrainer> trainer_;
 };
 
@@ -117,7 +166,9 @@ backend::CpTrainerPlan cp_trainer_plan(const Context& host, const CpTask& task,
 
 std::unique_ptr<TrainedModel> make_cp_model(const Context& context, const CpTask& task,
                                             const CpRecipe& recipe, backend::CpTrainerPlan plan) {
-  return std::make_unique<CpModel>(task, recipe, backend::make_trainer(context, std::move(plan)));
+  const std::size_t total = context.ranks ? recipe.components : plan.start.num_components;
+  return std::make_unique<CpModel>(task, recipe, backend::component_share(context, total), total,
+                                   backend::make_trainer(context, std::move(plan)));
 }
 
 }  // namespace bridgemark

@@ -1,9 +1,13 @@
 #include "bridgemark/solver/cp/cp_model_file.h"
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
 
@@ -12,6 +16,7 @@ namespace bridgemark {
 namespace {
 
 constexpr char kNumSteps[] = "num_steps";
+constexpr char kKind[] = "kind", kCpBridge[] = "cp-bridge";
 
 int read_num_steps(const SafetensorsFile& file, const std::filesystem::path& path) {
   const auto found = file.metadata().find(kNumSteps);
@@ -25,13 +30,86 @@ int read_num_steps(const SafetensorsFile& file, const std::filesystem::path& pat
   return steps;
 }
 
+// What check_logarithms() asks of the largest values; that all are finite is known.
+void check_scales(RankGroup& ranks, const backend::CpTensors<float>& share) {
+  const std::size_t of_dim = share.num_categories * share.num_components;
+  std::vector<double> largest = {*std::max_element(share.log_beta.begin(), share.log_beta.end())};
+  for (auto first = share.log_cores.begin(); first != share.log_cores.end(); first += of_dim) {
+    largest.push_back(*std::max_element(first, first + of_dim));
+  }
+  ranks.all_max(largest);
+  for (std::size_t i = 0; i < largest.size(); ++i) {
+    check_log_scale(i == 0 ? "log_beta" : "log_cores", largest[i]);
+  }
+}
+
+// A row of all ranks' components, on the first rank.
+class RowGatherer {
+ public:
+  explicit RowGatherer(RankGroup& ranks, std::size_t own) : ranks_(ranks) {
+    std::vector<double> counts(static_cast<std::size_t>(ranks.count()), 0.0);
+    counts[static_cast<std::size_t>(ranks.rank())] = static_cast<double>(own);
+    ranks.all_sum(counts);
+    for (const double count : counts) counts_.push_back(static_cast<std::size_t>(count));
+  }
+
+  std::size_t size() const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
+  }
+
+  void send(std::span<const float> own) { ranks_.send_to_first(std::as_bytes(own)); }
+
+  std::span<const double> receive(std::span<const float> own) {
+    row_.assign(own.begin(), own.end());
+    for (std::size_t from = 1; from < counts_.size(); ++from) {
+      received_.resize(counts_[from]);
+      ranks_.receive_on_first(static_cast<int>(from), std::as_writable_bytes(std::span(received_)));
+      row_.insert(row_.end(), received_.begin(), received_.end());
+    }
+    return row_;
+  }
+
+ private:
+  RankGroup& ranks_;
+  std::vector<std::size_t> counts_;
+  std::vector<float> received_;
+  std::vector<double> row_;
+};
+
 }  // namespace
+
+void save_shared_cp_model(RankGroup& ranks, const backend::CpTensors<float>& share,
+                          const std::filesystem::path& path) {
+  check_scales(ranks, share);
+  RowGatherer gatherer(ranks, share.num_components);
+  const std::size_t own = share.num_components, rows = share.dim * share.num_categories;
+  const auto row_of_cores = [&](std::size_t row) {
+    return std::span<const float>(share.log_cores).subspan(row * own, own);
+  };
+  if (ranks.rank() > 0) {
+    gatherer.send(share.log_beta);
+    for (std::size_t row = 0; row < rows; ++row) gatherer.send(row_of_cores(row));
+  } else {
+    SafetensorsWriter writer;
+    writer.set_metadata(kKind, kCpBridge);
+    writer.add_made("log_beta", {gatherer.size()},
+                    [&](const auto& take) { take(gatherer.receive(share.log_beta)); });
+    writer.add_made("log_cores", {share.dim, share.num_categories, gatherer.size()},
+                    [&](const auto& take) {
+                      for (std::size_t row = 0; row < rows; ++row) {
+                        take(gatherer.receive(row_of_cores(row)));
+                      }
+                    });
+    writer.write(path);
+  }
+  ranks.barrier();
+}
 
 void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path) {
   const CpPotential& potential = bridge.potential();
   const Array3<double>& cores = potential.log_cores();
   SafetensorsWriter writer;
-  writer.set_metadata("kind", "cp-bridge");
+  writer.set_metadata(kKind, kCpBridge);
   if (bridge.own_num_steps() > 0) {
     writer.set_metadata(kNumSteps, std::to_string(bridge.own_num_steps()));
   }

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/rank_group.h"
 #include "bridgemark/solver/core/solver.h"
 
 namespace bridgemark {
@@ -11,6 +13,12 @@ namespace bridgemark {
 // The parameters of a CP bridge as safetensors: log_beta [K], log_cores [D,S,K], and num_steps in
 // the metadata where it was fitted as a chain.
 void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path);
+
+// The same file from ranks that each have a share of the components, in the order of the ranks. One
+// row of the cores after the other passes through the first rank, which writes it. Throws
+// InvalidArgument on all ranks where the parameters are no law.
+void save_shared_cp_model(RankGroup& ranks, const backend::CpTensors<float>& share,
+                          const std::filesystem::path& path);
 
 // Throws FileError where the file does not fit the process and the dimension.
 std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/component_share.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/rank_group.h"
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
@@ -22,17 +24,26 @@ class CpSolver : public TrainedSolver {
   std::vector<OptionSpec> options() const override { return cp_options(); }
   void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
-  void check(const FitProblem& problem, const SolverOptions& options) const override {
-    // Parameters, two moments, the average, gradients and what the propagation keeps, [D,S,K]
-    // floats each.
-    constexpr double kArrays = 7.0;
-    const double cores = static_cast<double>(problem.dim()) * problem.num_categories() *
-                         static_cast<double>(read_cp_recipe(options).components);
+  void check(const Context& context, const FitProblem& problem,
+             const SolverOptions& options) const override {
+    const CpRecipe recipe = read_cp_recipe(options);
+    const double on_machine = context.ranks ? context.ranks->count_on_machine() : 1;
+    const double components =
+        on_machine *
+        static_cast<double>(backend::component_share(context, recipe.components).count);
+    // Parameters, two moments, the average, gradients and three that the propagation keeps, [D,S,K]
+    // floats each; and the weights of a batch, [2,B,K], which a GPU has in its own memory.
+    constexpr double kArrays = 8.0;
+    const double cores = static_cast<double>(problem.dim()) * problem.num_categories() * components;
+    const double weights = context.device == Device::kCpu
+                               ? 2.0 * static_cast<double>(recipe.batch_size) * components
+                               : 0.0;
     const int steps = matched_steps(options);
     ReferenceChain(problem.reference(), std::max(steps, 1));
     require_training_memory(
         name(), problem,
         {{kArrays * sizeof(float) * cores, "components"},
+         {sizeof(float) * weights, "batch_size"},
          {steps > 0 ? matching_tables_bytes(problem, steps) : 0.0, "num_steps"}});
     task({}, problem, options, 0);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
@@ -77,6 +88,7 @@ class DLightSb : public CpSolver {
   std::string description() const override {
     return "a CP bridge that minimises KL(q* || q) by its static form";
   }
+  bool runs_on_ranks() const override { return true; }
 
  protected:
   CpTask task(const Context&, const FitProblem& problem, const SolverOptions&,

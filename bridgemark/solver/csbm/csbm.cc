@@ -23,7 +23,8 @@ class CsbmSolver : public TrainedSolver {
   bool has_both_directions() const override { return true; }
   void resolve(SolverOptions& options) const override { resolve_csbm_recipe(options, variant_); }
 
-  void check(const FitProblem& problem, const SolverOptions& options) const override {
+  void check(const Context&, const FitProblem& problem,
+             const SolverOptions& options) const override {
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
     ReferenceChain(problem.reference(), recipe.num_steps);
     require_csbm_memory(problem, recipe);
