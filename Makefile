@@ -10,7 +10,7 @@ export CXX
 
 .PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
 .PHONY: test-install test-report test-board results board check-submissions demo bench clean
-.PHONY: docs test-docs
+.PHONY: docs test-docs build-mpi test-ranks
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
 packages:
@@ -41,6 +41,19 @@ build-cuda/build.ninja: | packages
 
 build-cuda: packages build-cuda/build.ninja
 	cmake --build --preset cuda --target bridgemark_cuda
+
+# The program with MPI, for one model on several ranks.
+build-mpi/build.ninja: | packages
+	@scripts/install-packages.sh mpi
+	cmake --preset mpi
+
+build-mpi: packages build-mpi/build.ninja
+	cmake --build --preset mpi --target bridgemark_cli
+
+# Trainings by mpirun that are compared with one process, killed and resumed.
+test-ranks: build-mpi build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
+	scripts/ranks_test.py build-mpi/bridgemark --without-mpi build/bridgemark
 
 build-asan/build.ninja: | packages
 	cmake --preset asan
@@ -211,4 +224,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-fuzz build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-fuzz build-mpi build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda

@@ -16,6 +16,10 @@
 // A command reads its options, calls the library and prints; it computes nothing.
 namespace bridgemark::cli {
 
+// Exit statuses beside 0 and that of a check that failed, 1.
+inline constexpr int kBadInput = 2;
+inline constexpr int kInterrupted = 130;
+
 // Options every command takes.
 struct CommonOptions {
   std::uint64_t seed = 0;

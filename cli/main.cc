@@ -13,28 +13,35 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 
 namespace {
 
-constexpr int kBadInput = 2;
-constexpr int kInterrupted = 130;
+using namespace bridgemark::cli;
+
 constexpr char kOutOfMemory[] =
     "out of memory; lower -n, the number of categories or the dimension";
 
 // Messages are one line whatever they quote, and not a longer one than anybody reads.
 int fail(std::string message) {
+  let_first_rank_speak();
   for (char& c : message) {
     if (c == '\n' || c == '\r') c = ' ';
   }
-  bridgemark::cli::note("bridgemark: {}\n", bridgemark::terminal_text(message, 1000));
+  note("bridgemark: {}\n", bridgemark::terminal_text(message, 1000));
   return kBadInput;
 }
 
-}  // namespace
+// Commands that make one thing from all they are given: two of them would do the same. A training
+// is shared by its ranks, and a grid's workers have claims and locks.
+void refuse_ranks(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::string name = command->get_name();
+    if (name != "train" && name != "list" && !name.starts_with("run")) require_no_ranks(name);
+  }
+}
 
-int main(int argc, char** argv) {
-  using namespace bridgemark::cli;
-  reserve_standard_files();
+int run_program(int argc, char** argv) {
   CLI::App app{
       "The benchmark for Schrödinger bridges and entropic optimal transport on discrete "
       "spaces.",
@@ -64,6 +71,7 @@ int main(int argc, char** argv) {
       say("{}", app.help());
       return finish_output(0);
     }
+    refuse_ranks(app);
     return finish_output(action());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help and --version
@@ -71,7 +79,7 @@ int main(int argc, char** argv) {
     }
     return fail(fmt::format("{}; see bridgemark --help", error.what()));
   } catch (const bridgemark::Interrupted& error) {
-    fail(error.what());
+    if (speaks_for_ranks()) fail(error.what());
     return kInterrupted;
   } catch (const std::bad_alloc&) {
     return fail(kOutOfMemory);
@@ -82,4 +90,11 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(error.what());
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  reserve_standard_files();
+  return leave_ranks(run_program(argc, argv));
 }

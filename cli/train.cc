@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 
 namespace bridgemark::cli {
 
@@ -52,21 +53,25 @@ FitProblem problem_of(const Options& options, const Context& context) {
                                                  .gamma = options.gamma,
                                                  .num_categories = options.categories,
                                                  .total_steps = options.steps});
-  if (!made.note.empty()) fmt::print(stderr, "note: {}; --gamma sets another\n", made.note);
+  if (!made.note.empty() && speaks_for_ranks()) {
+    fmt::print(stderr, "note: {}; --gamma sets another\n", made.note);
+  }
   return made.problem;
 }
 
 int run(const Options& options) {
-  const Context context = options.common.context();
+  Context context = options.common.context();
   stop_on_signals();
+  join_ranks(context);
   SolverOptions solver_options(find_solver(options.solver).options());
   for (const std::string& assignment : options.assignments) {
     solver_options.set_assignment(assignment);
   }
   const FitProblem problem = problem_of(options, context);
-  warn_if_still(problem.reference());
+  if (speaks_for_ranks()) warn_if_still(problem.reference());
   train_run(context, {options.solver, options.pair, options.common.seed, solver_options.values()},
             problem, options.output, options.resume);
+  if (!speaks_for_ranks()) return 0;
   const nlohmann::json result = load_run_result(options.output);
   if (options.common.json) {
     say("{}\n", result.dump(2));
@@ -100,12 +105,16 @@ void add_train(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("train", "Fit a solver to a pair or to data and keep it as a run");
-  command->footer(solver_help() +
-                  "\nExamples:\n"
-                  "  bridgemark train feature-wise --pair d16-gaussian-0.02 -o run "
-                  "--set samples=200000\n"
-                  "  bridgemark train dlightsb --x0 threes.npy --x1 eights.npy -o run\n"
-                  "Data has no truth: sample --run draws from such a run, evaluate refuses it.");
+  command->footer(
+      solver_help() +
+      "\nExamples:\n"
+      "  bridgemark train feature-wise --pair d16-gaussian-0.02 -o run "
+      "--set samples=200000\n"
+      "  bridgemark train dlightsb --x0 threes.npy --x1 eights.npy -o run\n"
+      "  mpirun -n 4 bridgemark train dlightsb --pair d64-gaussian-0.02 -o run "
+      "--set components=100000\n"
+      "Data has no truth: sample --run draws from such a run, evaluate refuses it.\n"
+      "Ranks that mpirun or srun starts share the model of dlightsb (a build with MPI).");
   command->add_option("SOLVER", options->solver, "A solver, see below")->required();
   command->add_option("--pair", options->pair, "A preset or a pair folder");
   const std::string data = "Own data in place of a pair";

@@ -7,6 +7,7 @@
 #   docs     to build its documentation as a site
 #   latex    to compile the tables of its report
 #   slurm    to test grids on a cluster of its own
+#   mpi      to train one model on several ranks
 #   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
@@ -27,8 +28,9 @@ for part in "$@"; do
     docs) packages+=(python3-venv doxygen libjs-katex) ;;
     latex) packages+=(texlive-latex-base texlive-latex-recommended) ;;
     slurm) packages+=(slurm-wlm munge) ;;
+    mpi) packages+=(openmpi-bin libopenmpi-dev) ;;
     ccache) packages+=(ccache) ;;
-    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex, slurm or ccache" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex, slurm, mpi or ccache" >&2; exit 2 ;;
   esac
 done
 

@@ -1,0 +1,17 @@
+#include <cstdlib>
+
+#include "bridgemark/backend/launched_ranks.h"
+#include "bridgemark/core/error.h"
+
+namespace bridgemark::backend {
+
+std::shared_ptr<RankGroup> join_launched_ranks() {
+  throw_invalid("ranks",
+                "ranks must be 1 in this build, got {}; configure with --preset mpi for a build "
+                "that has MPI",
+                launched_ranks());
+}
+
+void end_launched_ranks(int status) { std::exit(status); }
+
+}  // namespace bridgemark::backend
