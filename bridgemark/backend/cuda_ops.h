@@ -50,7 +50,7 @@ Matrix<std::int64_t> count_columns(StatesView x, int num_categories, void* strea
 std::vector<std::int64_t> pair_differences(const ComparedStates& states, void* stream);
 void add_step_kl(const double* log_p, const double* log_q, std::size_t rows, std::size_t dim,
                  std::size_t num_categories, double* kl, void* stream);
-std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan);
+std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan);
 std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan, int sharers);
 void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
                           int steps_left, int num_steps, StatesView x, const DrawKey& key,

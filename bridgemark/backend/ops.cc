@@ -148,7 +148,7 @@ void add_step_kl(const Context& context, const double* log_p, const double* log_
 }
 
 std::unique_ptr<CpTrainer> make_trainer(const Context& context, CpTrainerPlan plan) {
-  if (context.device == Device::kCuda) return cuda::make_cp_trainer(std::move(plan));
+  if (context.device == Device::kCuda) return cuda::make_cp_trainer(context, std::move(plan));
   return cpu::make_cp_trainer(context, std::move(plan));
 }
 

@@ -68,7 +68,7 @@ void add_step_kl(const double*, const double*, std::size_t, std::size_t, std::si
 }
 
 std::unique_ptr<RowSampler> make_row_sampler(const RowSource&) { throw_no_cuda(); }
-std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan) { throw_no_cuda(); }
+std::unique_ptr<CpTrainer> make_cp_trainer(const Context&, CpTrainerPlan) { throw_no_cuda(); }
 std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan, int) { throw_no_cuda(); }
 
 }  // namespace bridgemark::backend::cuda

@@ -12,34 +12,70 @@ __global__ void count_updates(Progress* progress) {
   progress->local += kBatchesAhead;
 }
 
-// Log-sum of log_beta and the negative entropy of its softmax; one block.
-__global__ void measure_entropy(const float* log_beta, int K, float* out) {
-  using Reduce = cub::BlockReduce<float, kTileThreads>;
-  __shared__ Reduce::TempStorage scratch;
-  __shared__ float result;
-  const auto reduce = [&](float value, auto&& combine) {
-    value = Reduce(scratch).Reduce(value, combine);
-    if (threadIdx.x == 0) result = value;
-    __syncthreads();
-    return result;
+// The largest and the sum over one block, in each thread.
+class BlockReduction {
+ public:
+  using Reduce = cub::BlockReduce<double, kTileThreads>;
+  struct Storage {
+    Reduce::TempStorage scratch;
+    double result;
   };
-  const auto larger = [](float a, float b) { return fmaxf(a, b); };
-  const auto sum_of = [](float a, float b) { return a + b; };
-  float value = -INFINITY;
-  for (int k = threadIdx.x; k < K; k += kTileThreads) value = fmaxf(value, log_beta[k]);
-  const float high = reduce(value, larger);
-  value = 0.0f;
-  for (int k = threadIdx.x; k < K; k += kTileThreads) value += expf(log_beta[k] - high);
-  const float log_sum = high + logf(reduce(value, sum_of));
-  value = 0.0f;
-  for (int k = threadIdx.x; k < K; k += kTileThreads) {
-    value += expf(log_beta[k] - log_sum) * (log_beta[k] - log_sum);
+  __device__ explicit BlockReduction(Storage& storage) : storage_(storage) {}
+  __device__ double max(double value) {
+    return share(
+        Reduce(storage_.scratch).Reduce(value, [](double a, double b) { return fmax(a, b); }));
   }
-  value = reduce(value, sum_of);
+  __device__ double sum(double value) { return share(Reduce(storage_.scratch).Sum(value)); }
+
+ private:
+  __device__ double share(double value) {
+    if (threadIdx.x == 0) storage_.result = value;
+    __syncthreads();
+    value = storage_.result;
+    __syncthreads();
+    return value;
+  }
+
+  Storage& storage_;
+};
+
+// The sum of exp(log_beta) over this rank's components; one block.
+__global__ void sum_beta(CpView view) {
+  __shared__ BlockReduction::Storage storage;
+  BlockReduction reduce(storage);
+  double value = -INFINITY;
+  for (int k = threadIdx.x; k < view.K; k += kTileThreads) {
+    value = fmax(value, static_cast<double>(view.log_beta[k]));
+  }
+  const double high = reduce.max(value);
+  value = 0.0;
+  for (int k = threadIdx.x; k < view.K; k += kTileThreads) value += exp(view.log_beta[k] - high);
+  value = reduce.sum(value);
   if (threadIdx.x == 0) {
-    out[0] = log_sum;
-    out[1] = value;
+    *view.beta_sum.own_high = *view.beta_sum.high = high;
+    *view.beta_sum.sum = value;
   }
+}
+
+// This rank's part of the negative entropy of the softmax of log_beta; one block.
+__global__ void measure_entropy(CpView view) {
+  __shared__ BlockReduction::Storage storage;
+  BlockReduction reduce(storage);
+  const double log_sum = *view.beta_sum.high + log(*view.beta_sum.sum);
+  double value = 0.0;
+  for (int k = threadIdx.x; k < view.K; k += kTileThreads) {
+    const double log_p = view.log_beta[k] - log_sum;
+    value += exp(log_p) * log_p;
+  }
+  value = reduce.sum(value);
+  if (threadIdx.x == 0) {
+    view.entropy_of_beta[0] = static_cast<float>(log_sum);
+    *view.beta_entropy = value;
+  }
+}
+
+__global__ void keep_entropy(CpView view) {
+  view.entropy_of_beta[1] = static_cast<float>(*view.beta_entropy);
 }
 
 }  // namespace
@@ -49,8 +85,12 @@ void launch_count(const CpView& view, cudaStream_t stream) {
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_entropy(const CpView& view, cudaStream_t stream) {
-  measure_entropy<<<1, kTileThreads, 0, stream>>>(view.log_beta, view.K, view.entropy_of_beta);
+void launch_entropy(const CpView& view, DeviceRanks* ranks, cudaStream_t stream) {
+  sum_beta<<<1, kTileThreads, 0, stream>>>(view);
+  launch_exchange(view.beta_sum, ranks, stream);
+  measure_entropy<<<1, kTileThreads, 0, stream>>>(view);
+  if (ranks != nullptr) ranks->all_sum(view.beta_entropy, 1, stream);
+  keep_entropy<<<1, 1, 0, stream>>>(view);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

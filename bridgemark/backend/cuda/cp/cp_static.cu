@@ -1,11 +1,13 @@
 #include <type_traits>
 
 #include "bridgemark/backend/cuda/cp/cp_tiles.h"
+#include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 
 // loss = mean log c(x0) - mean log v(x1) in two kernels: gather and add over dimensions for a row;
 // then, for a tile, collect what the rows in each state weigh, pull it back through the reference,
-// update the cores and propagate them for the next gather.
+// update the cores and propagate them for the next gather. Ranks exchange the maximum and the sum
+// of each row in between.
 namespace bridgemark::backend::cuda {
 
 namespace {
@@ -74,6 +76,12 @@ __global__ void __launch_bounds__(kTileThreads) propagate(StaticView view) {
   propagate_tile<Tile>(view, d, k0, power, tile, scratch);
 }
 
+// What turns a row's weights into its share of the batch mean, and its part of the loss.
+__device__ void finish_row(const StaticView& view, int side, int b, float factor, double log_sum) {
+  view.factors[side][b] = factor;
+  view.row_loss[side * view.B + b] = side == 0 ? log_sum : -log_sum;
+}
+
 // weights[b,:] = exp(log_beta + sum over d of the table's rows - maximum), with what divides them.
 __global__ void __launch_bounds__(kTileThreads, 4) gather(StaticView view, Batch batch) {
   extern __shared__ int states[];
@@ -103,11 +111,25 @@ __global__ void __launch_bounds__(kTileThreads, 4) gather(StaticView view, Batch
     total += (value.x + value.y) + (value.z + value.w);
   }
   total = reduce_block<false>(total, scratch);
-  if (threadIdx.x == 0) {
-    view.factors[side][b] = 1.0f / (total * static_cast<float>(view.B));
-    view.row_loss[side * view.B + b] =
-        (side == 0 ? 1.0 : -1.0) * (static_cast<double>(high) + log(static_cast<double>(total)));
+  if (threadIdx.x != 0) return;
+  if (view.row_sums.count > 0) {
+    const int i = side * view.B + b;
+    view.row_sums.own_high[i] = view.row_sums.high[i] = static_cast<double>(high);
+    view.row_sums.sum[i] = static_cast<double>(total);
+  } else {
+    finish_row(view, side, b, 1.0f / (total * static_cast<float>(view.B)),
+               static_cast<double>(high) + log(static_cast<double>(total)));
   }
+}
+
+// What gather leaves to the sums of all ranks.
+__global__ void finish_shared_rows(StaticView view) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= 2 * view.B) return;
+  const RankSums& sums = view.row_sums;
+  finish_row(view, i / view.B, i % view.B,
+             static_cast<float>(exp(sums.own_high[i] - sums.high[i]) / (sums.sum[i] * view.B)),
+             sums.high[i] + log(sums.sum[i]));
 }
 
 // One block for each dimension, side, batch and pass of rows.
@@ -364,10 +386,16 @@ void launch_propagate(const StaticView& view, cudaStream_t stream) {
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_static(const StaticView& view, const Batch& batch, cudaStream_t stream) {
+void launch_static(const StaticView& view, const Batch& batch, DeviceRanks* ranks,
+                   cudaStream_t stream) {
   // Rounded up: the compiler reads the states four at a time.
   const std::size_t states = sizeof(int) * static_cast<std::size_t>((view.D + 3) / 4 * 4);
   gather<<<dim3(view.B, 2), kTileThreads, states, stream>>>(view, batch);
+  if (ranks != nullptr) {
+    launch_exchange(view.row_sums, ranks, stream);
+    finish_shared_rows<<<blocks_for(2 * static_cast<std::size_t>(view.B)), kThreads, 0, stream>>>(
+        view);
+  }
   launch_weighed(view, batch, stream);
 }
 

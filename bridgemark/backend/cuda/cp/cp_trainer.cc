@@ -9,6 +9,7 @@
 #include "bridgemark/backend/cuda/cp/cp_view.h"
 #include "bridgemark/backend/cuda/cp/matching_steps.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
+#include "bridgemark/backend/cuda/runtime/device_ranks.h"
 #include "bridgemark/backend/cuda/runtime/finite_values.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/update_runs.h"
@@ -23,8 +24,10 @@ namespace {
 
 class CudaCpTrainer : public CpTrainer {
  public:
-  explicit CudaCpTrainer(CpTrainerPlan plan)
+  CudaCpTrainer(std::shared_ptr<RankGroup> ranks, CpTrainerPlan plan)
       : plan_(std::move(plan)),
+        ranks_(std::move(ranks)),
+        device_ranks_(ranks_ ? join_device_ranks(*ranks_) : nullptr),
         source0_(plan_.x0, kBatchesAhead * plan_.batch_size),
         source1_(plan_.x1, kBatchesAhead * plan_.batch_size),
         settings_(kMaxUpdatesOfRun),
@@ -166,6 +169,8 @@ class CudaCpTrainer : public CpTrainer {
     }
     view_.high = floats(static_cast<std::size_t>(view_.D) * view_.Kp);
     view_.entropy_of_beta = floats(2);
+    view_.beta_sum = allocate_rank_sums(memory_, 1);
+    view_.beta_entropy = memory_.allocate<double>(1);
   }
 
   void allocate_tables() {
@@ -213,6 +218,7 @@ class CudaCpTrainer : public CpTrainer {
       static_parts_.factors[side] = floats(B);
     }
     view_.row_loss = memory_.allocate<double>(2 * B);
+    if (device_ranks_) static_parts_.row_sums = allocate_rank_sums(memory_, 2 * view_.B);
   }
 
   void allocate_chain() {
@@ -264,7 +270,7 @@ class CudaCpTrainer : public CpTrainer {
   void launch(const CpView& view, const Batch& batch) {
     if (view.entropy > 0.0f) {
       join();
-      launch_entropy(view, stream_);
+      launch_entropy(view, device_ranks_.get(), stream_);
       fork();
     }
     if (matching()) {
@@ -276,7 +282,7 @@ class CudaCpTrainer : public CpTrainer {
       launch_moves(chain_view(view), second_stream_);
       launch_weighed(static_view(view), batch, stream_);
     } else {
-      launch_static(static_view(view), batch, stream_);
+      launch_static(static_view(view), batch, device_ranks_.get(), stream_);
     }
   }
 
@@ -340,6 +346,12 @@ class CudaCpTrainer : public CpTrainer {
     BM_CUDA_CHECK(cudaMemcpyAsync(losses.data(), losses_.get(), losses.size() * sizeof(double),
                                   cudaMemcpyDeviceToHost, stream_));
     BM_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    if (ranks_) ranks_->count_exchanged(updates.size() * bytes_of_update());
+  }
+
+  // A maximum and a sum for each side of a row, and three numbers of the entropy.
+  std::uint64_t bytes_of_update() const {
+    return sizeof(double) * (4 * plan_.batch_size + (plan_.entropy > 0.0 ? 3 : 0));
   }
 
   CpTensors<float> read(const float* beta, const float* cores, const float* moves) const {
@@ -381,6 +393,8 @@ class CudaCpTrainer : public CpTrainer {
   }
 
   CpTrainerPlan plan_;
+  std::shared_ptr<RankGroup> ranks_;           // that share the components; may be empty
+  std::unique_ptr<DeviceRanks> device_ranks_;  // their GPUs, likewise
   DeviceSource source0_, source1_;
   Buffer<UpdateSettings> settings_;
   Buffer<Progress> progress_;
@@ -401,9 +415,10 @@ class CudaCpTrainer : public CpTrainer {
 
 }  // namespace
 
-std::unique_ptr<CpTrainer> make_cp_trainer(CpTrainerPlan plan) {
+std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan) {
   require_device();
-  return std::make_unique<CudaCpTrainer>(std::move(plan));
+  if (context.ranks) choose_device_of_rank(*context.ranks);
+  return std::make_unique<CudaCpTrainer>(context.ranks, std::move(plan));
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -6,6 +6,7 @@
 
 #include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/bridge/device_source.h"
+#include "bridgemark/backend/cuda/cp/rank_sums.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
 #include "bridgemark/math/adamw.h"
 
@@ -61,6 +62,8 @@ struct CpView {
 
   float entropy;           // its weight in the loss
   float* entropy_of_beta;  // [2]: log-sum of log_beta and the entropy's negative
+  RankSums beta_sum;       // behind the first of them
+  double* beta_entropy;    // and the second
   float* high;             // [D,Kp], largest core of each column
   double* row_loss;        // [2,B] of the sides, or [D,B]
   float* exact_gradient;   // [D,S,Kp], of what went the exact path
@@ -75,6 +78,7 @@ struct StaticParts {
   float* weights[2];  // [B,Kp] of each side, not yet divided by their sum; of a chain [D,B,Kp]
   std::size_t weights_of_dim;  // how far those of the next dimension lie: 0 where they are the same
   float* factors[2];           // [B], what divides them, and by the batch
+  RankSums row_sums;           // [2,B] where ranks share the components
 };
 struct StaticView : CpView, StaticParts {};
 
@@ -119,8 +123,9 @@ void launch_sort(const StaticView& view, const Batch& batches, int count, cudaSt
 void launch_propagate(const StaticView& view, cudaStream_t stream);
 
 // Loss, gradient and, unless gradient_cores is set, the update. The second has all but the weights
-// and the loss of each row, which are there.
-void launch_static(const StaticView& view, const Batch& batch, cudaStream_t stream);
+// and the loss of each row, which are there. `ranks` is null where there is one.
+void launch_static(const StaticView& view, const Batch& batch, DeviceRanks* ranks,
+                   cudaStream_t stream);
 void launch_weighed(const StaticView& view, const Batch& batch, cudaStream_t stream);
 // On two streams: what is made of single components runs in two halves beside each other. `second`
 // has to follow `first` before the first update of a row (ahead = 0), and `first` follows `second`
@@ -130,7 +135,7 @@ void launch_matching(const MatchingView& view, const Batch& batch, Stream& first
 // Moves *progress on by kBatchesAhead updates; measures log_beta for the entropy's part of the
 // loss.
 void launch_count(const CpView& view, cudaStream_t stream);
-void launch_entropy(const CpView& view, cudaStream_t stream);
+void launch_entropy(const CpView& view, DeviceRanks* ranks, cudaStream_t stream);
 
 // Makes room for the shared memory of the kernels; throws DeviceError where it is not enough for
 // so many categories.
