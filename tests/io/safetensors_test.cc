@@ -328,5 +328,39 @@ TEST_F(Safetensors, LargeTensorsConvertInPieces) {
   EXPECT_EQ(std::vector<std::int64_t>(read.begin(), read.end()), values);
 }
 
+// A tensor that is made while it is written has the bytes of one in memory, and must be whole.
+TEST_F(Safetensors, TensorsCanBeMadeWhileTheyAreWritten) {
+  const std::vector<double> values = {1.0, -2.0, 3.5, 4.0, 5.0, 6.0};
+  SafetensorsWriter whole, made, short_of_two;
+  whole.add("x", {3, 2}, values);
+  whole.write(path_);
+  const std::string bytes = slurp(path_);
+  made.add_made("x", {3, 2}, [&](const SafetensorsWriter::TakeDoubles& take) {
+    take({values.data(), 1});
+    take({values.data() + 1, 5});
+  });
+  made.write(path_);
+  EXPECT_EQ(slurp(path_), bytes);
+  short_of_two.add_made("x", {3, 2}, [&](const SafetensorsWriter::TakeDoubles& take) {
+    take({values.data(), 4});
+  });
+  EXPECT_EQ(error_of<InvalidArgument>([&] { short_of_two.write(path_); }),
+            "[safetensors] tensor 'x' has shape [3, 2], got 4 values");
+  EXPECT_EQ(slurp(path_), bytes);  // the old file stays
+}
+
+TEST_F(Safetensors, ReadsARangeOfATensor) {
+  const std::vector<double> values = {1.0, -2.0, 3.5, 4.0};
+  SafetensorsWriter writer;
+  writer.add("x", {2, 2}, values);
+  writer.write(path_);
+  const SafetensorsFile file = SafetensorsFile::load(path_);
+  EXPECT_EQ(file.read_floats("x", 1, 2), (std::vector<float>{-2.0f, 3.5f}));
+  EXPECT_EQ(file.read_floats("x", 4, 0), std::vector<float>());
+  EXPECT_EQ(error_of<InvalidArgument>([&] { file.read_floats("x", 3, 2); }),
+            "[safetensors] tensor 'x' has 4 values, got 2 from 3 on");
+  EXPECT_EQ(file.path(), path_.string());
+}
+
 }  // namespace
 }  // namespace bridgemark

@@ -275,8 +275,8 @@ bool Trainable::has_finite_parameters() const {
 }
 
 void Trainable::load_shards(std::span<const SafetensorsFile> shards) {
-  throw_invalid("training", "a checkpoint of this solver must be of one process, got {} shards",
-                shards.size());
+  throw_file(shards.front().path(), "a checkpoint of this solver must be one file, got {} shards",
+             shards.size());
 }
 
 double cosine_rate(double rate, double done) {
