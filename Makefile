@@ -36,8 +36,9 @@ test-install: packages build/build.ninja
 # Compiles the kernels, with a compiler from PyPI where the machine has none; no device is needed.
 CUDA_ARCHITECTURES ?= 80;90
 build-cuda/build.ninja: | packages
-	root=$$(scripts/install-cuda-compiler.sh) && cmake --preset cuda \
-	  -DCMAKE_CUDA_ARCHITECTURES="$(CUDA_ARCHITECTURES)" -DCMAKE_CUDA_COMPILER=$$root/bin/nvcc -DCUDAToolkit_ROOT=$$root
+	root=$$(scripts/install-cuda-compiler.sh) && nccl=$$(scripts/install-nccl-header.sh) && cmake --preset cuda \
+	  -DCMAKE_CUDA_ARCHITECTURES="$(CUDA_ARCHITECTURES)" -DCMAKE_CUDA_COMPILER=$$root/bin/nvcc -DCUDAToolkit_ROOT=$$root \
+	  -DBRIDGEMARK_NCCL_INCLUDE=$$nccl
 
 build-cuda: packages build-cuda/build.ninja
 	cmake --build --preset cuda --target bridgemark_cuda

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the root of a CUDA toolkit: the machine's own, else one from PyPI, installed on the first
-# call into the folder .cuda (no driver, no device: enough to compile), with NCCL for its header.
+# call into the folder .cuda (no driver, no device: enough to compile).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ shopt -s nullglob
 roots=(.cuda/lib/python3*/site-packages/nvidia/cu*/bin/nvcc)
 if [[ ${#roots[@]} -eq 0 ]]; then
   .cuda/bin/pip install --quiet nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime \
-    nvidia-cuda-cccl nvidia-nccl-cu13 >&2
+    nvidia-cuda-cccl >&2
   roots=(.cuda/lib/python3*/site-packages/nvidia/cu*/bin/nvcc)
 fi
 dirname "$(dirname "$(realpath "${roots[0]}")")"
