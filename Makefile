@@ -6,6 +6,8 @@ PYTHON ?= python3
 # Objects of the program and of the wheel are compiled once where ccache is installed. It tells
 # compilers apart by their names, so all builds are given the same (make's own default is g++).
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
+# Without this it passes by whatever is compiled with precompiled headers.
+export CCACHE_SLOPPINESS = pch_defines,time_macros
 export CXX
 
 .PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
@@ -56,7 +58,9 @@ test-ranks: build-mpi build/build.ninja
 	cmake --build --preset cpu --target bridgemark_cli
 	scripts/ranks_test.py build-mpi/bridgemark --without-mpi build/bridgemark
 
+# Clang builds the tests of the sanitizers and the fuzzers, from the same objects.
 build-asan/build.ninja: | packages
+	@scripts/install-packages.sh clang
 	cmake --preset asan
 
 test-asan: packages build-asan/build.ninja
@@ -65,6 +69,7 @@ test-asan: packages build-asan/build.ninja
 
 # All floors, and the program that the upper ones run.
 build-asan-all/build.ninja: | packages
+	@scripts/install-packages.sh clang
 	cmake --preset asan-all
 
 test-asan-all: packages build-asan-all/build.ninja
@@ -80,13 +85,9 @@ test-thread-sanitizer: packages build-tsan/build.ninja
 	cmake --build --preset tsan
 	ctest --preset tsan
 
-build-fuzz/build.ninja: | packages
-	@scripts/install-packages.sh clang
-	cmake --preset fuzz
-
 # Bytes of all kinds for every reader, FUZZ_SECONDS each; an hour each: make fuzz FUZZ_SECONDS=3600.
 FUZZ_SECONDS ?= 60
-fuzz: packages build-fuzz/build.ninja
+fuzz: packages build-asan/build.ninja
 	cmake --build --preset fuzz
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
@@ -225,4 +226,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-fuzz build-mpi build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-mpi build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda

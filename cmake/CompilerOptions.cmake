@@ -17,9 +17,6 @@ if(BRIDGEMARK_SANITIZE_THREADS)
   target_compile_options(bridgemark_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
   target_link_options(bridgemark_options INTERFACE -fsanitize=thread)
 endif()
-if(BRIDGEMARK_FUZZ)
-  target_compile_options(bridgemark_options INTERFACE -fsanitize=fuzzer-no-link)
-endif()
 # What reads the bytes of others, and the program, are built with checks of the stack and of copies,
 # and linked so that nothing of their tables can be written later. Kernels read checked arrays alone
 # and keep their speed. Sanitizers bring checks of their own.
