@@ -231,8 +231,9 @@ TEST(Tables, RanksAndBands) {
 // than the truth.
 TEST(Tables, TiesWithinTwoStandardErrorsShareARank) {
   const auto ranks = [](const std::vector<RunResult>& results) {
+    const std::vector<Table> tables = make_tables(results, false);
     std::string text;
-    for (const TableRow& row : make_tables(results, false).at(0).rows) {
+    for (const TableRow& row : tables.at(0).rows) {
       text += std::to_string(row.cells[0].rank);
     }
     return text;
