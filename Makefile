@@ -76,7 +76,8 @@ test-asan-all: packages build-asan-all/build.ninja
 	cmake --build --preset asan-all --target bridgemark_tests
 	ctest --preset asan-all
 
-# Operations, trainings and evaluations on many threads, under the thread sanitizer.
+# Operations, draws, trainings and evaluations on many threads, under the thread sanitizer: the tests of
+# the floors that have threads.
 build-tsan/build.ninja: | packages
 	@scripts/install-packages.sh clang
 	cmake --preset tsan
