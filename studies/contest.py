@@ -96,49 +96,49 @@ def published_cells():
                 if line["score"] == SHAPE and line["published"] and line["mean"] and line["method"] in COLOURS]
 
 
-def draw_turn(plt, cells):
-    """The share of the way against the dimension, forward above, reverse below."""
+def draw_grid(plt, columns, draw, quantity, path):
+    """Panels of the columns, forward above and reverse below; draw(panel, column, direction's suffix) fills one."""
     figure, panels = plt.subplots(2, 4, figsize=(8.4, 4.8), sharex=True, sharey=True, layout="constrained")
     for line, (direction, suffix) in zip(panels, DIRECTIONS.items()):
-        for panel, reference in zip(line, REFERENCES):
-            for name, solver in SOLVERS.items():
-                values = [share(cells, solver, f"d{dim}-{reference}-spread{suffix}") for dim in DIMS]
-                if None not in values:
-                    panel.plot(range(3), values, marker="o", markersize=4, linewidth=1.3, color=COLOURS[name], label=name)
-            panel.axhline(1, color="#888888", linewidth=0.8, linestyle=":")
-            panel.set_title(f"{reference}, {direction}", fontsize=9)
+        for panel, column in zip(line, columns):
+            draw(panel, column, suffix)
+            panel.set_title(f"{column}, {direction}", fontsize=9)
             panel.set_xticks(range(3), DIMS)
             panel.grid(color="#eef0f2")
-    for line in panels:
-        line[0].set_ylabel("share of the way to the Oracle")
+        line[0].set_ylabel(quantity)
     for panel in panels[-1]:
         panel.set_xlabel("D")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-    figure.savefig(ROOT / "results/paper/turn.svg", metadata={"Date": None})
+    figure.savefig(ROOT / path, metadata={"Date": None})
+
+
+def draw_turn(plt, cells):
+    """The share of the way against the dimension."""
+
+    def draw(panel, reference, suffix):
+        for name, solver in SOLVERS.items():
+            values = [share(cells, solver, f"d{dim}-{reference}-spread{suffix}") for dim in DIMS]
+            if None not in values:
+                panel.plot(range(3), values, marker="o", markersize=4, linewidth=1.3, color=COLOURS[name], label=name)
+        panel.axhline(1, color="#888888", linewidth=0.8, linestyle=":")
+
+    draw_grid(plt, REFERENCES, draw, "share of the way to the Oracle", "results/paper/turn.svg")
 
 
 def draw_families(plt, cells):
     """Joint KL of every pair of a family, direction and dimension."""
-    figure, panels = plt.subplots(2, 4, figsize=(8.4, 4.8), sharex=True, sharey=True, layout="constrained")
-    for line, (direction, end) in zip(panels, DIRECTIONS.items()):
-        for panel, (family, suffix) in zip(line, FAMILIES.items()):
-            for shift, name in enumerate(CLOSED):
-                for place, dim in enumerate(DIMS):
-                    values = [mean(cells, (name, "", "", f"d{dim}-{reference}{suffix}{end}", "joint_kl"))
-                              for reference in REFERENCES]
-                    values = [max(value, 1e-5) for value in values if value is not None]
-                    panel.plot([place + 0.22 * (shift - 1)] * len(values), values, linestyle="", marker="o",
-                               markersize=4, alpha=0.8, color=COLOURS[name], label=name if place == 0 else None)
-            panel.set_yscale("log")
-            panel.set_title(f"{family}, {direction}", fontsize=9)
-            panel.set_xticks(range(3), DIMS)
-            panel.grid(color="#eef0f2")
-    for line in panels:
-        line[0].set_ylabel("joint KL, nats")
-    for panel in panels[-1]:
-        panel.set_xlabel("D")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
-    figure.savefig(ROOT / "results/families/joint_kl.svg", metadata={"Date": None})
+
+    def draw(panel, family, suffix):
+        for shift, name in enumerate(CLOSED):
+            for place, dim in enumerate(DIMS):
+                values = [mean(cells, (name, "", "", f"d{dim}-{reference}{FAMILIES[family]}{suffix}", "joint_kl"))
+                          for reference in REFERENCES]
+                values = [max(value, 1e-5) for value in values if value is not None]
+                panel.plot([place + 0.22 * (shift - 1)] * len(values), values, linestyle="", marker="o",
+                           markersize=4, alpha=0.8, color=COLOURS[name], label=name if place == 0 else None)
+        panel.set_yscale("log")
+
+    draw_grid(plt, FAMILIES, draw, "joint KL, nats", "results/families/joint_kl.svg")
 
 
 def draw_published(plt):
