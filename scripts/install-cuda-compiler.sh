@@ -10,15 +10,5 @@ for root in "${CUDA_HOME:-}" /usr/local/cuda; do
     exit
   fi
 done
-if [[ ! -x .cuda/bin/python ]]; then
-  scripts/install-packages.sh python >&2
-  python3 -m venv .cuda >&2
-fi
-shopt -s nullglob
-roots=(.cuda/lib/python3*/site-packages/nvidia/cu*/bin/nvcc)
-if [[ ${#roots[@]} -eq 0 ]]; then
-  .cuda/bin/pip install --quiet nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime \
-    nvidia-cuda-cccl >&2
-  roots=(.cuda/lib/python3*/site-packages/nvidia/cu*/bin/nvcc)
-fi
-dirname "$(dirname "$(realpath "${roots[0]}")")"
+dirname "$(dirname "$(scripts/install-cuda-package.sh 'cu*/bin/nvcc' nvidia-cuda-nvcc nvidia-nvvm \
+  nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl)")"

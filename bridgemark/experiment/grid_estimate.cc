@@ -1,11 +1,11 @@
 #include "bridgemark/experiment/grid_estimate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "bridgemark/core/clock.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
@@ -17,10 +17,6 @@ namespace {
 
 constexpr double kFirstUpdates = 8.0;  // of the longest part of a training
 constexpr double kLongEnough = 1.0;    // seconds of updates that say how the rest will go
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // The most updates of one kind that the run's training makes; 0 where it does not train.
 double most_updates(const SolverOptions& options) {
@@ -54,7 +50,7 @@ ShortTraining time_training(const Context& context, const ExperimentRun& run,
                             const BenchmarkPair& pair, const SolverOptions& all, double share,
                             Fitted& fitted) {
   const SolverOptions options = shortened(all, share);
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   fitted = find_solver(run.config.solver).fit(context, pair, options, run.config.seed);
   const double seconds = seconds_since(start);
   const auto said = fitted.diagnostics.find("training_seconds");
@@ -86,7 +82,7 @@ double evaluation_seconds(const Context& context, const ExperimentRun& run,
                           const BenchmarkPair& pair, const Coupling& coupling) {
   EvaluationOptions once = run.evaluation;
   once.num_seeds = 1;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   evaluate_and_record(context, pair, coupling, once);
   return seconds_since(start) * run.evaluation.num_seeds;
 }

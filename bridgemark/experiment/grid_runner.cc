@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/experiment/cell.h"
@@ -22,8 +23,6 @@ namespace bridgemark {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kResultsSeconds = 10.0;
@@ -32,10 +31,6 @@ constexpr double kResultsShare = 0.02;  // of a worker's time that may go into w
 constexpr double kClaimSeconds = 0.5;   // between looks at what others have
 constexpr double kDeathSeconds = 2.0;   // until all processes that are killed together are dead
 constexpr std::uint64_t kFirstGuessBytes = std::uint64_t{1} << 30;  // of a run not seen before
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class GridRunner {
  public:

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/grid_claims.h"
@@ -26,7 +27,6 @@ namespace bridgemark {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 constexpr char kArrayFile[] = "array.json", kListFile[] = "runs.jsonl";
@@ -40,10 +40,6 @@ constexpr double kResultsSeconds = 10.0, kResultsShare = 0.02;
 // A task that has left the queue may have written its result to a file system that shows it late.
 constexpr int kLooksUntilGone = 2;
 constexpr std::size_t kShownTasks = 10;  // in the overview, of those that run
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 bool names(const std::string& option, std::string_view name) {
   return option == name || option.starts_with(std::string(name) + "=");

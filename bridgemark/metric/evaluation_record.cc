@@ -1,9 +1,9 @@
 #include "bridgemark/metric/evaluation_record.h"
 
-#include <chrono>
 #include <string>
 
 #include "bridgemark/backend/ops.h"
+#include "bridgemark/core/clock.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/metric/evaluation_json.h"
@@ -13,12 +13,11 @@ namespace bridgemark {
 
 EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair& pair,
                                      const Coupling& coupling, const EvaluationOptions& given) {
-  using Clock = std::chrono::steady_clock;
   EvaluationOptions options = given;
   options.c2st = options.c2st || pair.reverse();
   const Clock::time_point started = Clock::now();
   EvaluationRecord record{evaluate(context, pair, coupling, options), {}};
-  const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  const double seconds = seconds_since(started);
   record.json = evaluation_json(record.evaluation);
   record.json["pair"] = pair.identity().name;
   record.json["pair_identity"] = pair_record(pair);

@@ -110,7 +110,7 @@ BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
 // A preset's seed is part of it: changing one makes another pair.
 struct PresetSeeds {
   std::uint64_t sphere;
-  std::uint64_t spread;  // the closest to the published baselines, results/published-pairs/README.md
+  std::uint64_t spread;  // closest to the published baselines: results/published-pairs/README.md
   std::uint64_t chain;
   std::uint64_t two_sided;
 };

@@ -7,6 +7,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
+#include "bridgemark/io/fingerprint.h"
 
 namespace bridgemark {
 
@@ -30,9 +31,11 @@ bool same_on_all_ranks(const Context& context, double value) {
 }
 
 bool same_on_all_ranks(const Context& context, std::string_view text) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return same_on_all_ranks(context, static_cast<double>(hash >> 12));
+  Fingerprint fingerprint;
+  fingerprint.add_bytes(text);
+  // Thirteen digits of it: as many bits as a double holds.
+  const std::uint64_t bits = std::stoull(fingerprint.text().substr(0, 13), nullptr, 16);
+  return same_on_all_ranks(context, static_cast<double>(bits));
 }
 
 void refuse_together(const Context& context, const std::function<void()>& check) {

@@ -3,13 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <span>
 #include <sstream>
 
 #include "bridgemark/backend/ops.h"
+#include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
 #include "bridgemark/core/resources.h"
@@ -292,7 +292,7 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
             read_diagnostics(load_run_result(folder).at("diagnostics")), load_run_history(folder)};
   }
 
-  const auto started = std::chrono::steady_clock::now();
+  const auto started = Clock::now();
   Fitted fitted;
   try {
     if (found == Found::kNothing && first) begin_run(config, problem, folder);
@@ -306,8 +306,7 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
     place.free_for_others();
     throw;
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const double seconds = seconds_since(started);
   if (first) complete_run(context, config, identity, fitted, seconds, folder);
   return fitted;
 }

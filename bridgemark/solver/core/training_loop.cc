@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
 #include "bridgemark/io/atomic_file.h"
@@ -21,12 +22,6 @@
 namespace bridgemark {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The lines of a log up to an update; a killed run may have logged past its last checkpoint.
 std::vector<LogLine> log_until(const std::filesystem::path& path, std::int64_t last_update) {
