@@ -23,6 +23,8 @@ constexpr double kEnough = 1e-6;         // log_mass above its minimum
 constexpr int kMostPathSteps = 60;       // of the fixed point over paths
 constexpr double kEnoughOfPaths = 1e-3;  // that such a step must take off log_mass
 constexpr double kNegligible = 1e-30;    // a lambda that is as good as zero
+constexpr std::size_t kLookEvery = 4;    // coordinates between two looks at a chain's bound
+constexpr double kRounding = 1e-9;       // of a bound
 
 // log_mass as a function of lambda over some of the components.
 class LogMass {
@@ -204,9 +206,27 @@ std::vector<std::size_t> choose_components(const ReverseTables& tables, const st
 
 }  // namespace
 
+void ReverseTables::set_linear() {
+  const std::size_t D = log_from.extent(0), S = log_from.extent(1), K = log_from.extent(2);
+  const auto scaled = [](const double* log, std::size_t rows, std::size_t cols, double* linear) {
+    for (std::size_t i = 0; i < rows; ++i, log += cols, linear += cols) {
+      const double high = *std::max_element(log, log + cols);
+      for (std::size_t j = 0; j < cols; ++j) {
+        linear[j] = high == kLogZero ? 0.0 : std::exp(log[j] - high);
+      }
+    }
+  };
+  start.resize(K);
+  moves = Array3<double>(D - 1, K, K);
+  from = Array3<double>(D, S, K);
+  scaled(log_beta.data(), 1, K, start.data());
+  scaled(log_moves.data(), D - 1, K * K, moves.data());
+  scaled(log_from.data(), D * S, K, from.data());
+}
+
 HiddenChain ReverseTables::chain() const {
-  return log_hidden_chain(log_from.extent(0), log_from.extent(1), log_from.extent(2),
-                          log_beta.data(), log_moves.data(), log_from.data());
+  return {log_from.extent(0), log_from.extent(1), log_from.extent(2), log_beta.data(), start.data(),
+          log_moves.data(),   moves.data(),       log_from.data(),    from.data()};
 }
 
 void ReverseTables::log_others(const std::int32_t* x0, double* others) const {
@@ -317,6 +337,7 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const std::int32_t*
   std::copy_n(best_emission.data(), emission.size(), emission.data());
   set_lambda();
   set_product(tables, x1, lambda);
+  bound_ = PathBound(tables.chain(), paths, lambda, gain_);
 }
 
 void ReverseEnvelope::set_product(const ReverseTables& tables, const std::int32_t* x1,
@@ -342,19 +363,48 @@ void ReverseEnvelope::set_product(const ReverseTables& tables, const std::int32_
 
 double ReverseEnvelope::propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
                                 double* scratch) const {
-  const std::size_t K = tables.log_beta.size(), S = cumulative_.cols();
-  double log_keep = log_bound_;
-  if (!tables.is_chain()) std::copy_n(tables.log_beta.data(), K, scratch);
-  for (std::size_t d = 0; d < cumulative_.rows(); ++d) {
+  double log_keep = 0.0;
+  keeps(tables, draws, kLogZero, x0, scratch, log_keep);
+  return log_keep;
+}
+
+bool ReverseEnvelope::keeps(const ReverseTables& tables, DrawSequence& draws, double log_uniform,
+                            std::int32_t* x0, double* scratch, double& log_keep) const {
+  const std::size_t D = cumulative_.rows(), K = tables.log_beta.size(), S = cumulative_.cols();
+  const auto draw = [&](std::size_t d) {
     const std::size_t s = draw_category(cumulative_.row(d), S, draws.uniform());
     x0[d] = static_cast<std::int32_t>(s);
-    log_keep += gain_(d, s);
-    if (tables.is_chain()) continue;
-    const double* log_u = tables.log_from.row(d, s);
-    for (std::size_t k = 0; k < K; ++k) scratch[k] += log_u[k];
+    return s;
+  };
+  if (tables.is_chain()) {
+    const HiddenChain chain = tables.chain();
+    double *weights = scratch, *spare = scratch + K;
+    PathBound::Beginning beginning;
+    bound_.start(chain, weights);
+    for (std::size_t d = 0; d < D; ++d) {
+      bound_.add(chain, d, draw(d), weights, spare, beginning);
+      if (log_uniform == kLogZero || d % kLookEvery != kLookEvery - 1 || d + 1 == D) continue;
+      log_keep = bound_.log_bound(d + 1, weights, beginning);
+      if (log_keep < log_uniform - kRounding) return false;
+    }
+    log_keep = bound_.log_keep(beginning);
+    if (!PathBound::is_exact(beginning)) {
+      log_keep = log_bound_ - log_all_paths(chain, x0, scratch);
+      for (std::size_t d = 0; d < D; ++d) log_keep += gain_(d, static_cast<std::size_t>(x0[d]));
+    }
+  } else {
+    log_keep = log_bound_;
+    std::copy_n(tables.log_beta.data(), K, scratch);
+    for (std::size_t d = 0; d < D; ++d) {
+      const std::size_t s = draw(d);
+      log_keep += gain_(d, s);
+      const double* log_u = tables.log_from.row(d, s);
+      for (std::size_t k = 0; k < K; ++k) scratch[k] += log_u[k];
+    }
+    log_keep -= log_sum(scratch, K);
   }
-  log_keep -= tables.is_chain() ? log_all_paths(tables.chain(), x0, scratch) : log_sum(scratch, K);
-  return std::min(log_keep, 0.0);  // rounding alone lifts it above
+  log_keep = std::min(log_keep, 0.0);  // rounding alone lifts it above
+  return log_uniform < log_keep;
 }
 
 }  // namespace bridgemark

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bridgemark/bridge/path_bound.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/philox.h"
@@ -17,8 +18,14 @@ struct ReverseTables {
   Matrix<double> log_p0;         // [D,S]: independent coordinates
   Matrix<double> log_q_into;     // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
   Array3<double> log_moves;      // [D-1,K,K] of a chain potential; empty: CP
+  std::vector<double> start;     // of a chain alone, as those below: exp(log_beta) and so on, each
+  Array3<double> moves;          // row or matrix scaled to a maximum of 1
+  Array3<double> from;
 
   bool is_chain() const { return log_moves.size() > 0; }
+
+  // Makes the linear tables of a chain.
+  void set_linear();
 
   // The chain of components, with log_from as what it emits.
   HiddenChain chain() const;
@@ -50,6 +57,11 @@ class ReverseEnvelope {
   double propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
                  double* scratch) const;
 
+  // The same, and whether it is kept, which is where log_uniform is below that logarithm. What a
+  // chain's bound rules out is given up on the way: x0 is then unfinished, log_keep the bound.
+  bool keeps(const ReverseTables& tables, DrawSequence& draws, double log_uniform, std::int32_t* x0,
+             double* scratch, double& log_keep) const;
+
  private:
   void fit_components(const ReverseTables& tables, const std::int32_t* x1);
   void fit_paths(const ReverseTables& tables, const std::int32_t* x1);
@@ -62,6 +74,7 @@ class ReverseEnvelope {
   Matrix<double> gain_;        // [D,S]: sum_k lambda_d(k) log u_k^d(s)
   Matrix<double> cumulative_;  // [D,S]: sums of each coordinate's weights
   double log_mass_ = 0.0;
+  PathBound bound_;  // of a chain
 };
 
 }  // namespace bridgemark

@@ -53,25 +53,35 @@ class Proposals {
         index_(index),
         scratch_(2 * tables.log_beta.size()) {}
 
-  // Draws the next x0, returns the logarithm of the probability to keep it. `uniform`
-  // is what decides, a draw of the same try.
-  double next(std::int32_t* x0, double& uniform) {
-    constexpr std::uint64_t kTries = 256;  // between two looks for an interrupt
-    if (attempt_ % kTries == 0) context_.throw_if_interrupted();
-    const std::size_t draws_a_try = tables_.log_p0.rows() + 1;
-    const auto block = static_cast<std::uint32_t>(attempt_++ * ((draws_a_try + 1) / 2));
+  // Draws the next x0, returns the logarithm of the probability to keep it.
+  double next(std::int32_t* x0) {
+    DrawSequence draws(key_, index_, next_block());
+    return envelope_.propose(tables_, draws, x0, scratch_.data());
+  }
+
+  // Draws the next x0; whether it is kept is for the draw behind its coordinates to say. log_keep
+  // is the logarithm of the probability of that, or above it where x0 was given up before its end.
+  bool next_kept(std::int32_t* x0, double& log_keep) {
+    const std::uint32_t block = next_block();
+    const std::uint64_t behind = 2 * std::uint64_t{block} + tables_.log_p0.rows();
+    const double log_uniform = std::log(draw_uniform(key_, index_, behind));
     DrawSequence draws(key_, index_, block);
-    const double log_keep = envelope_.propose(tables_, draws, x0, scratch_.data());
-    uniform = draws.uniform();
-    return log_keep;
+    return envelope_.keeps(tables_, draws, log_uniform, x0, scratch_.data(), log_keep);
   }
 
   static std::uint64_t most(std::size_t dim) {
-    const std::uint64_t blocks = (dim + 2) / 2;
-    return std::min(ReversedBridge::kMaxTries, (std::uint64_t{1} << 32) / blocks - 1);
+    return std::min(ReversedBridge::kMaxTries, (std::uint64_t{1} << 32) / blocks_a_try(dim) - 1);
   }
 
  private:
+  static std::uint64_t blocks_a_try(std::size_t dim) { return (dim + 2) / 2; }
+
+  std::uint32_t next_block() {
+    constexpr std::uint64_t kTries = 256;  // between two looks for an interrupt
+    if (attempt_ % kTries == 0) context_.throw_if_interrupted();
+    return static_cast<std::uint32_t>(attempt_++ * blocks_a_try(tables_.log_p0.rows()));
+  }
+
   const Context& context_;
   const ReverseTables& tables_;
   const ReverseEnvelope& envelope_;
@@ -83,15 +93,15 @@ class Proposals {
 
 // The first proposal that is kept.
 void draw_kept(Proposals& proposals, std::size_t row, std::size_t dim, std::int32_t* x0) {
-  double log_sum_keep = kLogZero, uniform = 0.0;
+  double log_keep = 0.0, log_sum_keep = kLogZero;
   const std::uint64_t most = Proposals::most(dim);
   for (std::uint64_t attempt = 0; attempt < most; ++attempt) {
-    const double log_keep = proposals.next(x0, uniform);
-    if (std::log(uniform) < log_keep) return;
+    if (proposals.next_kept(x0, log_keep)) return;
     log_sum_keep = log_add(log_sum_keep, log_keep);
   }
   throw_invalid("reverse",
-                "one of {} proposals for row {} must be kept, got none: their acceptance is {:.2g}",
+                "one of {} proposals for row {} must be kept, got none: their acceptance is at "
+                "most about {:.2g}",
                 most, row, std::exp(log_sum_keep) / static_cast<double>(most));
 }
 
@@ -111,8 +121,7 @@ struct Keeping {
 Keeping keeping(Proposals& proposals, std::size_t count, std::size_t dim) {
   std::vector<double> log_keep(count);
   std::vector<std::int32_t> x0(dim);
-  double uniform = 0.0;
-  for (double& value : log_keep) value = proposals.next(x0.data(), uniform);
+  for (double& value : log_keep) value = proposals.next(x0.data());
   const double log_mean = log_sum(log_keep.data(), count) - std::log(static_cast<double>(count));
   double squares = 0.0;
   for (const double value : log_keep) {
@@ -151,6 +160,7 @@ ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bri
   for (std::size_t x = 0; x < S; ++x) {
     for (std::size_t y = 0; y < S; ++y) tables->log_q_into(y, x) = log_q(x, y);
   }
+  if (tables->is_chain()) tables->set_linear();
   tables_ = std::move(tables);
 }
 

@@ -34,7 +34,7 @@ class ReversedBridge : public Coupling {
   static constexpr std::uint64_t kMaxTries = std::uint64_t{1} << 20;
 
   // Of an estimate of p1, relative; as many proposals as it takes, at most kMaxTries.
-  static constexpr double kRelativeError = 0.03;
+  static constexpr double kRelativeError = 0.05;
 
   // log_p0 [D,S]: the coordinates' logarithms. Throws InvalidArgument for another shape.
   ReversedBridge(const Context& context, std::shared_ptr<const Bridge> bridge,

@@ -107,6 +107,33 @@ BM_HD inline double log_all_paths(const HiddenChain& chain, const std::int32_t* 
   return log_sum_of_sums(chain.log_emission_at(x, chain.D - 1), 1, last, nullptr, K);
 }
 
+// What underflow may have taken from an entry after one more product of K terms that was divided by
+// `high`, where it may have taken `lost` before; infinite where all is lost.
+BM_HD inline double lost_to_underflow(double lost, double high, std::size_t K) {
+  constexpr double kSmallest = 1e-307;
+  return static_cast<double>(K) * (lost + kSmallest) / high;
+}
+
+// The paths so far, on a linear scale and one coordinate further: next[k] is the sum over i of
+// last[i] emission[i] moves[i,k]. Where all of them are small they are scaled to a maximum of 1.
+// Returns what they were divided by.
+BM_HD inline double scaled_paths_step(const double* last, const double* emission,
+                                      const double* moves, std::size_t K, double* next) {
+  constexpr double kSmall = 1e-60;
+  for (std::size_t k = 0; k < K; ++k) next[k] = 0.0;
+  for (std::size_t i = 0; i < K; ++i) {
+    const double weight = last[i] * emission[i];
+    for (std::size_t k = 0; k < K; ++k) next[k] += weight * moves[i * K + k];
+  }
+  double high = 0.0;
+  for (std::size_t k = 0; k < K; ++k) {
+    if (next[k] > high) high = next[k];
+  }
+  if (high >= kSmall) return 1.0;
+  for (std::size_t k = 0; k < K; ++k) next[k] /= high;
+  return high;
+}
+
 // The paths that go on, on a linear scale: each after[d,:] scaled to a maximum of 1. Returns a
 // bound on what underflow may have taken from an entry.
 BM_HD inline double scaled_paths_after(const HiddenChain& chain, const std::int32_t* x,
@@ -125,8 +152,7 @@ BM_HD inline double scaled_paths_after(const HiddenChain& chain, const std::int3
       after[d * K + k] = sum;
       if (sum > high) high = sum;
     }
-    constexpr double kSmallest = 1e-307;
-    lost = static_cast<double>(K) * (lost + kSmallest) / high;  // infinite where all is lost
+    lost = lost_to_underflow(lost, high, K);
     for (std::size_t k = 0; k < K; ++k) after[d * K + k] /= high;
   }
   return lost;

@@ -224,7 +224,8 @@ TEST(ReversedBridge, EstimateOfP1HasNoBias) {
   double log_mean = 0.0;
   for (std::size_t i = 0; i < x1.rows(); ++i)
     log_mean += (log_joint[i] - log_conditional[i]) / 4000.0;
-  EXPECT_NEAR(log_mean, std::log(item.p1[target]), 5.0 * 0.03 / std::sqrt(4000.0) + 1e-4);
+  EXPECT_NEAR(log_mean, std::log(item.p1[target]),
+              5.0 * ReversedBridge::kRelativeError / std::sqrt(4000.0) + 1e-4);
 }
 
 TEST(ReversedBridge, JointIsTheClosedForm) {
