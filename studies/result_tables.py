@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, sphere, reverse, chain
-or switch-rate."""
+"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, sphere, reverse, chain,
+csbm or switch-rate."""
 import json
 import math
 import statistics
@@ -145,8 +145,6 @@ def chain():
             *(digits_of(cells[(*method, name, "forward_trajectory_kl")][0])
               if (*method, name, SCORE) in cells else "" for method in networks),
             *(f"{cells[(*CP_AND_CHAIN[i], name, EXACT)][0]['value']:.4f}" for i in (1, 3)))
-
-
     print()
 
     recipes = measured("chain", "recipe.jsonl")
@@ -155,6 +153,30 @@ def chain():
         if score == EXACT:
             row(pair, method, f"{lines[0]['train_seconds']:.1f}", f"{lines[0]['value']:.4f}",
                 digits_of(recipes[method, "", "", pair, "joint_kl"][0]))
+    print()
+
+    starts = measured("chain", "starts.jsonl")
+    methods = list(dict.fromkeys(method for method, *_ in starts))
+    pairs = list(dict.fromkeys(pair for *_, pair, _ in starts))
+    head("joint KL", *(", ".join(word.replace("=", " ") for word in settings_of(starts, method)) for method in methods))
+    for pair in pairs:
+        lines = (starts.get((method, "", "", pair, "joint_kl")) for method in methods)
+        row(pair, *(f"{line[0]['value']:.2g}" if line else "" for line in lines))
+
+
+def settings_of(cells, method):
+    return next(lines[0]["set"] for key, lines in cells.items() if key[0] == method)
+
+
+def csbm():
+    cells = measured("csbm", "iterations.jsonl")
+    scores = ("shape_score", SCORE, "forward_trajectory_kl", "reverse_trajectory_kl")
+    head("α-CSBM, 16 steps, KL", "shape", "conditional shape", "forward KL", "reverse KL")
+    for method in dict.fromkeys(method for method, *_ in cells):
+        pair = "d64-gaussian-0.05-spread"
+        words = [word for word in settings_of(cells, method) if not word.startswith("num_steps")]
+        row(", ".join(f"`{word}`" for word in words) or "default",
+            *(f"{cells[method, 'kl', '16', pair, score][0]['value']:.3f}" for score in scores))
 
 
 def switch_rate():
@@ -166,7 +188,8 @@ def switch_rate():
 
 
 if __name__ == "__main__":
-    tables = {"dlightsb": dlightsb, "sphere": sphere, "reverse": reverse, "chain": chain, "switch-rate": switch_rate}
+    tables = {"dlightsb": dlightsb, "sphere": sphere, "reverse": reverse, "chain": chain, "csbm": csbm,
+              "switch-rate": switch_rate}
     if sys.argv[1:] not in ([name] for name in tables):
         sys.exit(__doc__)
     tables[sys.argv[1]]()
