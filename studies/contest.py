@@ -20,7 +20,10 @@ SHAPE = "conditional_shape_score"
 SOLVERS = {"DLightSB": ("DLightSB", "", ""), "DLightSB-M": ("DLightSB-M", "kl", "64"),
            "CSBM": ("CSBM", "kl", "16"), "α-CSBM": ("α-CSBM", "kl", "16"),
            "Feature-wise SB": ("Feature-wise SB", "", "")}
-CLOSED = ("Feature-wise SB", "DLightSB", "DLightSB-chain")  # have a joint KL
+# Those of the families that have a joint KL, and those that have none.
+CLOSED = {"Feature-wise SB": ("Feature-wise SB", "", ""), "DLightSB": ("DLightSB", "", ""),
+          "DLightSB-M": ("DLightSB-M", "kl", "64"), "DLightSB-chain": ("DLightSB-chain", "", "")}
+NETWORKS = {"CSBM": ("CSBM", "kl", "64"), "α-CSBM": ("α-CSBM", "kl", "64")}
 COLOURS = {"Feature-wise SB": "#E69F00", "DLightSB": "#0072B2", "DLightSB-M": "#CC79A7",
            "DLightSB-chain": "#009E73", "CSBM": "#D55E00", "α-CSBM": "#56B4E9"}
 
@@ -35,7 +38,7 @@ def share(cells, solver, pair, score=SHAPE):
     """The way from Independent to the Oracle."""
     value, low, high = (mean(cells, (*method, pair, score))
                         for method in (solver, ("Independent", "", ""), ("Oracle", "", "")))
-    return None if value is None else (value - low) / (high - low)
+    return None if None in (value, low, high) else (value - low) / (high - low)
 
 
 def number(value, digits=2):
@@ -62,16 +65,28 @@ def shares_table(cells):
 
 def families_table(cells):
     """Joint KL by family, direction and dimension: the median over references, and the largest."""
-    head("family", "direction", "D", *(f"{name}, median (largest)" for name in CLOSED))
+    head("family", "direction", "D", *CLOSED)
     for family, suffix in FAMILIES.items():
         for direction, end in DIRECTIONS.items():
             for dim in DIMS:
                 texts = []
-                for name in CLOSED:
-                    values = [mean(cells, (name, "", "", f"d{dim}-{reference}{suffix}{end}", "joint_kl"))
+                for solver in CLOSED.values():
+                    values = [mean(cells, (*solver, f"d{dim}-{reference}{suffix}{end}", "joint_kl"))
                               for reference in REFERENCES]
                     texts.append("" if None in values else f"{nats(statistics.median(values))} ({nats(max(values))})")
                 row(family, direction, str(dim), *texts)
+    print()
+
+
+def networks_table(cells):
+    """The share of the way of all that train, on the pairs that the network solvers were trained on."""
+    solvers = {name: solver for name, solver in (CLOSED | NETWORKS).items() if name != "Feature-wise SB"}
+    head("pair", *solvers)
+    for suffix in FAMILIES.values():
+        for end in DIRECTIONS.values():
+            for dim in DIMS:
+                pair = f"d{dim}-gaussian-0.02{suffix}{end}"
+                row(pair, *(number(share(cells, solver, pair)) for solver in solvers.values()))
     print()
 
 
@@ -129,12 +144,12 @@ def draw_families(plt, cells):
     """Joint KL of every pair of a family, direction and dimension."""
 
     def draw(panel, family, suffix):
-        for shift, name in enumerate(CLOSED):
+        for shift, (name, solver) in enumerate(CLOSED.items()):
             for place, dim in enumerate(DIMS):
-                values = [mean(cells, (name, "", "", f"d{dim}-{reference}{FAMILIES[family]}{suffix}", "joint_kl"))
+                values = [mean(cells, (*solver, f"d{dim}-{reference}{FAMILIES[family]}{suffix}", "joint_kl"))
                           for reference in REFERENCES]
                 values = [max(value, 1e-5) for value in values if value is not None]
-                panel.plot([place + 0.22 * (shift - 1)] * len(values), values, linestyle="", marker="o",
+                panel.plot([place + 0.18 * (shift - 1.5)] * len(values), values, linestyle="", marker="o",
                            markersize=4, alpha=0.8, color=COLOURS[name], label=name if place == 0 else None)
         panel.set_yscale("log")
 
@@ -165,6 +180,7 @@ def main():
         shares_table(paper)
         variants_table(paper)
         families_table(families)
+        networks_table(paper | families)  # the spread pairs of the network solvers are in the paper
     elif sys.argv[1:] == ["figures"]:
         import matplotlib
 
