@@ -1,5 +1,8 @@
 #include "bridgemark/core/states.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "bridgemark/core/error.h"
 
 namespace bridgemark {
@@ -10,13 +13,20 @@ void check_states(std::string_view name, StatesView states, std::size_t dim, int
                   states.cols);
   }
   if (states.on_device) return;
+  // The largest first, without a way out of the loop, which a compiler turns into vectors; a
+  // negative value is larger than any other when it is read without its sign.
+  const auto limit = static_cast<std::uint32_t>(num_categories);
+  std::uint32_t highest = 0;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const std::int32_t value = states.data[i];
-    if (value < 0 || value >= num_categories) {
-      throw_invalid("states", "{} must hold categories 0..{}, got {} at row {}, column {}", name,
-                    num_categories - 1, value, i / dim, i % dim);
-    }
+    highest = std::max(highest, static_cast<std::uint32_t>(states.data[i]));
   }
+  if (highest < limit || states.size() == 0) return;
+  const std::int32_t* found =
+      std::find_if(states.data, states.data + states.size(),
+                   [&](std::int32_t value) { return static_cast<std::uint32_t>(value) >= limit; });
+  const auto i = static_cast<std::size_t>(found - states.data);
+  throw_invalid("states", "{} must hold categories 0..{}, got {} at row {}, column {}", name,
+                num_categories - 1, *found, i / dim, i % dim);
 }
 
 }  // namespace bridgemark
