@@ -12,7 +12,7 @@ namespace {
 // In this order: what does not saturate and sees the whole coupling first.
 constexpr std::array kDeciding = {"joint_kl", "forward_trajectory_kl",
                                   "exact_conditional_shape_score"};
-// What every solver has decides where most have none of these.
+// What every solver has decides where most have none of these, or where the best has none.
 constexpr char kOfDraws[] = "conditional_trend_score";
 
 std::size_t column_of(const Table& table, const std::string& pair) {
@@ -20,16 +20,39 @@ std::size_t column_of(const Table& table, const std::string& pair) {
                                   table.pairs.begin());
 }
 
-std::set<std::string> measured_methods(const Table& table, const std::string& pair) {
+// The methods of a pair whose cells are as asked, the Oracle apart.
+template <typename Asked>
+std::set<std::string> methods_of(const Table& table, const std::string& pair, Asked&& asked) {
   std::set<std::string> methods;
   const std::size_t column = column_of(table, pair);
   if (column == table.pairs.size()) return methods;
   for (const TableRow& row : table.rows) {
-    if (!row.oracle && row.cells[column].measured()) {
+    if (!row.oracle && asked(row.cells[column])) {
       methods.insert(row.method + " " + row_details(row));
     }
   }
   return methods;
+}
+
+std::set<std::string> measured_methods(const Table& table, const std::string& pair) {
+  return methods_of(table, pair, [](const TableCell& cell) { return cell.measured(); });
+}
+
+std::set<std::string> first_methods(const Table& table, const std::string& pair) {
+  return methods_of(table, pair, [](const TableCell& cell) { return cell.rank == 1; });
+}
+
+// Whether by `draws` the best are others than `decided` names, and one of them has no score there:
+// then what is best may be what the deciding score cannot see.
+bool overlooks_the_best(const Table& decided, const Table& draws, const std::string& pair) {
+  const std::set<std::string> named = first_methods(decided, pair),
+                              seen = measured_methods(decided, pair),
+                              best = first_methods(draws, pair);
+  const auto is_in = [](const std::set<std::string>& set) {
+    return [&set](const std::string& method) { return set.contains(method); };
+  };
+  return std::none_of(best.begin(), best.end(), is_in(named)) &&
+         !std::all_of(best.begin(), best.end(), is_in(seen));
 }
 
 PairBest best_of(const std::vector<Table>& tables, const std::string& pair) {
@@ -48,7 +71,13 @@ PairBest best_of(const std::vector<Table>& tables, const std::string& pair) {
     }
   };
   for (const char* score : kDeciding) decide_by(score);
-  if (2 * best.compared < best.methods) decide_by(kOfDraws);
+  const auto draws = std::find_if(tables.begin(), tables.end(), [&](const Table& table) {
+    return table.score.score == kOfDraws && column_of(table, pair) < table.pairs.size();
+  });
+  if (draws != tables.end() && (!best.table || 2 * best.compared < best.methods ||
+                                overlooks_the_best(*best.table, *draws, pair))) {
+    decide_by(kOfDraws);
+  }
   if (!best.table) return best;
   for (const TableRow& row : best.table->rows) {
     if (row.cells[best.column].rank == 1) best.rows.push_back(&row);

@@ -114,9 +114,10 @@ struct PairBest {
 };
 
 // One for each pair of the tables, in their order. The joint KL decides, where more methods have it
-// the trajectory KL, then the exact conditional shape score; where most methods have none of these,
-// as on reversed pairs, the conditional trend score. A pair where no two methods have the same of
-// these has none.
+// the trajectory KL, then the exact conditional shape score. The conditional trend score decides
+// where most methods have none of these, or where a method that has none is best by it and none of
+// those that would win is, as networks are on reversed pairs. A pair where no two methods have the
+// same of these has none.
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);
 
 }  // namespace bridgemark

@@ -13,6 +13,7 @@
 #include "bridgemark/report/published.h"
 #include "bridgemark/report/ranking.h"
 #include "bridgemark/report/table_writers.h"
+#include "tests/report/report_testing.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -21,29 +22,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::kNaN;
+using testing::kPair;
 using ::testing::Not;
+using testing::result;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-RunResult result(const std::string& pair, const std::string& solver, std::uint64_t seed,
-                 std::vector<Score> scores, const std::string& loss = "",
-                 const std::string& num_steps = "") {
-  RunResult result;
-  result.experiment = "test";
-  result.run = pair + "." + solver + "." + loss + num_steps + std::to_string(seed);
-  result.method = solver_title(solver);
-  result.pair = pair;
-  result.solver = solver;
-  result.loss = loss;
-  result.num_steps = num_steps;
-  result.seed = seed;
-  result.machine = "a machine, quick";
-  result.version = "1";
-  result.pair_identity = {{"reverse", pair.ends_with("-reverse")}};
-  result.scores = std::move(scores);
-  return result;
-}
 
 RunResult shape(const std::string& pair, const std::string& solver, std::uint64_t seed,
                 double value, double error = kNaN, const std::string& loss = "",
@@ -60,8 +44,6 @@ const TableRow& find_row(const Table& table, const std::string& method,
   ADD_FAILURE() << method << " " << details;
   return table.rows.at(0);
 }
-
-const std::string kPair = "d2-gaussian-0.02-spread";
 
 TEST(Published, HoldsTheTablesOfThePaper) {
   EXPECT_EQ(published_cells().size(), 99u * 12u);
@@ -360,60 +342,6 @@ TEST(Tables, ScoresThatOnlyTellBadOnesHaveNoMark) {
   }
   EXPECT_THAT(markdown_tables(tables, "x"), Not(HasSubstr("**0.99")));
   EXPECT_THAT(best_of_pairs(tables), ::testing::IsEmpty());
-}
-
-// The score that decides: the joint KL, unless more methods have the trajectory KL, else the exact
-// conditional shape; never the Oracle's row.
-TEST(Tables, BestOfAPairIsDecidedByKlsFirst) {
-  const auto scored = [](const char* solver, double joint, double path, double exact) {
-    return result(kPair, solver, 0,
-                  {{"joint_kl", joint, kNaN, {}},
-                   {"forward_trajectory_kl", path, kNaN, {}},
-                   {"exact_conditional_shape_score", exact, kNaN, {}},
-                   {"shape_score", 0.9, kNaN, {}}});
-  };
-  const auto best = [](const std::vector<RunResult>& results) {
-    const std::vector<Table> tables = make_tables(results, false);
-    std::string text;
-    for (const PairBest& pair : best_of_pairs(tables)) {
-      text += pair.table->score.score + ":";
-      for (const TableRow* row : pair.rows) text += " " + row->solver;
-      text += fmt::format(" {}/{}", pair.compared, pair.methods);
-    }
-    return text;
-  };
-  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("reference", 0.3, 0.1, 0.9),
-                  scored("dlightsb", 0.2, 0.4, 0.8)}),
-            "joint_kl: dlightsb 2/2");
-  EXPECT_EQ(best({scored("reference", 0.3, 0.1, 0.9), scored("dlightsb", 0.2, 0.4, 0.8),
-                  scored("csbm", kNaN, 0.2, 0.7)}),
-            "forward_trajectory_kl: reference 3/3");
-  EXPECT_EQ(best({scored("independent", kNaN, kNaN, 0.4), scored("dlightsb", 0.2, 0.4, 0.8),
-                  scored("csbm", kNaN, kNaN, kNaN)}),
-            "exact_conditional_shape_score: dlightsb 2/3");
-  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("reference", 0.2, kNaN, kNaN),
-                  scored("dlightsb", 0.2, kNaN, kNaN)}),
-            "joint_kl: reference dlightsb 2/2");
-  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("csbm", 0.1, 0.1, 0.1)}), "");
-}
-
-// Reversed pairs: a network has no KL there, and a form that does not fit should not win by having
-// one.
-TEST(Tables, DrawsDecideWhereMostHaveNothingElse) {
-  const auto scored = [](const char* solver, double joint, double trend) {
-    return result(kPair, solver, 0,
-                  {{"joint_kl", joint, kNaN, {}}, {"conditional_trend_score", trend, kNaN, {}}});
-  };
-  const std::vector<RunResult> results = {
-      scored("oracle", 0.0, 0.95),      scored("feature-wise", 0.3, 0.7),
-      scored("dlightsb", 0.2, 0.8),     scored("csbm", kNaN, 0.9),
-      scored("alpha-csbm", kNaN, 0.85), scored("independent", kNaN, 0.5)};
-  const std::vector<Table> tables = make_tables(results, false);
-  const std::vector<PairBest> best = best_of_pairs(tables);
-  ASSERT_EQ(best.size(), 1u);
-  EXPECT_EQ(best[0].table->score.score, "conditional_trend_score");
-  EXPECT_EQ(best[0].rows[0]->solver, "csbm");
-  EXPECT_EQ(best[0].compared, 5u);
 }
 
 TEST(Tables, KlsKeepSignificantDigits) {

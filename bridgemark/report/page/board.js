@@ -85,8 +85,8 @@ function standing() {
   showFacts();
   const nodes = [element("p", { class: "note" }, "On how many pairs a solver is the best, or tied with the best, of those " +
     "where it has the score that decides: the joint KL; the trajectory KL or the exact conditional shape where more " +
-    "solvers have those; the conditional trend where most have none of them. Blank: not measured, or without that score " +
-    "(Scores has the others).")];
+    "solvers have those; the conditional trend where most have none of them, or where one without them is best by it and " +
+    "none of the others is. Blank: not measured, or without that score (Scores has the others).")];
   for (const [title, reverse] of directions) {
     const rows = countBest(reverse);
     if (rows.length > 0) nodes.push(element("h3", {}, title), standingTable(rows));

@@ -16,7 +16,7 @@ function summary() {
     body.push(element("h3", {}, "Best on each pair"), bestTable(best),
       element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
         "shape score where more methods have those, and by the conditional trend score where most have none of " +
-        "them. Methods that a paired comparison over the test inputs does not separate from the best are all named."));
+        "them, or where one without them is best by it and none of the others is. Methods that a paired comparison over the test inputs does not separate from the best are all named."));
   }
   const machines = unique(runs.map((run) => `Bridgemark ${run.version}, ${run.device}, ${run.machine}`));
   body.push(element("p", { class: "note" }, machines.join("; ")));
