@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "bridgemark/backend/common/scaled_rows.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
 
@@ -208,20 +209,12 @@ std::vector<std::size_t> choose_components(const ReverseTables& tables, const st
 
 void ReverseTables::set_linear() {
   const std::size_t D = log_from.extent(0), S = log_from.extent(1), K = log_from.extent(2);
-  const auto scaled = [](const double* log, std::size_t rows, std::size_t cols, double* linear) {
-    for (std::size_t i = 0; i < rows; ++i, log += cols, linear += cols) {
-      const double high = *std::max_element(log, log + cols);
-      for (std::size_t j = 0; j < cols; ++j) {
-        linear[j] = high == kLogZero ? 0.0 : std::exp(log[j] - high);
-      }
-    }
+  const auto linear = [](const double* log, std::size_t rows, std::size_t cols) {
+    return backend::scale_rows(Matrix<double>(rows, cols, {log, log + rows * cols})).linear;
   };
-  start.resize(K);
-  moves = Array3<double>(D - 1, K, K);
-  from = Array3<double>(D, S, K);
-  scaled(log_beta.data(), 1, K, start.data());
-  scaled(log_moves.data(), D - 1, K * K, moves.data());
-  scaled(log_from.data(), D * S, K, from.data());
+  start = linear(log_beta.data(), 1, K);
+  moves = linear(log_moves.data(), D - 1, K * K);
+  from = linear(log_from.data(), D * S, K);
 }
 
 HiddenChain ReverseTables::chain() const {

@@ -18,9 +18,11 @@ struct ReverseTables {
   Matrix<double> log_p0;         // [D,S]: independent coordinates
   Matrix<double> log_q_into;     // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
   Array3<double> log_moves;      // [D-1,K,K] of a chain potential; empty: CP
-  std::vector<double> start;     // of a chain alone, as those below: exp(log_beta) and so on, each
-  Array3<double> moves;          // row or matrix scaled to a maximum of 1
-  Array3<double> from;
+
+  // Of a chain alone: exponentials, each row scaled to a maximum of 1.
+  Matrix<double> start;  // [1,K], of log_beta
+  Matrix<double> moves;  // [D-1,K*K]
+  Matrix<double> from;   // [D*S,K]
 
   bool is_chain() const { return log_moves.size() > 0; }
 
