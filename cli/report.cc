@@ -34,9 +34,13 @@ struct Options {
   std::string vega = default_vega_folder();
   bool whole = false;
   bool tables_only = false;
+  bool brief = false;
 };
 
-void print_tables(const std::vector<Table>& tables) {
+void print_tables(const std::vector<Table>& tables, bool brief) {
+  const std::vector<PairBest> best = best_of_pairs(tables);
+  if (!best.empty()) say("{}\n", text_best(best));
+  if (brief) return;
   const bool colour = isatty(STDOUT_FILENO) != 0;
   for (const Table& table : tables) say("{}\n", text_table(table, colour));
   say("{} The Oracle is the ceiling; [number] is the paper's.\n{}\n", tie_note(tables),
@@ -58,8 +62,8 @@ int run(const Options& options) {
             .dump(2));
     return 0;
   }
-  print_tables(report.tables);
-  say("\n{}\n", fmt::join(written, "\n"));
+  print_tables(report.tables, options.brief);
+  say("{}{}\n", options.brief ? "" : "\n", fmt::join(written, "\n"));
   return 0;
 }
 
@@ -71,14 +75,16 @@ void add_report(CLI::App& app, Action& action) {
       app.add_subcommand("report", "Tables and one HTML file of an experiment's results");
   command->footer(
       "Example: bridgemark report quick -o quick/report.html\n"
-      "Writes tables.md, tables.tex and tables.csv beside it and prints the tables, with groups of "
-      "ties as letters and the smallest gap to a column's best that was told apart. The folder is "
-      "one of bridgemark run, or any with its results.jsonl.");
+      "Writes tables.md, tables.tex and tables.csv beside it. Prints who is best on each pair and "
+      "the tables, with groups of ties as letters and the smallest gap to a column's best that was "
+      "told apart. The folder is one of bridgemark run, or any with its results.jsonl.");
   command->add_option("DIR", options->folder, "Folder with results.jsonl")->required();
   command->add_option("-o,--output", options->output, "HTML file to write")->required();
   command->add_flag("--whole", options->whole,
                     "All rows and columns of the paper's tables, blank where nothing was measured");
   command->add_flag("--tables-only", options->tables_only, "Write the tables, no HTML file");
+  command->add_flag("--brief", options->brief,
+                    "Print who is best on each pair, not the tables: these are in the files");
   command->add_option("--vega", options->vega, "Folder of Vega's scripts (Debian's libjs-vega)")
       ->capture_default_str();
   add_common_options(*command, options->common);

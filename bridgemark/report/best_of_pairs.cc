@@ -104,4 +104,12 @@ std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables) {
   return all;
 }
 
+std::string oracle_beside(const PairBest& best) {
+  for (const TableRow& row : best.table->rows) {
+    const TableCell& cell = row.cells[best.column];
+    if (row.oracle && cell.measured()) return best.table->format(cell.mean);
+  }
+  return "";
+}
+
 }  // namespace bridgemark

@@ -81,13 +81,10 @@ json best_json(const PairBest& best) {
                        {"details", row_details(*row)},
                        {"text", best.table->format(row->cells[best.column].mean)}});
   }
-  json oracle = nullptr;
-  for (const TableRow& row : best.table->rows) {
-    const TableCell& cell = row.cells[best.column];
-    if (row.oracle && cell.measured()) oracle = best.table->format(cell.mean);
-  }
-  return {{"pair", best.pair},         {"score", best.table->score.title}, {"methods", methods},
-          {"compared", best.compared}, {"measured", best.methods},         {"oracle", oracle}};
+  const std::string oracle = oracle_beside(best);
+  return {{"pair", best.pair},        {"score", best.table->score.title},
+          {"methods", methods},       {"compared", best.compared},
+          {"measured", best.methods}, {"oracle", oracle.empty() ? json(nullptr) : json(oracle)}};
 }
 
 json run_json(const RunResult& result) {

@@ -96,6 +96,26 @@ std::string spread_note(const std::vector<Table>& tables) {
   return note;
 }
 
+std::string text_best(const std::vector<PairBest>& pairs) {
+  std::vector<GridLine> grid = {{{"Best on each pair"}, {}, {"value"}, {"Oracle"}, {"by"}}};
+  for (const PairBest& best : pairs) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(best.rows.size(), 2); ++i) {
+      names += (i > 0 ? ", " : "") + best.rows[i]->method;
+      const std::string details = row_details(*best.rows[i]);
+      if (!details.empty()) names += fmt::format(" ({})", details);
+    }
+    if (best.rows.size() > 2) names += fmt::format(" and {} more", best.rows.size() - 2);
+    const std::string& title = best.table->score.title;
+    grid.push_back({{best.pair},
+                    {names},
+                    {best.table->format(best.rows[0]->cells[best.column].mean)},
+                    {oracle_beside(best)},
+                    {title.substr(0, title.find(", reversed"))}});  // the pair's name says so
+  }
+  return fmt::format("{}\n", fmt::join(grid_lines(grid), "\n"));
+}
+
 std::string text_table(const Table& table, bool colour) {
   std::string out = fmt::format("{} ({} is better)\n", table.score.title,
                                 table.score.lower_is_better ? "lower" : "higher");

@@ -15,6 +15,9 @@ namespace bridgemark {
 // codes where `colour` is set.
 std::string text_table(const Table& table, bool colour);
 
+// Who is best on each pair, for a terminal: of a tie the first two and how many more.
+std::string text_best(const std::vector<PairBest>& pairs);
+
 std::string markdown_tables(const std::vector<Table>& tables, std::string_view title);
 
 // To be read by \input; the packages it needs are named in its first lines.

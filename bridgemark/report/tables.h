@@ -120,4 +120,7 @@ struct PairBest {
 // same of these has none.
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);
 
+// The Oracle's value by the score that decides, as its table writes it; empty where it has none.
+std::string oracle_beside(const PairBest& best);
+
 }  // namespace bridgemark

@@ -61,6 +61,9 @@ TEST_F(ExperimentCommands, RunThenReport) {
     EXPECT_GT(slurp(path(name)).size(), 500u) << name;
   }
   EXPECT_FALSE(std::filesystem::exists(path("tables/report.html")));
+  EXPECT_THAT(expect_success({"report", path("out"), "-o", path("tables/report.html"),
+                              "--tables-only", "--brief"}),
+              AllOf(Not(HasSubstr("higher is better")), HasSubstr("tables.md")));
 }
 
 // An outside solver's answers stand in the experiment's tables, also after the experiment goes on.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/report/table_writers.h"
 #include "bridgemark/report/tables.h"
 #include "tests/report/report_testing.h"
 
@@ -95,6 +96,25 @@ TEST(BestOfPairs, IsNeverTheOracle) {
   const std::vector<Table> tables = make_tables(
       {result(kPair, "oracle", 0, {{"conditional_trend_score", 0.95, kNaN, {}}})}, false);
   EXPECT_THAT(best_of_pairs(tables), ::testing::IsEmpty());
+}
+
+// For a terminal: of a tie two and how many more, the Oracle's value, and the score without the
+// word that the pair's name has already.
+TEST(BestOfPairs, AsTextNamesTwoOfATie) {
+  std::vector<RunResult> results;
+  for (const char* solver : {"oracle", "reference", "feature-wise", "dlightsb", "independent"}) {
+    const double value = solver == std::string("oracle") ? 0.95 : 0.8;
+    results.push_back(result(kPair, solver, 0, {{"conditional_trend_score", value, kNaN, {}}}));
+    results.push_back(result(std::string(kPair) + "-reverse", solver, 0,
+                             {{"conditional_trend_score", value, kNaN, {}}}));
+  }
+  const std::vector<Table> tables = make_tables(results, false);
+  const std::string line =
+      "Independent, Reference and 2 more  0.800  0.950   Conditional trend score\n";
+  EXPECT_THAT(text_best(best_of_pairs(tables)),
+              ::testing::EndsWith("value  Oracle  by\n"
+                                  "d2-gaussian-0.02-spread          " +
+                                  line + "d2-gaussian-0.02-spread-reverse  " + line));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ function summary() {
     card(compared.length, "cells with a published value"),
     card(compared.filter((difference) => difference > 0.1).length, "of them differ by over 0.1"))];
   if (best.length > 0) {
-    body.push(element("h3", {}, "Best on each pair"), bestTable(best),
+    body.push(element("h3", {}, "Best on each pair"), ...(best.length > 12 ? [bestGrid(best),
+      element("details", {}, element("summary", {}, `All ${best.length} pairs`), bestTable(best))] : [bestTable(best)]),
       element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
         "shape score where more methods have those, and by the conditional trend score where most have none of " +
         "them, or where one without them is best by it and none of the others is. Methods that a paired comparison over the test inputs does not separate from the best are all named."));
@@ -25,9 +26,36 @@ function summary() {
   byId("summary-body").replaceChildren(...body);
 }
 
+const namesOfBest = (best) =>
+  best.methods.map((row) => [row.method, row.details.replace(",", "")].filter(Boolean).join(" "));
+
+// Of the pairs of a family, direction and dimension: who is best, or tied with it, on how many.
+function bestGrid(pairs) {
+  const cells = new Map();  // row -> dimension -> its pairs
+  for (const best of pairs) {
+    const { family, reverse, dim } = pairFacts.get(best.pair);
+    const name = filters[0].label(family) + (reverse ? ", reversed" : "");
+    if (!cells.has(name)) cells.set(name, new Map());
+    cells.get(name).set(dim, [...(cells.get(name).get(dim) || []), best]);
+  }
+  const dims = unique([...cells.values()].flatMap((row) => [...row.keys()])).sort((a, b) => a - b);
+  const counted = (here) => {
+    const counts = new Map();
+    here.flatMap(namesOfBest).forEach((name) => counts.set(name, (counts.get(name) || 0) + 1));
+    return [...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => element("div", {}, name,
+      element("span", { class: "tie" }, count === here.length ? "all" : `${count} of ${here.length}`)));
+  };
+  const head = element("tr", {}, ...["family", ...dims.map((dim) => `D = ${dim}`)]
+    .map((name) => element("th", { scope: "col" }, name)));
+  const rows = [...cells].map(([name, row]) => element("tr", {}, element("th", { scope: "row" }, name),
+    ...dims.map((dim) => element("td", { class: "counts" }, ...counted(row.get(dim) || [])))));
+  return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head),
+    element("tbody", {}, ...rows)));
+}
+
 function bestTable(pairs) {
   const rows = pairs.map((best) => {
-    const names = best.methods.map((row) => [row.method, row.details.replace(",", "")].filter(Boolean).join(" "));
+    const names = namesOfBest(best);
     const tie = names.length > 1 ? [element("span", { class: "tie" }, "tie")] : [];
     return element("tr", {}, element("th", { scope: "row" }, best.pair),
       element("td", {}, names.join(", "), ...tie), element("td", {}, best.methods[0].text),
