@@ -170,8 +170,7 @@ test-report: .venv-browser/bin/python demo
 # What was submitted to the board, beside the example.
 SUBMISSIONS = $(patsubst %/solver.toml,%,$(wildcard submissions/*/solver.toml))
 # The first folder that has a cell counts; studies of one solver's recipe stay in their folders.
-BOARD = results/paper results/families results/sphere results/chain results/reverse \
-  --leave-out 'DLightSB, *' --leave-out 'DLightSB-M, *'
+BOARD = results/paper results/families --leave-out 'DLightSB, *' --leave-out 'DLightSB-M, *'
 
 .venv-figures/bin/python:
 	@scripts/install-packages.sh python
@@ -179,14 +178,25 @@ BOARD = results/paper results/families results/sphere results/chain results/reve
 	.venv-figures/bin/python -m pip install --quiet matplotlib
 
 # Tables, reports and figures of the paper and of the four families from their results.jsonl, and the
-# tables of their pages on standard output.
+# tables of all pages that are read off results.
 results: packages build/build.ninja .venv-figures/bin/python
 	cmake --build --preset cpu --target bridgemark_cli
 	build/bridgemark report results/paper -o results/paper/report.html --whole >/dev/null
 	build/bridgemark report results/families -o results/families/report.html >/dev/null
 	.venv-figures/bin/python studies/contest.py figures
-	studies/paper_cells.py
-	studies/contest.py table
+	.venv-figures/bin/python studies/sample_figures.py figures
+	.venv-figures/bin/python studies/samplers.py figure
+	$(MAKE) --no-print-directory tables
+
+# Writes the tables of the pages; what a program prints besides is for their sentences. PUT=--check
+# only says whether a page has others.
+PUT =
+tables:
+	studies/paper_cells.py | studies/put_tables.py results/paper/README.md $(PUT)
+	studies/contest.py table | studies/put_tables.py docs/contest.md $(PUT)
+	studies/samplers.py table | studies/put_tables.py results/defects/samplers.md $(PUT)
+	for name in dlightsb chain csbm switch-rate; do \
+	  studies/result_tables.py $$name | studies/put_tables.py results/$$name/README.md $(PUT) || exit; done
 
 # The board of our results and all submissions, results/board.
 board: packages build/build.ninja
