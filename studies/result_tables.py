@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, sphere, reverse, chain,
-csbm or switch-rate."""
+"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, chain, csbm or switch-rate."""
 import json
 import math
 import statistics
@@ -38,8 +37,8 @@ def head(*words):
 def dlightsb():
     """How long a training takes for which quality, on each machine that has measured it."""
     cells = measured("dlightsb")
-    devices = {"dlightsb": {"cuda": "H200, s", "cpu": "two Arm cores, s"}, "dlightsb-m": {"cuda": "H200, s"}}
-    for solver, seconds_of in devices.items():
+    seconds_of = {"cuda": "H200, s", "cpu": "two Arm cores, s"}
+    for solver in ("dlightsb", "dlightsb-m"):
         head("pair", "updates", "rows", *seconds_of.values(), "exact shape", "joint KL")
         for (method, loss, steps, pair, score), lines in sorted(cells.items(), key=place_of):
             options = lines[0]["options"]
@@ -50,6 +49,7 @@ def dlightsb():
                 f"{int(options['batch_size']):,}", *(seconds.get(device, "") for device in seconds_of),
                 f"{lines[0]['value']:.4f}", digits_of(cells[method, loss, steps, pair, "joint_kl"][0]))
         print()
+    published_recipe()
 
 
 def place_of(cell):
@@ -58,10 +58,9 @@ def place_of(cell):
     return lines[0]["dim"], pair, method != "old", int(lines[0]["options"]["updates"])
 
 
-def sphere():
-    cells, paper = measured("sphere"), published()
-    default = [("DLightSB", "", ""), ("DLightSB-M", "kl", "64"), ("DLightSB-M", "kl", "16"),
-               ("DLightSB-M", "mse", "64")]
+def published_recipe():
+    """The published recipe of both CP solvers, and DLightSB-M's from another start."""
+    cells, paper = measured("dlightsb", "recipes.jsonl"), published()
 
     def values(method, pair, score):
         return [line["value"] for line in cells.get((*method, pair, score), [])]
@@ -69,13 +68,8 @@ def sphere():
     def text(method, pair, score):
         return ", ".join(f"{value:.4f}" for value in values(method, pair, score))
 
-    head("pair", *(", ".join(filter(None, (name, loss.upper(), steps))) for name, loss, steps in default))
-    for pair in PAIRS:
-        row(pair, *(text(method, pair, EXACT) for method in default))
-    print()
-
     head("pair", "solver", "ours", "Oracle, ours", "published", "exact, ours")
-    for name, loss, steps in default[:2]:
+    for name, loss, steps in (("DLightSB", "", ""), ("DLightSB-M", "kl", "64")):
         for pair in PAIRS:
             ours = values((name + PAPER, loss, steps), pair, SCORE)
             if ours:
@@ -93,32 +87,6 @@ def sphere():
                               for start in (PAPER, FROM_P1)))
 
 
-def reverse():
-    cells = measured("reverse")
-    methods = [("Oracle", "", ""), ("Independent", "", ""), ("Reference", "", ""),
-               ("Feature-wise SB", "", ""), ("DLightSB", "", ""), ("CSBM", "kl", "64")]
-
-    def text(method, pair, score, digits, error=False):
-        for line in cells.get((*method, pair, score), []):
-            value = round(line["value"], digits) + 0.0  # no -0
-            return f"{value:.{digits}f}" + (f" ±{line['standard_error']:.{digits}f}" if error else "")
-        return ""
-
-    for family in ("", "-spread", "-twosided"):
-        head("pair", *(name for name, _, _ in methods))
-        for pair in PAIRS:
-            row(pair + family, *(text(method, pair + family + "-reverse", SCORE, 3) for method in methods))
-        print()
-
-    head("pair", *("joint KL, " + name for name, _, _ in methods[2:5]),
-         *("AUC, " + methods[i][0] for i in (0, 1, 3, 4, 5)))
-    for family in ("", "-spread", "-twosided"):
-        for pair in PAIRS:
-            name = pair + family + "-reverse"
-            row(pair + family, *(text(method, name, "joint_kl", 4, True) for method in methods[2:5]),
-                *(text(methods[i], name, "c2st_auc", 3) for i in (0, 1, 3, 4, 5)))
-
-
 def digits_of(line):
     """Value and error to the error's first two digits."""
     digits = max(0, 1 - math.floor(math.log10(line["standard_error"])))
@@ -134,19 +102,6 @@ def joint_kls(cells, pair):
 
 
 def chain():
-    cells = measured("chain")
-    networks = [("CSBM", "kl", "64"), ("α-CSBM", "kl", "64")]
-    head("pair", *("joint KL, " + name for name, _, _ in CP_AND_CHAIN),
-         *("trajectory KL, " + name for name, _, _ in networks),
-         *("exact shape, " + CP_AND_CHAIN[i][0] for i in (1, 3)))
-    for pair in PAIRS:
-        name = pair + "-chain"
-        row(name, *joint_kls(cells, name),
-            *(digits_of(cells[(*method, name, "forward_trajectory_kl")][0])
-              if (*method, name, SCORE) in cells else "" for method in networks),
-            *(f"{cells[(*CP_AND_CHAIN[i], name, EXACT)][0]['value']:.4f}" for i in (1, 3)))
-    print()
-
     recipes = measured("chain", "recipe.jsonl")
     head("pair", "recipe", "training, s", "exact shape", "joint KL")
     for (method, _, _, pair, score), lines in recipes.items():
@@ -188,8 +143,7 @@ def switch_rate():
 
 
 if __name__ == "__main__":
-    tables = {"dlightsb": dlightsb, "sphere": sphere, "reverse": reverse, "chain": chain, "csbm": csbm,
-              "switch-rate": switch_rate}
+    tables = {"dlightsb": dlightsb, "chain": chain, "csbm": csbm, "switch-rate": switch_rate}
     if sys.argv[1:] not in ([name] for name in tables):
         sys.exit(__doc__)
     tables[sys.argv[1]]()

@@ -72,7 +72,7 @@ def trained():
     """(method, steps, pair, score) -> (value, standard error) of the default recipes with KL; where
     two folders have it, that of the first."""
     found = {}
-    for folder in ("paper", "sphere", "chain"):
+    for folder in ("paper", "families"):
         for (method, loss, steps, pair, score), lines in measured(folder).items():
             if loss in ("", "kl") and not pair.endswith("-reverse"):
                 cell = lines[0]["value"], lines[0]["standard_error"]
