@@ -11,7 +11,7 @@ export CCACHE_SLOPPINESS = pch_defines,time_macros
 export CXX
 
 .PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
-.PHONY: test-install test-report test-board results board check-submissions demo bench clean
+.PHONY: test-install test-report test-board results tables board check-submissions demo bench clean
 .PHONY: docs test-docs build-mpi test-ranks
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 

@@ -60,7 +60,7 @@ struct TrainingSpread {
   double degrees_of_freedom = 0.0;
 };
 
-TrainingSpread spread_of(const Trainings& trainings) {
+TrainingSpread spread_of(const Trainings& trainings, const ExpectedSpread& expected) {
   const auto count = static_cast<double>(trainings.size());
   if (trainings.size() < 2) return {};
   double sum = 0.0, squares = 0.0;
@@ -69,12 +69,15 @@ TrainingSpread spread_of(const Trainings& trainings) {
     const double from_mean = mean_of(*blocks) - sum / count;
     squares += from_mean * from_mean;
   }
-  return {squares / (count - 1.0) / count, count - 1.0};
+  const double own = squares / (count - 1.0);
+  const double degrees = count - 1.0 + expected.degrees_of_freedom;
+  const double both = (squares + expected.degrees_of_freedom * expected.variance) / degrees;
+  return {std::max(own, both) / count, degrees};
 }
 
-double half_width_over_trainings(const Trainings& first, const Trainings& second) {
+double half_width_over_trainings(const TrainingSpread& first, const TrainingSpread& second) {
   double variance = 0.0, satterthwaite = 0.0;
-  for (const TrainingSpread& spread : {spread_of(first), spread_of(second)}) {
+  for (const TrainingSpread& spread : {first, second}) {
     if (spread.variance == 0.0) continue;
     variance += spread.variance;
     satterthwaite += spread.variance * spread.variance / spread.degrees_of_freedom;
@@ -160,11 +163,15 @@ double PairedComparer::half_width_over_inputs(const BlockMeans& differences) {
   return std::max(0.0, mean > 0.0 ? *high : -*low) * standard_error;
 }
 
-std::optional<Comparison> PairedComparer::compare(const Trainings& first, const Trainings& second) {
+std::optional<Comparison> PairedComparer::compare(const Trainings& first, const Trainings& second,
+                                                  const ExpectedSpread& of_first,
+                                                  const ExpectedSpread& of_second) {
   if (!comparable(first, second)) return {};
   const BlockMeans differences = differences_of(first, second);
-  return Comparison{mean_of(differences), std::hypot(half_width_over_inputs(differences),
-                                                     half_width_over_trainings(first, second))};
+  return Comparison{mean_of(differences),
+                    std::hypot(half_width_over_inputs(differences),
+                               half_width_over_trainings(spread_of(first, of_first),
+                                                         spread_of(second, of_second)))};
 }
 
 }  // namespace bridgemark

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/report/paired_comparison.h"
+#include "bridgemark/report/training_spread.h"
 
 namespace bridgemark {
 
@@ -20,9 +22,21 @@ Trainings trainings_of(const TableCell& cell, const std::string& score) {
   return trainings;
 }
 
+bool has_several_trainings(const std::vector<Table>& tables) {
+  for (const Table& table : tables) {
+    for (const TableRow& row : table.rows) {
+      const bool several = std::any_of(
+          row.cells.begin(), row.cells.end(),
+          [](const TableCell& cell) { return cell.runs.size() > 1 && cell.instances == 1; });
+      if (several) return true;
+    }
+  }
+  return false;
+}
+
 class Ranking {
  public:
-  explicit Ranking(Table& table) : table_(table) {}
+  explicit Ranking(Table& table) : table_(table), expected_(expected_spreads(table)) {}
 
   void rank(std::size_t column) {
     const TableCell* oracle = nullptr;
@@ -82,9 +96,10 @@ class Ranking {
     if (const std::optional<double> paired = gap_over_instances(a, b)) return *paired;
     const bool one_pair = a.instances == 1 && b.instances == 1;
     const std::optional<Comparison> paired =
-        !one_pair ? std::nullopt
-                  : comparer_.compare(trainings_of(a, table_.score.score),
-                                      trainings_of(b, table_.score.score));
+        !one_pair
+            ? std::nullopt
+            : comparer_.compare(trainings_of(a, table_.score.score),
+                                trainings_of(b, table_.score.score), expected_[&a], expected_[&b]);
     if (paired) return paired->half_width;
     table_.unpaired = true;
     const auto error = [&](const TableCell& cell) {
@@ -112,6 +127,7 @@ class Ranking {
 
   Table& table_;
   PairedComparer comparer_;
+  std::map<const TableCell*, ExpectedSpread> expected_;
   double largest_error_ = 0.0;  // of the column
 };
 
@@ -138,6 +154,11 @@ std::string tie_note(const std::vector<Table>& tables) {
       "and its ties, and so on; rows that reach the Oracle are all in a. The smallest gap is the "
       "least difference from the best row that would have been told apart.",
       100.0 * kComparisonConfidence);
+  if (has_several_trainings(tables)) {
+    note +=
+        " A solver with several trainings is compared with their spread (Student's t, 95 %), where "
+        "that of its other pairs counts as up to four trainings more.";
+  }
   if (has_instances(tables)) {
     note +=
         " Rows over the same instances of a pair are compared by their differences on each "
