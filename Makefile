@@ -170,7 +170,7 @@ test-report: .venv-browser/bin/python demo
 # What was submitted to the board, beside the example.
 SUBMISSIONS = $(patsubst %/solver.toml,%,$(wildcard submissions/*/solver.toml))
 # The first folder that has a cell counts; studies of one solver's recipe stay in their folders.
-BOARD = results/paper results/families --leave-out 'DLightSB, *' --leave-out 'DLightSB-M, *'
+BOARD = results/paper results/families --leave-out '*, published recipe'
 
 .venv-figures/bin/python:
 	@scripts/install-packages.sh python
