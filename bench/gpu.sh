@@ -125,7 +125,7 @@ case "${1:-}" in
     ;;
   sanitize)
     # All but the test that asks for more memory than there is. Calls that fail are left to the program:
-    # NCCL asks for kernels of other GPUs. Races in a quarter of an hour, so without whole trainings and
+    # NCCL asks for kernels of other GPUs. Races in some twenty minutes, so without whole trainings and
     # the larger chains of networks; the shortest trainings stand for them.
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT

@@ -55,7 +55,8 @@ void add_board(CLI::App& app, Action& action) {
       "A page of many results and submissions: families x solvers, each cell with its "
       "origin");
   command->footer(
-      "Example: bridgemark board results/paper results/families --submissions submissions -o board\n"
+      "Example: bridgemark board results/paper results/families --submissions submissions -o "
+      "board\n"
       "Writes index.html, which needs no other file and no network, board.json and board.csv. Each "
       "submission is checked as check-submission does, and refused as there. A folder's "
       "provenance.toml (revision, date) says where its runs come from.");

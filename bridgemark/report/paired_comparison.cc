@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "bridgemark/math/philox.h"
+#include "bridgemark/metric/estimate.h"
 
 namespace bridgemark {
 
@@ -63,15 +64,12 @@ struct TrainingSpread {
 TrainingSpread spread_of(const Trainings& trainings, const ExpectedSpread& expected) {
   const auto count = static_cast<double>(trainings.size());
   if (trainings.size() < 2) return {};
-  double sum = 0.0, squares = 0.0;
-  for (const BlockMeans* blocks : trainings) sum += mean_of(*blocks);
-  for (const BlockMeans* blocks : trainings) {
-    const double from_mean = mean_of(*blocks) - sum / count;
-    squares += from_mean * from_mean;
-  }
-  const double own = squares / (count - 1.0);
+  std::vector<double> means;
+  for (const BlockMeans* blocks : trainings) means.push_back(mean_of(*blocks));
+  const double error = estimate_mean(means).standard_error, own = count * error * error;
   const double degrees = count - 1.0 + expected.degrees_of_freedom;
-  const double both = (squares + expected.degrees_of_freedom * expected.variance) / degrees;
+  const double both =
+      ((count - 1.0) * own + expected.degrees_of_freedom * expected.variance) / degrees;
   return {std::max(own, both) / count, degrees};
 }
 

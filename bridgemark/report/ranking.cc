@@ -22,18 +22,6 @@ Trainings trainings_of(const TableCell& cell, const std::string& score) {
   return trainings;
 }
 
-bool has_several_trainings(const std::vector<Table>& tables) {
-  for (const Table& table : tables) {
-    for (const TableRow& row : table.rows) {
-      const bool several = std::any_of(
-          row.cells.begin(), row.cells.end(),
-          [](const TableCell& cell) { return cell.runs.size() > 1 && cell.instances == 1; });
-      if (several) return true;
-    }
-  }
-  return false;
-}
-
 class Ranking {
  public:
   explicit Ranking(Table& table) : table_(table), expected_(expected_spreads(table)) {}

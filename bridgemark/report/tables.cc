@@ -380,15 +380,23 @@ std::string Table::format_published(const TableCell& cell) const {
   return format(*cell.published);
 }
 
-bool has_instances(const std::vector<Table>& tables) {
+template <typename Asked>
+static bool any_cell(const std::vector<Table>& tables, Asked&& asked) {
   for (const Table& table : tables) {
     for (const TableRow& row : table.rows) {
-      for (const TableCell& cell : row.cells) {
-        if (cell.instances > 1) return true;
-      }
+      if (std::any_of(row.cells.begin(), row.cells.end(), asked)) return true;
     }
   }
   return false;
+}
+
+bool has_instances(const std::vector<Table>& tables) {
+  return any_cell(tables, [](const TableCell& cell) { return cell.instances > 1; });
+}
+
+bool has_several_trainings(const std::vector<Table>& tables) {
+  return any_cell(
+      tables, [](const TableCell& cell) { return cell.runs.size() > 1 && cell.instances == 1; });
 }
 
 std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,

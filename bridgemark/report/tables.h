@@ -98,6 +98,8 @@ std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole
 
 // Whether a cell is over several instances of its pair.
 bool has_instances(const std::vector<Table>& tables);
+// Whether some cell has several trainings of one instance.
+bool has_several_trainings(const std::vector<Table>& tables);
 
 // What the runs of a cell score, by the number of their instance of the pair.
 std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,

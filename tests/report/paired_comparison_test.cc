@@ -7,23 +7,19 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bridgemark/math/philox.h"
 #include "bridgemark/metric/evaluation.h"
+#include "tests/report/report_testing.h"
 #include "tests/support/small_pair.h"
 
 namespace bridgemark {
 namespace {
 
-double normal(std::uint64_t seed, std::uint64_t index) {
-  DrawSequence draws({seed, DrawPurpose::kSource}, index);
-  const double radius = std::sqrt(-2.0 * std::log1p(-draws.uniform()));
-  return radius * std::cos(2.0 * std::numbers::pi * draws.uniform());
-}
+using testing::normal;
 
 BlockMeans blocks_of(std::size_t rows, std::size_t count,
                      const std::function<double(std::size_t)>& value) {

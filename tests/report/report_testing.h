@@ -1,15 +1,18 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/math/philox.h"
 
-// Results as a grid would leave them, with the scores that a test gives.
+// Results as a grid would leave them, with the scores that a test gives, and noise for them.
 namespace bridgemark::testing {
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -32,6 +35,12 @@ inline RunResult result(const std::string& pair, const std::string& solver, std:
   result.pair_identity = {{"reverse", pair.ends_with("-reverse")}};
   result.scores = std::move(scores);
   return result;
+}
+
+inline double normal(std::uint64_t seed, std::uint64_t index) {
+  DrawSequence draws({seed, DrawPurpose::kSource}, index);
+  const double radius = std::sqrt(-2.0 * std::log1p(-draws.uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * draws.uniform());
 }
 
 }  // namespace bridgemark::testing

@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
 #include <string>
 #include <vector>
 
-#include "bridgemark/math/philox.h"
-#include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/tables.h"
 #include "tests/report/report_testing.h"
 
@@ -16,13 +13,8 @@ namespace bridgemark {
 namespace {
 
 using testing::kNaN;
+using testing::normal;
 using testing::result;
-
-double normal(std::uint64_t seed, std::uint64_t index) {
-  DrawSequence draws({seed, DrawPurpose::kSource}, index);
-  const double radius = std::sqrt(-2.0 * std::log1p(-draws.uniform()));
-  return radius * std::cos(2.0 * std::numbers::pi * draws.uniform());
-}
 
 std::vector<std::string> pairs() {
   std::vector<std::string> names;
@@ -46,7 +38,7 @@ RunResult trained(const std::string& pair, const std::string& solver, std::uint6
 }
 
 // Two trainings of each of two solvers that spread by a seventh of their KL, whose size is that of
-// the pair, and a better solver with one.
+// the pair.
 std::vector<RunResult> two_solvers(std::uint64_t trial, double ratio) {
   std::vector<RunResult> results;
   std::uint64_t draw = 0;

@@ -13,11 +13,13 @@ function summary() {
     card(compared.length, "cells with a published value"),
     card(compared.filter((difference) => difference > 0.1).length, "of them differ by over 0.1"))];
   if (best.length > 0) {
-    body.push(element("h3", {}, "Best on each pair"), ...(best.length > 12 ? [bestGrid(best),
-      element("details", {}, element("summary", {}, `All ${best.length} pairs`), bestTable(best))] : [bestTable(best)]),
+    const folded = () => element("details", {}, element("summary", {}, `All ${best.length} pairs`), bestTable(best));
+    body.push(element("h3", {}, "Best on each pair"),
+      ...(best.length > 12 ? [bestGrid(best), folded()] : [bestTable(best)]),
       element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
         "shape score where more methods have those, and by the conditional trend score where most have none of " +
-        "them, or where one without them is best by it and none of the others is. Methods that a paired comparison over the test inputs does not separate from the best are all named."));
+        "them, or where one without them is best by it and none of the others is. Methods that a paired comparison " +
+        "over the test inputs does not separate from the best are all named."));
   }
   const machines = unique(runs.map((run) => `Bridgemark ${run.version}, ${run.device}, ${run.machine}`));
   body.push(element("p", { class: "note" }, machines.join("; ")));
