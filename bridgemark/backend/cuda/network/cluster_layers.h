@@ -14,32 +14,39 @@ namespace bridgemark::backend::cuda {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 // The layer's `out` in every block, counted by `arrivals`. The warps share the rows, 16 each, and
-// the inputs; their partial sums, [kParts][outputs, Rows], are then added by kSenders lanes that
+// the inputs; their partial sums, [kPartial][outputs, Rows], are then added by kSenders lanes that
 // send the result to some of the blocks each. All may have arrived while some lanes still read
 // `partial`: the next layer needs another one.
 template <int Rows>
 __device__ void hidden_layer(float* memory, const HiddenLayer& layer, int left, const float* in,
                              float* partial, int blocks, const Arrivals* arrivals) {
-  constexpr int kTiles = (Rows + 15) / 16, kParts = hidden_parts(Rows), kSenders = 8;
+  constexpr int kTiles = (Rows + 15) / 16, kPartial = partial_sums(Rows), kSenders = 8;
   constexpr int kStride = padded_stride(Rows), kVectors = Rows / 4;
-  static_assert(kTiles * kParts <= kClusterWarps);
-  const int warp = threadIdx.x / 32, part = warp % kParts, tile = warp / kParts;
+  constexpr int kOwn = kHiddenParts / kPartial;  // parts of a warp
+  static_assert(kTiles * kPartial <= kClusterWarps);
+  const int warp = threadIdx.x / 32, part = warp % kPartial, tile = warp / kPartial;
   const int stride = hidden_stride(layer.inputs), outputs = round_up(layer.count, 8);
   if (tile < kTiles) {
-    const int steps = round_up(layer.inputs, 8) / 8, share = share_of(steps, kParts);
-    const int k = 8 * min(steps, part * share), inner = 8 * min(steps, part * share + share) - k;
+    const int steps = round_up(layer.inputs, 8) / 8, share = share_of(steps, kHiddenParts);
     for (int o = 0; o < outputs; o += 8) {
-      float sum[1][1][4] = {};
-      add_tensor_product(SharedMatrix<1, kStride>{in + k * kStride + 16 * tile},
-                         SharedMatrix<1, 0>{memory + layer.weights + o * stride + k, stride}, inner,
-                         sum);
+      float sum[kOwn][1][1][4] = {};
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) {
+        const int begin = min(steps, (part + i * kPartial) * share), k = 8 * begin;
+        add_tensor_product(SharedMatrix<1, kStride>{in + k * kStride + 16 * tile},
+                           SharedMatrix<1, 0>{memory + layer.weights + o * stride + k, stride},
+                           8 * (min(steps, begin + share) - begin), sum[i]);
+      }
+      const auto total = [&](int j) {
+        return kOwn == 1 ? sum[0][0][0][j] : sum[0][0][0][j] + sum[kOwn - 1][0][0][j];
+      };
       const int row = 16 * tile + sum_row();
       float* to = partial + (part * outputs + o + sum_column()) * Rows + row;
-      to[0] = sum[0][0][0];
-      to[Rows] = sum[0][0][1];
+      to[0] = total(0);
+      to[Rows] = total(1);
       if (row + 8 < Rows) {
-        to[8] = sum[0][0][2];
-        to[Rows + 8] = sum[0][0][3];
+        to[8] = total(2);
+        to[Rows + 8] = total(3);
       }
     }
   }
@@ -50,10 +57,17 @@ __device__ void hidden_layer(float* memory, const HiddenLayer& layer, int left, 
     const int o = item / kVectors, row = item % kVectors * 4;
     const float begin = start[o];
     float4 sum = make_float4(begin, begin, begin, begin);
+    const auto add = [](const float4& some, float4& to) {
+      to.x += some.x, to.y += some.y, to.z += some.z, to.w += some.w;
+    };
+    const auto partial_sum = [&](int p) {
+      return *reinterpret_cast<const float4*>(partial + p * outputs * Rows + 4 * item);
+    };
 #pragma unroll
-    for (int p = 0; p < kParts; ++p) {
-      const float4 own = *reinterpret_cast<const float4*>(partial + p * outputs * Rows + 4 * item);
-      sum.x += own.x, sum.y += own.y, sum.z += own.z, sum.w += own.w;
+    for (int p = 0; p < kHiddenPairs; ++p) {
+      float4 pair = partial_sum(p);
+      if constexpr (kOwn == 1) add(partial_sum(p + kHiddenPairs), pair);
+      add(pair, sum);
     }
     const auto relu = [](float value) { return value < 0.0f ? 0.0f : value; };  // NaN stays
     sum = make_float4(relu(sum.x), relu(sum.y), relu(sum.z), relu(sum.w));

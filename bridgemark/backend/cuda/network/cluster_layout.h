@@ -36,11 +36,13 @@ __host__ __device__ constexpr int padded_stride(int count) {
 __host__ __device__ constexpr int hidden_stride(int inputs) { return (inputs + 7) / 8 * 8 + 4; }
 __host__ __device__ constexpr int half_row_stride(int inner) { return inner + 4; }
 
-// Parts of the inputs that a hidden layer of a block is summed in: the same for every cluster of a
-// training, so that its sums do not depend on how many share the device.
-inline constexpr int kMostTrainingRows = 32;
-__host__ __device__ constexpr int hidden_parts(int rows) {
-  return rows <= kMostTrainingRows ? 8 : 4;
+// Parts of the inputs that a hidden layer of a block is summed in. A part and the one kHiddenPairs
+// after it are added first, whether one warp has both or two have one each, so the sums of a row do
+// not depend on the rows of its cluster, and a training's not on how many share the device.
+inline constexpr int kHiddenParts = 8, kHiddenPairs = kHiddenParts / 2;
+// Sums of a block that wait to be added: of the parts, or of the pairs where warps have both.
+__host__ __device__ constexpr int partial_sums(int rows) {
+  return rows <= 32 ? kHiddenParts : kHiddenPairs;
 }
 
 // Eight rows of the last hidden layer are shared by split_warps warps, which hold at most
@@ -76,7 +78,7 @@ struct ClusterLayout {
   int values[2];   // [widest hidden layer up to 16, rows], by turns
   int logits;      // [rows, logit_stride], in the place of the values that are not in use
   int states;      // [dimensions of the block, rows]
-  int partial[2];  // [parts][outputs of the block up to 8, rows], by turns
+  int partial[2];  // [partial_sums][outputs of the block up to 8, rows], by turns
   int highs;       // [split_warps, rows]
   int layers;      // the HiddenLayers
   int hidden[kMaxClusterHidden];  // [outputs of the block up to 8, hidden_stride]
@@ -127,7 +129,7 @@ __host__ __device__ inline ClusterLayout cluster_layout(const ClusterNetwork& ne
     layout.start[l] = take(share * (l == 0 ? net.num_steps + 1 : 1));
     most = padded > most ? padded : most;
   }
-  for (int& partial : layout.partial) partial = take(hidden_parts(rows) * most * rows);
+  for (int& partial : layout.partial) partial = take(partial_sums(rows) * most * rows);
   layout.size = at;
   return layout;
 }

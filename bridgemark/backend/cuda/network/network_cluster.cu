@@ -169,7 +169,6 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows, int
   for (int blocks = 16; blocks >= 2; --blocks) {
     for (const int of_cluster : {8, 16, 24, 32, 48}) {
       const ClusterChain plan{blocks, of_cluster};
-      if (rows > 0 && of_cluster > kMostTrainingRows) continue;
       if (share_of(net.D, blocks) * of_cluster > kGroups * kDrawLanes ||
           round_up(net.widths[net.num_hidden], 16) > most_split_inputs(of_cluster)) {
         continue;
