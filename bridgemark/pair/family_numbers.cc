@@ -1,5 +1,9 @@
 #include "bridgemark/pair/family_numbers.h"
 
+#include <fmt/ranges.h>
+
+#include "bridgemark/core/error.h"
+
 namespace bridgemark {
 
 std::span<const FamilyNumber> family_numbers() {
@@ -11,6 +15,25 @@ std::span<const FamilyNumber> family_numbers() {
       {"switch_rate", {PairFamily::kChain}, &PairSpec::switch_rate},
   };
   return numbers;
+}
+
+void set_family_number(PairSpec& spec, std::string_view name, double value) {
+  const std::span<const FamilyNumber> numbers = family_numbers();
+  const auto number = std::find_if(numbers.begin(), numbers.end(),
+                                   [&](const FamilyNumber& one) { return one.name == name; });
+  if (number == numbers.end()) throw_invalid("pair", "no family takes a number '{}'", name);
+  const bool draws_source = spec.family == PairFamily::kTwoSided && !spec.source_potential;
+  if ((spec.potential || spec.chain_potential) && !draws_source) {
+    throw_invalid("pair", "{} goes with a family's potential, got {} and a potential of your own",
+                  name, value);
+  }
+  if (!number->belongs_to(spec.family)) {
+    std::vector<std::string_view> families;
+    for (const PairFamily family : number->families) families.push_back(pair_family_name(family));
+    throw_invalid("pair", "{} goes with family {}, got {} and family {}", name,
+                  fmt::join(families, " or "), value, pair_family_name(spec.family));
+  }
+  spec.*number->value = value;
 }
 
 }  // namespace bridgemark

@@ -22,4 +22,8 @@ struct FamilyNumber {
 
 std::span<const FamilyNumber> family_numbers();
 
+// Throws InvalidArgument where the number would do nothing: the spec's family takes no such, or its
+// potentials are given.
+void set_family_number(PairSpec& spec, std::string_view name, double value);
+
 }  // namespace bridgemark

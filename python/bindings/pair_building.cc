@@ -11,6 +11,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/custom_pair.h"
+#include "bridgemark/pair/family_numbers.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -90,8 +91,9 @@ decltype(PairParts::source) source_of(const ArrayLike& given) {
 BenchmarkPair build(
     const ArrayLike& source, const ArrayLike& reference, const std::optional<WholeNumber>& dim,
     const std::optional<WholeNumber>& num_categories, double gamma, const WholeNumber& total_steps,
-    const WholeNumber& num_components, const std::string& family, double sigma, double radius,
-    double min_distance, double switch_rate, const std::optional<ArrayLike>& log_beta,
+    const WholeNumber& num_components, const std::string& family, double sigma,
+    std::optional<double> radius, std::optional<double> min_distance,
+    std::optional<double> switch_rate, const std::optional<ArrayLike>& log_beta,
     const std::optional<ArrayLike>& log_cores, const std::optional<ArrayLike>& log_start,
     const std::optional<ArrayLike>& log_moves, const std::optional<ArrayLike>& log_source_beta,
     const std::optional<ArrayLike>& log_source_cores, const std::string& name,
@@ -108,9 +110,6 @@ BenchmarkPair build(
   parts.spec.num_components = num_components.to_int("num_components");
   parts.spec.family = parse_pair_family(family);
   parts.spec.sigma = sigma;
-  parts.spec.radius = radius;
-  parts.spec.min_distance = min_distance;
-  parts.spec.switch_rate = switch_rate;
   if (log_start || log_moves) {
     parts.spec.chain_potential = chain_of(log_beta, log_start, log_moves, log_cores);
   } else {
@@ -118,6 +117,9 @@ BenchmarkPair build(
   }
   parts.spec.source_potential =
       potential_of("log_source_beta", log_source_beta, "log_source_cores", log_source_cores);
+  if (radius) set_family_number(parts.spec, "radius", *radius);
+  if (min_distance) set_family_number(parts.spec, "min_distance", *min_distance);
+  if (switch_rate) set_family_number(parts.spec, "switch_rate", *switch_rate);
   parts.spec.reverse = reverse;
   BenchmarkPair pair =
       interruptible([&](const Context&) { return build_pair(custom_spec(std::move(parts))); });
@@ -136,8 +138,8 @@ void init_pair_building(nb::module_& module) {
       "num_categories"_a.none() = nb::none(), "gamma"_a = spec.gamma,
       "total_steps"_a = spec.total_steps, "num_components"_a = spec.num_components,
       "family"_a = std::string(pair_family_name(spec.family)), "sigma"_a = spec.sigma,
-      "radius"_a = spec.radius, "min_distance"_a = spec.min_distance,
-      "switch_rate"_a = spec.switch_rate, "log_beta"_a.none() = nb::none(),
+      "radius"_a.none() = nb::none(), "min_distance"_a.none() = nb::none(),
+      "switch_rate"_a.none() = nb::none(), "log_beta"_a.none() = nb::none(),
       "log_cores"_a.none() = nb::none(), "log_start"_a.none() = nb::none(),
       "log_moves"_a.none() = nb::none(), "log_source_beta"_a.none() = nb::none(),
       "log_source_cores"_a.none() = nb::none(), "name"_a = spec.name, "seed"_a = spec.seed,
@@ -150,11 +152,12 @@ void init_pair_building(nb::module_& module) {
       "probabilities of one of `total_steps` elementary steps, strictly positive.\n"
       "The potential decides p1: `num_components` discretised Gaussians of width `sigma`\n"
       "categories around means drawn with `seed`, by `family`: 'sphere' puts them on a sphere of\n"
-      "`radius`, 'spread' on whole numbers 5..S-6 at least `min_distance` categories apart; or\n"
+      "`radius` (5), 'spread' on whole numbers 5..S-6 at least `min_distance` (10) categories "
+      "apart; or\n"
       "your own `log_beta` [K] and `log_cores` [D,S,K].\n"
       "`family` 'chain' lets the component change from one coordinate to the next, with "
       "probability\n"
-      "`switch_rate`; your own such potential is `log_start` [K], `log_moves` [D-1,K,K] and\n"
+      "`switch_rate` (0.1); your own such potential is `log_start` [K], `log_moves` [D-1,K,K] and\n"
       "`log_cores`.\n"
       "`family` 'twosided', or your own `log_source_beta` [J] and `log_source_cores` [D,S,J], "
       "puts\n"

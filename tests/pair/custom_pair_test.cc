@@ -124,5 +124,23 @@ TEST(FamilyNumbers, AreThoseOfTheSpec) {
   EXPECT_EQ(family_numbers().size(), expected.size());
 }
 
+TEST(FamilyNumbers, AreRefusedWhereTheyWouldDoNothing) {
+  PairSpec spec;
+  spec.family = PairFamily::kChain;
+  set_family_number(spec, "switch_rate", 0.25);
+  EXPECT_EQ(spec.switch_rate, 0.25);
+  const auto message = [&](std::string_view name) {
+    return error_of<InvalidArgument>([&] { set_family_number(spec, name, 2.0); });
+  };
+  EXPECT_EQ(message("radius"), "[pair] radius goes with family sphere, got 2 and family chain");
+  EXPECT_EQ(message("width"), "[pair] no family takes a number 'width'");
+  spec.potential = CpPotential({0.0}, Array3<double>(2, 50, 1, 0.5));
+  EXPECT_EQ(message("switch_rate"),
+            "[pair] switch_rate goes with a family's potential, got 2 and a potential of your own");
+  spec.family = PairFamily::kTwoSided;  // still draws the other end's potential
+  set_family_number(spec, "min_distance", 3.0);
+  EXPECT_EQ(spec.min_distance, 3.0);
+}
+
 }  // namespace
 }  // namespace bridgemark
