@@ -1,5 +1,7 @@
 #include "python/bindings/calls.h"
 
+#include <nanobind/stl/string.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -79,6 +81,11 @@ SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_
     if (std::this_thread::get_id() == state->caller) state->look_for_signals();
     return state->interrupted.load(std::memory_order_relaxed);
   };
+}
+
+void log_info(const std::string& text) {
+  const nb::gil_scoped_acquire acquire;
+  nb::module_::import_("logging").attr("getLogger")("bridgemark").attr("info")("%s", text);
 }
 
 void warn_if_still(const ReferenceProcess& process, CalledFrom from) {

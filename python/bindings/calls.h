@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "bridgemark/core/context.h"
@@ -37,6 +38,9 @@ enum class CalledFrom { kNative = 1, kPackage = 2 };
 
 // A UserWarning in the caller's code where the reference of a pair hardly moves.
 void warn_if_still(const ReferenceProcess& process, CalledFrom from);
+
+// To Python's logger "bridgemark", whether this thread holds the GIL or not.
+void log_info(const std::string& text);
 
 // Runs `work(context)` while other Python threads go on. It must not touch Python objects.
 template <typename Work>

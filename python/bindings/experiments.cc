@@ -45,6 +45,7 @@ nb::list run_experiment(const std::filesystem::path& file, const std::filesystem
   options.only = only;
   options.jobs = static_cast<int>(jobs.in_range("jobs", 0, 4096));
   options.resume = resume;
+  options.note = log_info;
   const GridSummary summary = interruptible(
       [&](const Context& context) {
         options.overview = [&](const Overview& overview) {

@@ -136,9 +136,7 @@ FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const Arra
   if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
   const DataProblem made = interruptible(
       [&](const Context& context) { return make_data_problem(context, std::move(parts)); });
-  if (!made.note.empty()) {
-    nb::module_::import_("logging").attr("getLogger")("bridgemark").attr("info")("%s", made.note);
-  }
+  if (!made.note.empty()) log_info(made.note);
   return fit_problem({name, seed, folder, resume, progress, device, keywords}, made.problem);
 }
 
