@@ -84,7 +84,7 @@ def print_recipes(lines):
     """How far the published recipe ends from the published number."""
     apart = collections.defaultdict(list)
     for line in lines:
-        # A published KL has one digit, which most of ours round to.
+        # Published KLs have one digit, too few for a distance.
         if line["published"] and line["method"].endswith(RECIPE) and line["score"] in TABLES[:4]:
             method = line["method"].removesuffix(RECIPE)
             apart[line["score"], method].append(abs(float(line["mean"]) - float(line["published"])))
