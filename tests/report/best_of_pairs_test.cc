@@ -7,7 +7,7 @@
 
 #include "bridgemark/report/table_writers.h"
 #include "bridgemark/report/tables.h"
-#include "tests/report/report_testing.h"
+#include "tests/experiment/results_testing.h"
 
 namespace bridgemark {
 namespace {

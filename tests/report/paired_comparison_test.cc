@@ -13,7 +13,7 @@
 
 #include "bridgemark/math/philox.h"
 #include "bridgemark/metric/evaluation.h"
-#include "tests/report/report_testing.h"
+#include "tests/experiment/results_testing.h"
 #include "tests/support/small_pair.h"
 
 namespace bridgemark {

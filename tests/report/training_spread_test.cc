@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bridgemark/report/tables.h"
-#include "tests/report/report_testing.h"
+#include "tests/experiment/results_testing.h"
 
 namespace bridgemark {
 namespace {
