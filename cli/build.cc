@@ -161,7 +161,7 @@ void add_build(CLI::App& app, Action& action) {
       std::replace(option.begin(), option.end(), '_', '-');
       if (command->count(option) > 0 && !number.belongs_to(parse_pair_family(options->family))) {
         throw_invalid("build", "{} goes with --family {}, got --family {}", option,
-                      pair_family_name(number.families.front()), options->family);
+                      number.family_names(), options->family);
       }
     }
     action = [=] { return run(*options); };

@@ -6,6 +6,12 @@
 
 namespace bridgemark {
 
+std::string FamilyNumber::family_names() const {
+  std::vector<std::string_view> names;
+  for (const PairFamily family : families) names.push_back(pair_family_name(family));
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
 std::span<const FamilyNumber> family_numbers() {
   static const FamilyNumber numbers[] = {
       {"radius", {PairFamily::kSphere}, &PairSpec::radius},
@@ -28,10 +34,8 @@ void set_family_number(PairSpec& spec, std::string_view name, double value) {
                   name, value);
   }
   if (!number->belongs_to(spec.family)) {
-    std::vector<std::string_view> families;
-    for (const PairFamily family : number->families) families.push_back(pair_family_name(family));
     throw_invalid("pair", "{} goes with family {}, got {} and family {}", name,
-                  fmt::join(families, " or "), value, pair_family_name(spec.family));
+                  number->family_names(), value, pair_family_name(spec.family));
   }
   spec.*number->value = value;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct FamilyNumber {
   bool belongs_to(PairFamily family) const {
     return std::find(families.begin(), families.end(), family) != families.end();
   }
+  std::string family_names() const;  // "spread or chain"
 };
 
 std::span<const FamilyNumber> family_numbers();
