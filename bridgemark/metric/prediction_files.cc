@@ -183,11 +183,15 @@ std::unique_ptr<Coupling> load_predictions(const Context& context, const Benchma
   }
   const std::size_t test_rows = pair.test_set(context).x0.rows(), inputs = count_inputs(test_rows);
   const int S = pair.num_categories();
-  return std::make_unique<Predictions>(
-      S, load_exact(folder / kAnswersFile, {test_rows, pair.dim()}, S),
-      load_exact(folder / kConditionalAnswersFile, {inputs, conditional_samples, pair.dim()}, S),
-      conditional_samples,
-      load_probabilities(folder, inputs, test_rows, pair.dim(), static_cast<std::size_t>(S)));
+  // One by one: the order in which a call makes its arguments, and so the file that a message
+  // names, is the compiler's.
+  States answers = load_exact(folder / kAnswersFile, {test_rows, pair.dim()}, S);
+  States conditional_answers =
+      load_exact(folder / kConditionalAnswersFile, {inputs, conditional_samples, pair.dim()}, S);
+  GivenProbabilities given =
+      load_probabilities(folder, inputs, test_rows, pair.dim(), static_cast<std::size_t>(S));
+  return std::make_unique<Predictions>(S, std::move(answers), std::move(conditional_answers),
+                                       conditional_samples, std::move(given));
 }
 
 }  // namespace bridgemark
