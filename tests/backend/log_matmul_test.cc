@@ -1,6 +1,4 @@
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <limits>
@@ -11,6 +9,7 @@
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/math/log_domain.h"
 #include "tests/support/dense_oracle.h"
+#include "tests/support/instruction_sets.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/tolerance.h"
 
@@ -89,20 +88,9 @@ void check_vector_kernels() {
 
 TEST(LogMatmul, AgreesWithPlainSums) { check_vector_kernels(); }
 
-#ifndef HWY_COMPILE_ONLY_STATIC
 TEST(LogMatmul, EveryInstructionSetAgrees) {
-  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-  for (std::int64_t rest = supported; rest != 0; rest &= rest - 1) {
-    const std::int64_t target = rest & -rest;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    check_vector_kernels();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  testing::with_each_instruction_set(check_vector_kernels);
 }
-#endif
 
 TEST(LogMatmul, RowsAndColumnsOfZeros) {
   Matrix<double> a(3, 2, 0.0), b(2, 3, 0.0), out(3, 3, 1.0);

@@ -12,6 +12,7 @@
 
 #include "bridgemark/backend/cpu/simd/training_math.h"
 #include "bridgemark/backend/cpu/simd/transpose.h"
+#include "tests/support/instruction_sets.h"
 
 namespace bridgemark::backend::cpu {
 namespace {
@@ -25,12 +26,20 @@ std::vector<T> waves(std::size_t count, double step) {
   return values;
 }
 
+// Vectors of unknown length have no tiles.
+constexpr std::int64_t kSetsWithTiles =
+    HWY_TARGETS & ~(HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV);
+
 template <typename T>
-class TileProduct : public testing::Test {
+class TileProduct : public ::testing::Test {
  protected:
+  static void check_rows();
+  static void check_groups();
+  static void check_transpose();
+
   static constexpr double kTolerance = sizeof(T) == 4 ? 1e-5 : 1e-13;
 };
-using Elements = testing::Types<float, double>;
+using Elements = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(TileProduct, Elements);
 
 // Numbers of rows around every edge of a group.
@@ -48,8 +57,8 @@ std::vector<std::uint32_t> shuffled(std::size_t count) {
 
 // Bands at every place of a row, from one column to all, against plain sums; what lies outside the
 // row's whole vectors stays as it is.
-TYPED_TEST(TileProduct, RowsMatchPlainSums) {
-  using T = TypeParam;
+template <typename T>
+void TileProduct<T>::check_rows() {
   const std::size_t kInner = 16 / sizeof(T) * 3;
   for (const std::size_t rows : kRows) {
     for (const std::size_t columns : {1, 3, 8, 16, 37, 64}) {
@@ -88,7 +97,7 @@ TYPED_TEST(TileProduct, RowsMatchPlainSums) {
                 sum += static_cast<double>(a[order[i] * kInner + j]) *
                        static_cast<double>(x[j * stride + k]);
               }
-              ASSERT_NEAR(out[at], sum, this->kTolerance) << rows << " " << columns << " " << k;
+              ASSERT_NEAR(out[at], sum, kTolerance) << rows << " " << columns << " " << k;
             }
           }
           for (std::size_t i = rows * stride; i < out.size(); ++i) ASSERT_EQ(out[i], before[i]);
@@ -98,9 +107,13 @@ TYPED_TEST(TileProduct, RowsMatchPlainSums) {
   }
 }
 
+TYPED_TEST(TileProduct, RowsMatchPlainSums) {
+  testing::with_each_instruction_set(TestFixture::check_rows, kSetsWithTiles);
+}
+
 // Groups with terms of their own, from a single one to all.
-TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
-  using T = TypeParam;
+template <typename T>
+void TileProduct<T>::check_groups() {
   constexpr std::size_t kInner = 31;
   for (const std::size_t rows : kRows) {
     for (const std::size_t columns : {1, 3, 8, 16, 37}) {
@@ -155,7 +168,7 @@ TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
             if (into == Into::kAddAndMultiply) {
               sum = (sum + static_cast<double>(addend[at])) * static_cast<double>(factor[at]);
             }
-            ASSERT_NEAR(out[at], sum, this->kTolerance) << rows << " " << columns;
+            ASSERT_NEAR(out[at], sum, kTolerance) << rows << " " << columns;
           }
         }
         for (std::size_t i = rows * columns; i < out.size(); ++i) ASSERT_EQ(out[i], before[i]);
@@ -164,8 +177,12 @@ TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
   }
 }
 
-TYPED_TEST(TileProduct, TransposeIsExact) {
-  using T = TypeParam;
+TYPED_TEST(TileProduct, GroupsMatchPlainSums) {
+  testing::with_each_instruction_set(TestFixture::check_groups, kSetsWithTiles);
+}
+
+template <typename T>
+void TileProduct<T>::check_transpose() {
   for (const std::size_t rows : {1, 2, 3, 4, 7, 8, 13}) {
     for (const std::size_t columns : {1, 2, 3, 4, 5, 9}) {
       const std::size_t in_stride = columns + 2, out_stride = rows + 3;
@@ -179,6 +196,10 @@ TYPED_TEST(TileProduct, TransposeIsExact) {
       }
     }
   }
+}
+
+TYPED_TEST(TileProduct, TransposeIsExact) {
+  testing::with_each_instruction_set(TestFixture::check_transpose, kSetsWithTiles);
 }
 
 // In units of float's rounding, over the whole range that training meets.

@@ -19,7 +19,8 @@ namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Sums of a tile stay in registers: 18 or 24 of 32, or 12 of 16.
-#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || \
+    HWY_TARGET == HWY_SCALAR
 constexpr bool kManyRegisters = false;
 constexpr int kRowColumns = 2;
 constexpr int kGroupColumns = 2;
@@ -28,6 +29,19 @@ constexpr bool kManyRegisters = true;
 constexpr int kRowColumns = 3;
 constexpr int kGroupColumns = 4;
 #endif
+
+// Element I of the 16 bytes at `a`, which `group` repeats, in every lane. The scalar target, x86's
+// lowest, has one lane and no groups.
+template <int I, class D, class V, typename T>
+HWY_INLINE V Spread(D d, V group, const T* HWY_RESTRICT a) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)group;
+  return hn::Set(d, a[I]);
+#else
+  (void)d, (void)a;
+  return hn::Broadcast<I>(group);
+#endif
+}
 
 // The arrays of a tile are taken apart by recursion: compilers hold an array in registers only
 // where each index is a constant.
@@ -54,9 +68,9 @@ template <bool kFirst, int I = 0, int Rows, int Columns, class D, class V, typen
 HWY_INLINE void AddOuter(D d, const T* HWY_RESTRICT a, V group, const V (&x)[Columns],
                          V (&sums)[Rows][Columns]) {
   if constexpr (I < Rows) {
-    constexpr int kGroup = 16 / sizeof(T);
-    if constexpr (I % kGroup == 0) group = hn::LoadDup128(d, a + I);
-    AddRow<kFirst>(hn::Broadcast<I % kGroup>(group), x, sums[I]);
+    constexpr int kGroup = 16 / sizeof(T), kElement = I % kGroup;
+    if constexpr (kElement == 0) group = hn::LoadDup128(d, a + I);
+    AddRow<kFirst>(Spread<kElement>(d, group, a + I - kElement), x, sums[I]);
     AddOuter<kFirst, I + 1>(d, a, group, x, sums);
   }
 }
@@ -159,7 +173,8 @@ template <int Q, int I = 0, int Rows, int Columns, class D, class V, typename T>
 HWY_INLINE void AddElements(D d, const T* const (&a)[Rows], std::size_t j, const V (&held)[Rows],
                             const V (&x)[Columns], V (&sums)[Rows][Columns]) {
   if constexpr (I < Rows) {
-    AddRow<false>(kManyRegisters ? hn::Broadcast<Q>(held[I]) : hn::Set(d, a[I][j + Q]), x, sums[I]);
+    AddRow<false>(kManyRegisters ? Spread<Q>(d, held[I], a[I] + j) : hn::Set(d, a[I][j + Q]), x,
+                  sums[I]);
     AddElements<Q, I + 1>(d, a, j, held, x, sums);
   }
 }

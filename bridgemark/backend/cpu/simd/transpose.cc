@@ -15,6 +15,15 @@ namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET == HWY_SCALAR  // x86's lowest target: one lane, so a square of one element
+
+template <typename T>
+HWY_INLINE void TransposeSquare(const T* in, std::size_t, T* out, std::size_t) {
+  *out = *in;
+}
+
+#else
+
 HWY_INLINE void TransposeSquare(const float* in, std::size_t in_stride, float* out,
                                 std::size_t out_stride) {
   const hn::CappedTag<float, 4> d;
@@ -39,10 +48,12 @@ HWY_INLINE void TransposeSquare(const double* in, std::size_t in_stride, double*
   hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + out_stride);
 }
 
+#endif
+
 template <typename T>
 void Transpose(const T* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
                std::size_t columns, T* HWY_RESTRICT out, std::size_t out_stride) {
-  constexpr std::size_t kSide = 16 / sizeof(T);
+  constexpr std::size_t kSide = HWY_TARGET == HWY_SCALAR ? 1 : 16 / sizeof(T);
   std::size_t i = 0;
   for (; i + kSide <= rows; i += kSide) {
     std::size_t j = 0;
