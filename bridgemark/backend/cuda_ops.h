@@ -48,6 +48,7 @@ void take_states(std::string_view name, const DeviceIntegers& given, int num_cat
                  MutableStatesView out, void* stream);
 Matrix<std::int64_t> count_columns(StatesView x, int num_categories, void* stream);
 std::vector<std::int64_t> pair_differences(const ComparedStates& states, void* stream);
+RowSigns row_signs(StatesView truth, StatesView prediction, int num_categories, void* stream);
 void add_step_kl(const double* log_p, const double* log_q, std::size_t rows, std::size_t dim,
                  std::size_t num_categories, double* kl, void* stream);
 std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan);

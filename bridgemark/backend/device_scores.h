@@ -25,6 +25,18 @@ struct ComparedStates {
 // does not fit a multiprocessor's memory or a cell may leave 32 bits.
 std::vector<std::int64_t> pair_differences(const Context& context, const ComparedStates& states);
 
+// For each row of two sets with as many rows: the sum, over the columns and over the pairs of
+// columns d < e, of sign(cell of the truth's row) - sign(cell of the prediction's row). A cell is a
+// category, or one of each column of the pair; its sign is that of its count in the truth less its
+// count in the prediction.
+struct RowSigns {
+  std::vector<std::int64_t> of_columns, of_pairs;
+};
+
+// Both empty where the table of a pair does not fit a multiprocessor's memory.
+RowSigns row_signs(const Context& context, StatesView truth, StatesView prediction,
+                   int num_categories);
+
 // kl[b] += sum_d KL(p || q) between the rows [b,d,:] of log-probabilities [rows,D,S], +inf where q
 // has 0 and p has not. All three lie in the memory of the context's device, which may be the CPU.
 void add_step_kl(const Context& context, const double* log_p, const double* log_q, std::size_t rows,

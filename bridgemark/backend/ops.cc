@@ -139,6 +139,12 @@ std::vector<std::int64_t> pair_differences(const Context& context, const Compare
   return cuda::pair_differences(states, context.stream);
 }
 
+RowSigns row_signs(const Context& context, StatesView truth, StatesView prediction,
+                   int num_categories) {
+  if (context.device != Device::kCuda) throw_not_on_device(context);
+  return cuda::row_signs(truth, prediction, num_categories, context.stream);
+}
+
 void add_step_kl(const Context& context, const double* log_p, const double* log_q, std::size_t rows,
                  std::size_t dim, std::size_t num_categories, double* kl) {
   if (context.device == Device::kCuda) {

@@ -100,8 +100,7 @@ class Protocol {
     const StatesView given = std::as_const(answers).view();
     const SampleScores scores =
         score_samples(context_, test_x1_.view(), given, pair_.num_categories());
-    const States answered = answers.to_host(context_);
-    SampleBlocks blocks = sample_blocks(context_, test_.x1, answered, pair_.num_categories());
+    SampleBlocks blocks = sample_blocks(context_, test_x1_.view(), given, pair_.num_categories());
     values.push_back({"shape_score", {scores.shape, kMissing, anew, {}, std::move(blocks.shape)}});
     values.push_back({"trend_score", {scores.trend, kMissing, anew, {}, std::move(blocks.trend)}});
     values.push_back(
@@ -116,8 +115,8 @@ class Protocol {
     C2stOptions classifier;
     classifier.seed = seed;
     const C2stResult result =
-        c2st(context_, concatenate(test_.x0, test_.x1), concatenate(test_.x0, answered),
-             pair_.num_categories(), classifier);
+        c2st(context_, concatenate(test_.x0, test_.x1),
+             concatenate(test_.x0, answers.to_host(context_)), pair_.num_categories(), classifier);
     values.push_back({"c2st_auc", {result.auc, result.auc_standard_error}});
     // 1 - 2 |AUC - 1/2| moves twice as far as the AUC.
     values.push_back({"c2st_score", {result.score, 2.0 * result.auc_standard_error}});

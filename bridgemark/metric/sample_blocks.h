@@ -19,7 +19,8 @@ struct SampleBlocks {
   BlockMeans trend_offdiagonal;  // nor with one coordinate
 };
 
-// Row i of both sets belongs to input i; both on the host, checked states of 0..num_categories-1.
+// Row i of both sets belongs to input i; both lie on the host, or both on the context's device, and
+// are checked states of 0..num_categories-1.
 SampleBlocks sample_blocks(const Context& context, StatesView truth, StatesView prediction,
                            int num_categories);
 

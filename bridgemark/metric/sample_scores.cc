@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "bridgemark/backend/device_memory.h"
 #include "bridgemark/backend/device_scores.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/metric/state_columns.h"
 
 namespace bridgemark {
 namespace {
@@ -63,8 +63,6 @@ struct Weights {
   double denominator;
 };
 
-constexpr std::size_t kLineColumns = 16;  // that share a line of the cache: a thread's at the least
-
 // How often each category falls in each column: [D,S].
 Matrix<std::int64_t> count_columns(const Context& context, StatesView states, int num_categories) {
   if (states.on_device) return backend::count_columns(context, states, num_categories);
@@ -76,18 +74,6 @@ Matrix<std::int64_t> count_columns(const Context& context, StatesView states, in
     }
   });
   return counts;
-}
-
-// [D, n]: a column of states lies contiguous, so counting a pair streams through two columns.
-States transposed(const Context& context, StatesView states) {
-  States result(states.cols, states.rows);
-  parallel_blocks(context, states.cols, kLineColumns, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = 0; i < states.rows; ++i) {
-      const std::int32_t* row = states.row(i);
-      for (std::size_t d = first; d < last; ++d) result(d, i) = row[d];
-    }
-  });
-  return result;
 }
 
 using Column = std::span<const std::int32_t>;
@@ -206,12 +192,6 @@ double sum_sorted(const Context& context, const States& truth, const States& pre
   });
 }
 
-States fetched(const Context& context, StatesView states) {
-  States host(states.rows, states.cols);
-  backend::copy_memory(context, states.data, host.data(), states.size() * sizeof(*states.data));
-  return host;
-}
-
 double sum_offdiagonal_scores(const Context& context, StatesView truth, StatesView prediction,
                               int num_categories, const Weights& weights) {
   if (truth.on_device) {
@@ -221,7 +201,8 @@ double sum_offdiagonal_scores(const Context& context, StatesView truth, StatesVi
       return sum_offdiagonal_scores(context, fetched(context, truth), fetched(context, prediction),
                                     num_categories, weights);
     }
-    return sum_pair_scores(context, truth.cols, weights, [&] {
+    // Too little for more than one thread.
+    return sum_pair_scores({.num_threads = 1}, truth.cols, weights, [&] {
       return [&](std::size_t d, std::size_t e) { return differences[d * truth.cols + e]; };
     });
   }

@@ -62,6 +62,7 @@ void take_states(std::string_view, const DeviceIntegers&, int, MutableStatesView
 
 Matrix<std::int64_t> count_columns(StatesView, int, void*) { throw_no_cuda(); }
 std::vector<std::int64_t> pair_differences(const ComparedStates&, void*) { throw_no_cuda(); }
+RowSigns row_signs(StatesView, StatesView, int, void*) { throw_no_cuda(); }
 void add_step_kl(const double*, const double*, std::size_t, std::size_t, std::size_t, double*,
                  void*) {
   throw_no_cuda();
