@@ -8,6 +8,8 @@ PYTHON ?= python3
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 # Without this it passes by whatever is compiled with precompiled headers.
 export CCACHE_SLOPPINESS = pch_defines,time_macros
+# Paths below this folder are taken as relative, so that another clone finds the same objects.
+export CCACHE_BASEDIR = $(CURDIR)
 export CXX
 
 .PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
