@@ -28,4 +28,9 @@ inline std::string csv_number(double value) {
   return std::isnan(value) ? std::string() : fmt::format("{}", value);
 }
 
+// One whose last digits differ from machine to machine, to six.
+inline std::string csv_rounded(double value) {
+  return std::isnan(value) ? std::string() : fmt::format("{:.6g}", value);
+}
+
 }  // namespace bridgemark

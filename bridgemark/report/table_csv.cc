@@ -36,7 +36,7 @@ std::string csv_tables(const std::vector<Table>& tables) {
             csv_field(row.num_steps), csv_field(table.pairs[j]), csv_number(cell.mean),
             csv_number(cell.standard_error), cell.runs.size(), cell.runs[0]->evaluation_seeds,
             cell.published ? csv_number(*cell.published) : "",
-            cell.rank == 0 ? "" : std::to_string(cell.rank), csv_number(cell.smallest_gap),
+            cell.rank == 0 ? "" : std::to_string(cell.rank), csv_rounded(cell.smallest_gap),
             band_name(cell.band), csv_field(distinct(cell, &RunResult::experiment)),
             csv_field(distinct(cell, &RunResult::run)),
             csv_field(distinct(cell, &RunResult::version)),

@@ -29,6 +29,7 @@ TEST(Markup, CsvTakesNothingForAFormula) {
   EXPECT_EQ(csv_field("=a,\"b\""), "\"'=a,\"\"b\"\"\"");
   EXPECT_EQ(csv_field("a-b=c"), "a-b=c");
   EXPECT_EQ(csv_number(-1.5), "-1.5");
+  EXPECT_EQ(csv_rounded(0.030077803394329326), "0.0300778");
 }
 
 TEST(Markup, ShellWordsAreWords) {
