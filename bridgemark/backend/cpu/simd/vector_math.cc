@@ -18,10 +18,12 @@ namespace bridgemark::backend::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 
-// exp(x), 0 below -700 and for NaN (which only arises as -inf minus -inf).
+// exp(x), 0 below -700 and for NaN (which only arises as -inf minus -inf). Highway's exponential
+// turns its argument into an integer, so it is given none of these.
 template <class Tag, class V>
 HWY_INLINE V exp_or_zero(Tag d, V x) {
-  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, -700.0)), hn::Exp(d, x));
+  const auto in_range = hn::Ge(x, hn::Set(d, -700.0));
+  return hn::IfThenElseZero(in_range, hn::Exp(d, hn::IfThenElseZero(in_range, x)));
 }
 
 void ExpMinusEach(const double* HWY_RESTRICT in, const double* HWY_RESTRICT shift,
