@@ -19,11 +19,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 
 // exp(x), 0 below -700 and for NaN (which only arises as -inf minus -inf). Highway's exponential
-// turns its argument into an integer, so it is given none of these.
+// turns its argument into an integer: instructions have one for NaN, vectors that C++ stands in for
+// do not, so these are given none.
 template <class Tag, class V>
 HWY_INLINE V exp_or_zero(Tag d, V x) {
+  constexpr bool kEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
   const auto in_range = hn::Ge(x, hn::Set(d, -700.0));
-  return hn::IfThenElseZero(in_range, hn::Exp(d, hn::IfThenElseZero(in_range, x)));
+  if (kEmulated) x = hn::IfThenElseZero(in_range, x);
+  return hn::IfThenElseZero(in_range, hn::Exp(d, x));
 }
 
 void ExpMinusEach(const double* HWY_RESTRICT in, const double* HWY_RESTRICT shift,
