@@ -201,8 +201,9 @@ double sum_offdiagonal_scores(const Context& context, StatesView truth, StatesVi
       return sum_offdiagonal_scores(context, fetched(context, truth), fetched(context, prediction),
                                     num_categories, weights);
     }
-    // Too little for more than one thread.
-    return sum_pair_scores({.num_threads = 1}, truth.cols, weights, [&] {
+    Context alone = context;
+    alone.num_threads = 1;  // too little for more
+    return sum_pair_scores(alone, truth.cols, weights, [&] {
       return [&](std::size_t d, std::size_t e) { return differences[d * truth.cols + e]; };
     });
   }

@@ -6,8 +6,8 @@
 // States as the counts of scores want them.
 namespace bridgemark {
 
-inline constexpr std::size_t kLineColumns =
-    16;  // that share a line of the cache: a thread's at the least
+// Columns that share a line of the cache: a thread's at the least.
+inline constexpr std::size_t kLineColumns = 16;
 
 // [D, n] of states on the host: a column lies contiguous, so counting a pair streams through two.
 States transposed(const Context& context, StatesView states);
