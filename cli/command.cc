@@ -10,12 +10,12 @@
 #include "bridgemark/io/npy.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 
 namespace bridgemark::cli {
 
 Context CommonOptions::context() const {
-  Context context{parse_device(device), threads, make_progress_printer(), stop_requested};
+  Context context{parse_device(device), threads, make_progress_printer(progress_style()),
+                  stop_requested};
   backend::require_device(context);
   return context;
 }
@@ -35,6 +35,10 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--device", options.device, "cpu or cuda")
       ->check(known_device)
       ->capture_default_str();
+  CLI::Option* progress = command.add_flag("--progress", options.progress,
+                                           "Say on standard error how far the work is where that "
+                                           "is no terminal, as it always is on one");
+  command.add_flag("--quiet", options.quiet, "Say nothing about it anywhere")->excludes(progress);
 }
 
 void warn_if_still(const ReferenceProcess& process) {

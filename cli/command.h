@@ -11,6 +11,7 @@
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"
+#include "cli/progress.h"
 
 // Each subcommand lives in a file of its own and offers one function that adds it to the program.
 // A command reads its options, calls the library and prints; it computes nothing.
@@ -26,12 +27,16 @@ struct CommonOptions {
   int threads = 0;
   std::string device = "cpu";
   bool json = false;
+  bool progress = false;
+  bool quiet = false;
+
+  ProgressStyle progress_style() const { return cli::progress_style(progress, quiet); }
 
   // Throws where the device is not available in this build or on this machine.
   Context context() const;
 };
 
-// Adds --threads and --device.
+// Adds --threads, --device, --progress and --quiet.
 void add_common_options(CLI::App& command, CommonOptions& options);
 // Adds --seed, to a command that draws; `help` says what it decides.
 void add_seed_option(CLI::App& command, CommonOptions& options, const std::string& help);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <string>
@@ -50,14 +49,14 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600.0);
 }
 
-OverviewPrinter::OverviewPrinter()
-    : terminal_(isatty(STDERR_FILENO) != 0), started_(now_seconds()) {}
+OverviewPrinter::OverviewPrinter(ProgressStyle style) : style_(style), started_(now_seconds()) {}
 
 void OverviewPrinter::show(const Overview& overview) {
-  if (!terminal_) {
+  if (style_ == ProgressStyle::kNone) return;
+  if (style_ == ProgressStyle::kLines) {
     const double elapsed = now_seconds() - started_;
     if (elapsed < next_line_) return;
-    next_line_ = elapsed + 10.0;
+    next_line_ = elapsed + kSecondsPerLine;
     note("{}{}{}\n", headline(overview), overview.queue.empty() ? "" : "; ",
          terminal_text(overview.queue));
     return;

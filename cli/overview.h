@@ -3,25 +3,26 @@
 #include <string>
 
 #include "bridgemark/experiment/grid_runner.h"
+#include "cli/progress.h"
 
 namespace bridgemark::cli {
 
 // "80 s", "12 min", "3.4 h".
 std::string duration(double seconds);
 
-// Shows how far an experiment is, on standard error: a block redrawn in place on a terminal, a line
-// every ten seconds elsewhere.
+// Shows how far an experiment is by the rule of cli/progress.h, with a block of lines on a
+// terminal.
 class OverviewPrinter {
  public:
-  OverviewPrinter();
+  explicit OverviewPrinter(ProgressStyle style);
 
   void show(const Overview& overview);
   void clear();  // takes the block off the terminal
 
  private:
-  bool terminal_;
-  int lines_ = 0;  // of the block that stands on the terminal
-  double next_line_ = 10.0;
+  ProgressStyle style_;
+  int lines_ = 0;           // of the block that stands on the terminal
+  double next_line_ = 0.0;  // seconds since the start
   double started_;
 };
 

@@ -130,7 +130,7 @@ int run(const Options& options) {
   if (options.dry_run) return list_runs(experiment, options);
   stop_on_signals();
   if (options.estimate) return estimate(experiment, options);
-  OverviewPrinter printer;
+  OverviewPrinter printer(options.common.progress_style());
   GridSummary summary;
   try {
     summary = options.slurm ? run_by_slurm(experiment, options, printer)

@@ -69,6 +69,7 @@ int run_one_part(const PartOptions& options) {
 
 void add_run_cell(CLI::App& app, Action& action) {
   auto options = std::make_shared<CellOptions>();
+  options->common.progress = true;  // into the run's log, whose last line the grid shows
   CLI::App* command = app.add_subcommand(kCellCommand, "One cell of a grid, as run starts it");
   command->group("");
   command->add_option("CELL", options->cell, "The cell as JSON")->required();

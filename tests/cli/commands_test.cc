@@ -56,6 +56,25 @@ TEST_F(CommandLine, HelpShowsAnExample) {
   EXPECT_EQ(expect_success({}), expect_success({"--help"}));
 }
 
+// Standard error here is a file: it has nothing of the progress unless that is asked for, and then
+// the first line at once, however long anything takes.
+TEST_F(CommandLine, ProgressOfAFileIsWhatWasAskedFor) {
+  const auto train = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"train", "dlightsb",   "--pair", kPair,
+                                          "-o",    path(name),   "--set",  "components=4",
+                                          "--set", "updates=300"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const testing::ProgramRun run = run_program(arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run.err;
+  };
+  EXPECT_EQ(train("silent", {}), "");
+  EXPECT_EQ(train("quiet", {"--quiet"}), "");
+  contains(train("lines", {"--progress"}), "dlightsb: ");
+  const testing::ProgramRun both = run_program({"list", "--progress", "--quiet"});
+  EXPECT_EQ(both.status, 2);
+}
+
 TEST_F(CommandLine, ListNamesThePresets) {
   const std::string table = expect_success({"list"});
   const json pairs = json::parse(expect_success({"list", "--json"}))["pairs"];
