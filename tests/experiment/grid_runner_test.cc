@@ -258,8 +258,8 @@ TEST_F(GridRunnerTest, RunsEndWithTheProgram) {
   EXPECT_GT(processes_naming(runs), 0u);
   kill(program.id(), SIGKILL);
   while (!program.poll()) usleep(1000);
-  for (int wait = 0; wait < 1000 && processes_naming(runs) > 0; ++wait) usleep(1000);
-  EXPECT_EQ(processes_naming(runs), 0u);
+  // They end however slow the machine is; ones that do not run into the test's own limit.
+  while (processes_naming(runs) > 0) usleep(1000);
 }
 
 TEST_F(GridRunnerTest, OneAtATimeInAFolder) {
