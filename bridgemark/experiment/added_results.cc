@@ -1,6 +1,7 @@
 #include "bridgemark/experiment/added_results.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "bridgemark/core/error.h"

@@ -1,5 +1,6 @@
 #include "bridgemark/metric/evaluation_record.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bridgemark/backend/ops.h"

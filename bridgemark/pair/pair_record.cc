@@ -1,6 +1,7 @@
 #include "bridgemark/pair/pair_record.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/fingerprint.h"

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "bridgemark/core/version.h"
 #include "bridgemark/experiment/shell_words.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/report/tables.h"

@@ -1,5 +1,7 @@
 #include "bridgemark/report/page_form.h"
 
+#include <nlohmann/json.hpp>
+
 #include "bridgemark/report/markup.h"
 
 namespace bridgemark {

@@ -1,5 +1,7 @@
 #include "bridgemark/pair/pair_folder.h"
 
+#include <nlohmann/json.hpp>
+
 #include "bridgemark/pair/pair_record.h"
 #include "tests/fuzz/fuzz.h"
 

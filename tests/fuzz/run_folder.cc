@@ -1,4 +1,6 @@
 #include "bridgemark/experiment/results.h"
+
+#include <nlohmann/json.hpp>
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
