@@ -7,9 +7,13 @@ install(TARGETS bridgemark EXPORT bridgemarkTargets FILE_SET HEADERS FILE_SET ge
 install(EXPORT bridgemarkTargets NAMESPACE bridgemark:: DESTINATION ${package_folder})
 if(BRIDGEMARK_CLI)
   # The program finds a shared library beside it.
-  set_target_properties(bridgemark_cli PROPERTIES
-    INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-  install(TARGETS bridgemark_cli)
+  foreach(program IN ITEMS bridgemark_cli bridgemark_cli_mpi)
+    if(TARGET ${program})
+      set_target_properties(${program} PROPERTIES
+        INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+      install(TARGETS ${program})
+    endif()
+  endforeach()
 endif()
 
 configure_package_config_file(

@@ -5,7 +5,7 @@
 #include "bridgemark/core/rank_group.h"
 
 // Processes that a launcher (mpirun, srun) started together. join_launched_ranks() and
-// end_launched_ranks() are defined in mpi/, or in no_mpi/ where the build has no MPI.
+// end_launched_ranks() are defined in mpi/ for the program bridgemark-mpi, in no_mpi/ for bridgemark.
 namespace bridgemark::backend {
 
 // How many the launcher says it started, this one among them, by the variables that it sets; 1
@@ -16,7 +16,7 @@ int launched_ranks();
 int launched_rank();
 
 // The group of all of them, for the whole process: MPI is started here and ends with the group.
-// Throws InvalidArgument in a build without MPI, and where MPI finds another number of them.
+// Throws InvalidArgument in a program without MPI, and where MPI finds another number of them.
 std::shared_ptr<RankGroup> join_launched_ranks();
 
 // Ends all of them with this exit status, wherever they are.

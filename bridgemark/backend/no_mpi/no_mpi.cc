@@ -7,8 +7,8 @@ namespace bridgemark::backend {
 
 std::shared_ptr<RankGroup> join_launched_ranks() {
   throw_invalid("ranks",
-                "ranks must be 1 in this build, got {}; configure with --preset mpi for a build "
-                "that has MPI",
+                "ranks must be 1 in this program, got {}; bridgemark-mpi takes several: make "
+                "build-mpi builds it",
                 launched_ranks());
 }
 
