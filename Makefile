@@ -1,10 +1,10 @@
 # Three commands do everything on a fresh Debian 12 machine: `make demo`, `make python` and
 # `make test`. Each installs the packages it needs and builds what is missing; a second run does
-# neither again.
+# neither again. `make test-all` has every check there is, some hours of them.
 
 PYTHON ?= python3
-# Objects of the program and of the wheel are compiled once where ccache is installed. It tells
-# compilers apart by their names, so all builds are given the same (make's own default is g++).
+# ccache compiles each object once for the program, the wheel and a project around the library. It
+# tells compilers apart by their names, so all builds are given the same (make's own default is g++).
 export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 # Without this it passes by whatever is compiled with precompiled headers.
 export CCACHE_SLOPPINESS = pch_defines,time_macros
@@ -12,7 +12,8 @@ export CCACHE_SLOPPINESS = pch_defines,time_macros
 export CCACHE_BASEDIR = $(CURDIR)
 export CXX
 
-.PHONY: packages build build-cuda test test-asan test-asan-all test-thread-sanitizer fuzz
+.PHONY: packages build build-cuda test test-all test-asan test-asan-all test-thread-sanitizer
+.PHONY: fuzz fuzz-all test-system list-checks check-tables
 .PHONY: test-install test-report test-board results tables board check-submissions demo bench clean
 .PHONY: docs test-docs build-mpi test-ranks
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
@@ -47,20 +48,30 @@ build-cuda/build.ninja: | packages
 build-cuda: packages build-cuda/build.ninja
 	cmake --build --preset cuda --target bridgemark_cuda
 
-# The program with MPI, for one model on several ranks.
-build-mpi/build.ninja: | packages
+# bridgemark-mpi beside the other program, from the same objects, for one model on several ranks.
+build-mpi: packages build/build.ninja
 	@scripts/install-packages.sh mpi
-	cmake --preset mpi
-
-build-mpi: packages build-mpi/build.ninja
-	cmake --build --preset mpi --target bridgemark_cli
+	cmake --preset cpu -DBRIDGEMARK_MPI=ON >/dev/null
+	cmake --build --preset cpu --target bridgemark_cli_mpi
 
 # Trainings by mpirun that are compared with one process, killed and resumed.
-test-ranks: build-mpi build/build.ninja
+test-ranks: build-mpi
 	cmake --build --preset cpu --target bridgemark_cli
-	scripts/ranks_test.py build-mpi/bridgemark --without-mpi build/bridgemark
+	scripts/ranks_test.py build/bridgemark-mpi --without-mpi build/bridgemark
 
-# Clang builds the tests of the sanitizers and the fuzzers, from the same objects.
+# Kills of trainings, of workers that share a grid, and of a grid on a Slurm of its own that is broken
+# in many ways. Without Slurm its test says that it is skipped.
+KILLS ?= 20
+SLURM_KILLS ?= 5
+test-system: packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
+	scripts/kill_test.py build/bridgemark --kills $(KILLS)
+	scripts/shard_test.py build/bridgemark
+	@scripts/install-packages.sh slurm || true
+	scripts/slurm_test.py build/bridgemark --runs-per-task 8 --max-array-size 8 --kills $(SLURM_KILLS)
+
+# Clang builds the tests of the sanitizers and the fuzzers, from the same objects: those of the floors
+# that read the bytes of others and move memory. test-asan-all and fuzz-all have all floors.
 build-asan/build.ninja: | packages
 	@scripts/install-packages.sh clang
 	cmake --preset asan
@@ -69,7 +80,6 @@ test-asan: packages build-asan/build.ninja
 	cmake --build --preset asan --target bridgemark_tests
 	ctest --preset asan -j 2
 
-# All floors, and the program that the upper ones run.
 build-asan-all/build.ninja: | packages
 	@scripts/install-packages.sh clang
 	cmake --preset asan-all
@@ -88,11 +98,26 @@ test-thread-sanitizer: packages build-tsan/build.ninja
 	cmake --build --preset tsan
 	ctest --preset tsan
 
-# Bytes of all kinds for every reader, FUZZ_SECONDS each; an hour each: make fuzz FUZZ_SECONDS=3600.
+# Bytes of all kinds for the readers, FUZZ_SECONDS each; an hour each: make fuzz-all FUZZ_SECONDS=3600.
 FUZZ_SECONDS ?= 60
 fuzz: packages build-asan/build.ninja
 	cmake --build --preset fuzz
-	scripts/fuzz.sh $(FUZZ_SECONDS)
+	scripts/fuzz.sh build-asan $(FUZZ_SECONDS)
+
+fuzz-all: packages build-asan-all/build.ninja
+	cmake --build --preset fuzz-all
+	scripts/fuzz.sh build-asan-all $(FUZZ_SECONDS)
+
+# Every check: the tests, the program killed and broken, ranks, outside projects, all floors under all
+# sanitizers, every reader fuzzed, the wheel with and without torch and in an empty root, pages in a
+# browser, the kernels for all GPUs that the wheel is for.
+CHECKS = test check-submissions check-tables test-system test-ranks test-install test-asan-all \
+  fuzz-all test-thread-sanitizer test-python test-torch test-wheel docs test-docs test-report test-board \
+  build-cuda
+test-all: $(CHECKS)
+
+list-checks:
+	@echo $(CHECKS)
 
 .venv/bin/python:
 	@scripts/install-packages.sh python
@@ -190,7 +215,7 @@ results: packages build/build.ninja .venv-figures/bin/python
 	.venv-figures/bin/python studies/samplers.py figure
 	$(MAKE) --no-print-directory tables
 
-# Writes the tables of the pages; what a program prints besides is for their sentences. PUT=--check
+# Writes the tables of the pages; what a program prints besides is for their sentences. check-tables
 # only says whether a page has others.
 PUT =
 tables:
@@ -199,6 +224,9 @@ tables:
 	studies/samplers.py table | studies/put_tables.py results/defects/samplers.md $(PUT)
 	for name in dlightsb chain csbm switch-rate; do \
 	  studies/result_tables.py $$name | studies/put_tables.py results/$$name/README.md $(PUT) || exit; done
+
+check-tables:
+	@$(MAKE) --no-print-directory tables PUT=--check
 
 # The board of our results and all submissions, results/board.
 board: packages build/build.ninja
@@ -239,4 +267,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-mpi build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda

@@ -1,33 +1,34 @@
 #!/usr/bin/env bash
 # Fuzzes readers for a number of seconds each, FUZZ_JOBS (2) at a time, under the address and
 # undefined-behaviour sanitizers, and prints how many inputs each had.
-#   scripts/fuzz.sh SECONDS [READER ...]    (all of tests/fuzz where none is named)
+#   scripts/fuzz.sh BUILD SECONDS [READER ...]    (all that BUILD has where none is named)
 # Inputs start from tests/fuzz/corpus/READER; what finds new ways through the code is kept in
-# build-asan/grown, and what trips a reader in build-asan/finds. Exits 1 where one did.
+# BUILD/grown, and what trips a reader in BUILD/finds. Exits 1 where one did.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-seconds=${1:?usage: scripts/fuzz.sh SECONDS [READER ...]}
-shift
+usage="usage: scripts/fuzz.sh BUILD SECONDS [READER ...]"
+build=${1:?$usage} seconds=${2:?$usage}
+shift 2
 readers=("$@")
 if [ ${#readers[@]} -eq 0 ]; then
-  for folder in tests/fuzz/corpus/*/; do readers+=("$(basename "$folder")"); done
+  for program in "$build"/fuzz_*; do readers+=("${program#"$build"/fuzz_}"); done
 fi
-mkdir -p build-asan/finds build-asan/logs
+mkdir -p "$build"/finds "$build"/logs
 
 fuzz() {
-  local reader=$1 log=build-asan/logs/$1.txt longest=4096 more=() started=$SECONDS
+  local reader=$1 log=$build/logs/$1.txt longest=4096 more=() started=$SECONDS
   # Reference values of every kind.
   if [ "$reader" = verify ]; then longest=131072 more=(tests/golden); fi
-  mkdir -p "build-asan/grown/$reader"
+  mkdir -p "$build/grown/$reader"
   # In memory where the machine has such a place; a fuzzer ends without removing anything.
   local files memory=/tmp
   if [ -w /dev/shm ]; then memory=/dev/shm; fi
   files=$(mktemp -d -p "$memory" bridgemark-fuzz-XXXXXX)
   # The program's own limits are for machines; a small file may not ask for half a gigabyte.
-  TMPDIR=$files ASAN_OPTIONS=leak_check_at_exit=0 build-asan/fuzz_"$reader" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+  TMPDIR=$files ASAN_OPTIONS=leak_check_at_exit=0 "$build/fuzz_$reader" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -malloc_limit_mb=512 -max_len=$longest -print_final_stats=1 -verbosity=1 \
-    -artifact_prefix="build-asan/finds/$reader-" \
-    "build-asan/grown/$reader" "tests/fuzz/corpus/$reader" "${more[@]}" >"$log" 2>&1
+    -artifact_prefix="$build/finds/$reader-" \
+    "$build/grown/$reader" "tests/fuzz/corpus/$reader" "${more[@]}" >"$log" 2>&1
   local status=$?
   rm -rf "$files"
   local inputs
@@ -41,7 +42,7 @@ fuzz() {
   return $status
 }
 export -f fuzz
-export seconds
+export build seconds
 
 # In one group with the whole: Ctrl-C ends all.
 printf '%s\n' "${readers[@]}" | xargs -P "${FUZZ_JOBS:-2}" -I{} bash -c 'fuzz {}'

@@ -8,12 +8,11 @@
 #   latex    to compile the tables of its report
 #   slurm    to test grids on a cluster of its own
 #   mpi      to train one model on several ranks
-#   ccache   to compile each file once for all build folders
 # Does nothing where all are installed.
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build pkg-config git
+  g++ cmake ninja-build pkg-config git ccache
   libhwy-dev librandom123-dev libopenblas-dev libeigen3-dev libcli11-dev
   nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
@@ -29,8 +28,7 @@ for part in "$@"; do
     latex) packages+=(texlive-latex-base texlive-latex-recommended) ;;
     slurm) packages+=(slurm-wlm munge) ;;
     mpi) packages+=(openmpi-bin libopenmpi-dev) ;;
-    ccache) packages+=(ccache) ;;
-    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex, slurm, mpi or ccache" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex, slurm or mpi" >&2; exit 2 ;;
   esac
 done
 
