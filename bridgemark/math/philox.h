@@ -34,6 +34,7 @@ enum class DrawPurpose : std::uint32_t {
   kEnvelopeMass = 19,           // proposals that measure the envelope of a reversed bridge
   kReverseMarginals = 20,       // draws behind the marginals of a reversed bridge
   kBootstrap = 21,              // which blocks of test inputs a resample takes
+  kHoldout = 22,                // which rows of own data are kept apart; the end is the detail
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.
