@@ -23,13 +23,14 @@
 #include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/process/reference_process.h"
 
-// Benchmark pairs: presets, one's own, and their folders; own data to fit to
+// Benchmark pairs: presets, one's own, and their folders; their training sets; own data to fit to
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/pair/fit_problem.h"
 #include "bridgemark/pair/pair_family.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/pair/source_distribution.h"
+#include "bridgemark/pair/training_set.h"
 
 // The protocol of the benchmark and the scores it is made of
 #include "bridgemark/metric/c2st.h"

@@ -9,6 +9,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/custom_pair.h"
 #include "bridgemark/process/gamma_proposal.h"
+#include "bridgemark/process/same_process.h"
 
 namespace bridgemark {
 
@@ -66,6 +67,29 @@ DataProblem make_data_problem(const Context& context, DataParts parts) {
   ReferenceProcess reference = make_reference();
   return {FitProblem(std::move(parts.x0), std::move(parts.x1), std::move(reference)),
           std::move(note)};
+}
+
+void require_data_of_pair(const FitProblem& data, const BenchmarkPair& pair,
+                          std::string_view what) {
+  const auto text = [](const ReferenceProcess& process) {
+    return process.kind() == ReferenceKind::kMatrix
+               ? fmt::format("a matrix with {} steps", process.total_steps())
+               : fmt::format("{} with gamma {} and {} steps", reference_kind_name(process.kind()),
+                             process.gamma(), process.total_steps());
+  };
+  const auto refuse = [&](std::string_view part, const auto& here, const auto& there) {
+    throw_invalid("data", "{} was fitted to data whose {} must be that of pair '{}', {}, got {}",
+                  what, part, pair.identity().name, there, here);
+  };
+  const ReferenceProcess ours = data.reference(), theirs = pair.reference();
+  if (data.dim() != pair.dim()) refuse("D", data.dim(), pair.dim());
+  if (data.num_categories() != pair.num_categories()) {
+    refuse("S", data.num_categories(), pair.num_categories());
+  }
+  if (!same_process(ours, theirs)) {
+    const std::string here = text(ours), there = text(theirs);
+    refuse("reference", here == there ? "another " + here : here, there);
+  }
 }
 
 }  // namespace bridgemark

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "bridgemark/core/context.h"
@@ -28,5 +29,10 @@ struct DataProblem {
 // Throws InvalidArgument that names the part: an unknown reference, a gamma beside a matrix, sizes
 // that do not agree, categories out of range.
 DataProblem make_data_problem(const Context& context, DataParts parts);
+
+// A solver that was fitted to data can be scored on a pair whose reference, S and D are the data's.
+// Throws InvalidArgument that says which of them is not; `what` is what the message calls the
+// solver.
+void require_data_of_pair(const FitProblem& data, const BenchmarkPair& pair, std::string_view what);
 
 }  // namespace bridgemark

@@ -14,19 +14,19 @@ namespace {
 DrawKey x0_key(std::uint64_t seed) { return {seed, DrawPurpose::kSource}; }
 DrawKey x1_key(std::uint64_t seed) { return {seed, DrawPurpose::kTargetConditional}; }
 
-DataEnds make_ends(States x0, States x1, ReferenceProcess reference) {
+DataEnds make_ends(States x0, States x1, ReferenceProcess reference, std::string name) {
   const int S = reference.num_categories();
-  const auto check = [&](const char* name, const States& states) {
+  const auto check = [&](const char* end, const States& states) {
     if (states.rows() == 0 || states.cols() == 0) {
-      throw_invalid("data", "{} must have at least one row and one column, got shape [{}, {}]",
-                    name, states.rows(), states.cols());
+      throw_invalid("data", "{} must have at least one row and one column, got shape [{}, {}]", end,
+                    states.rows(), states.cols());
     }
-    check_states(name, states, x0.cols(), S);
+    check_states(end, states, x0.cols(), S);
   };
   check("x0", x0);
   check("x1", x1);
   return {SourceDistribution::empirical(std::move(x0), S),
-          SourceDistribution::empirical(std::move(x1), S), std::move(reference)};
+          SourceDistribution::empirical(std::move(x1), S), std::move(reference), std::move(name)};
 }
 
 States draw(const Context& context, const SourceDistribution& source, const DrawKey& key,
@@ -40,8 +40,8 @@ States draw(const Context& context, const SourceDistribution& source, const Draw
 
 FitProblem::FitProblem(BenchmarkPair pair) : ends_(std::move(pair)) {}
 
-FitProblem::FitProblem(States x0, States x1, ReferenceProcess reference)
-    : ends_(make_ends(std::move(x0), std::move(x1), std::move(reference))) {}
+FitProblem::FitProblem(States x0, States x1, ReferenceProcess reference, std::string name)
+    : ends_(make_ends(std::move(x0), std::move(x1), std::move(reference), std::move(name))) {}
 
 std::size_t FitProblem::dim() const { return pair() ? pair()->dim() : data()->x0.dim(); }
 
@@ -54,7 +54,7 @@ ReferenceProcess FitProblem::reference() const {
 }
 
 std::string_view FitProblem::name() const {
-  return pair() ? std::string_view(pair()->identity().name) : "data";
+  return pair() ? pair()->identity().name : data()->name;
 }
 
 States FitProblem::sample_x0(const Context& context, std::size_t count, std::uint64_t seed,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -12,11 +13,13 @@
 
 namespace bridgemark {
 
-// Two sets of observed states and the reference process between them: own data, without a truth.
+// Two sets of observed states and the reference process between them: own data, without a truth, or
+// a training set of a pair, whose truth a solver must not see.
 struct DataEnds {
   SourceDistribution x0;
   SourceDistribution x1;
   ReferenceProcess reference;
+  std::string name = "data";  // what messages call the rows
 };
 
 // All that a solver may know: a reference process and unpaired rows of two ends, those of a
@@ -27,13 +30,13 @@ class FitProblem {
 
   // Rows [n,D] and [m,D], each drawn alike. Throws InvalidArgument unless both are states of the
   // reference's categories, at least one of each, of as many coordinates.
-  FitProblem(States x0, States x1, ReferenceProcess reference);
+  FitProblem(States x0, States x1, ReferenceProcess reference, std::string name = "data");
 
   std::size_t dim() const;
   int num_categories() const;
   ReferenceProcess reference() const;
 
-  // What messages call it: the name of the pair, or "data".
+  // What messages call it: the name of the pair or of the rows.
   std::string_view name() const;
 
   // Rows first_index.. of the endless sequence of a seed, unpaired.

@@ -5,6 +5,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/fingerprint.h"
+#include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
 
 namespace bridgemark {
@@ -112,6 +113,17 @@ bool same_pair(const json& a, const json& b) {
     if (found != right.end() && *found != value) return false;
   }
   return true;
+}
+
+void add_training_rows(json& record, const TrainingRows& rows) {
+  if (rows.samples == 0) return;
+  record["samples"] = rows.samples;
+  record["training_set"] = rows.training_set;
+}
+
+TrainingRows read_training_rows(const json& record, std::string_view file) {
+  return {json_get_or<std::uint64_t>(record, "samples", 0, file),
+          json_get_or<std::uint64_t>(record, "training_set", 0, file)};
 }
 
 std::string pair_text(const json& record) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/pair/training_set.h"
 
 // What checkpoints, runs and results say of the pair they belong to, so that none is taken for that
 // of another.
@@ -20,6 +21,11 @@ void check_pair_record(const nlohmann::json& record, std::string_view file);
 
 // Whether two records may be of one pair in one direction: what both of them say is the same.
 bool same_pair(const nlohmann::json& a, const nlohmann::json& b);
+
+// What a solver was trained on, as "samples" and "training_set" of any record; nothing where draws
+// were endless, and a record without them says so. Reading throws FileError, naming `file`.
+void add_training_rows(nlohmann::json& record, const TrainingRows& rows);
+TrainingRows read_training_rows(const nlohmann::json& record, std::string_view file);
 
 // A record as a message names it: 'NAME' (version 1, seed 2, fingerprint 0123456789abcdef).
 std::string pair_text(const nlohmann::json& record);

@@ -104,12 +104,12 @@ TEST(DataRuns, TheOracleAndEvaluateRefuse) {
     train_run({}, {solver, "", 0, {}}, low_to_high(), dir.path() / solver, false);
   };
   EXPECT_THAT(refusal([&] { train("oracle"); }),
-              HasSubstr("oracle must be fitted to a benchmark pair, got data"));
+              HasSubstr("must be fitted to a benchmark pair, without samples, got data"));
   EXPECT_FALSE(std::filesystem::exists(dir.path() / "oracle"));
   train("reference");
   const BenchmarkPair pair = build_pair(testing::small_spec());
   EXPECT_THAT(refusal([&] { load_run({}, pair, dir.path() / "reference"); }),
-              HasSubstr("got data, which has no truth to score by"));
+              HasSubstr("was fitted to data whose D must be that of pair 'small', 2, got 3"));
   EXPECT_THAT(refusal([&] {
                 train_run({}, {"dlightsb", "", 0, {{"x0_data", "rows.npy"}}}, low_to_high(),
                           dir.path() / "twice", false);

@@ -48,7 +48,8 @@ TEST(FeatureWise, IsWrongForAPairThatDoesNot) {
 
 TEST(FeatureWise, SaysWhenItHasNotConverged) {
   const BenchmarkPair pair = build_pair(small_spec());
-  const Fitted fitted = fit_solver("feature-wise", pair, {"max_iterations=3", "samples=5000"});
+  const Fitted fitted =
+      fit_solver("feature-wise", pair, {"max_iterations=3", "marginal_samples=5000"});
   EXPECT_FALSE(std::get<bool>(fitted.diagnostics.at("converged")));
   EXPECT_EQ(std::get<std::int64_t>(fitted.diagnostics.at("iterations")), 3);
   EXPECT_GT(std::get<double>(fitted.diagnostics.at("largest_error_against_exact")), 1e-4);
@@ -60,8 +61,8 @@ TEST(FeatureWise, SaysWhenItHasNotConverged) {
 TEST(FeatureWise, DoesNotDependOnThreads) {
   const BenchmarkPair pair = build_pair(small_spec());
   const auto cores = [&](int threads, std::uint64_t seed) {
-    const Fitted fitted =
-        fit_solver("feature-wise", pair, {"samples=5000"}, seed, testing::with_threads(threads));
+    const Fitted fitted = fit_solver("feature-wise", pair, {"marginal_samples=5000"}, seed,
+                                     testing::with_threads(threads));
     return dynamic_cast<const CpBridge&>(*fitted.coupling).potential().log_cores();
   };
   EXPECT_EQ(cores(1, 0), cores(2, 0));

@@ -64,7 +64,7 @@ class RunTest : public ::testing::Test {
 
   RunConfig config(const std::string& solver) const {
     RunConfig config{solver, pair_path().string(), 5, {}};
-    if (solver == "feature-wise") config.options["samples"] = "2000";
+    if (solver == "feature-wise") config.options["marginal_samples"] = "2000";
     return config;
   }
 
@@ -124,7 +124,7 @@ TEST_F(RunTest, FolderHoldsTheRecord) {
   EXPECT_EQ(saved.solver, "feature-wise");
   EXPECT_EQ(saved.pair, pair_path().string());
   EXPECT_EQ(saved.seed, 5u);
-  EXPECT_EQ(saved.options.at("samples"), "2000");
+  EXPECT_EQ(saved.options.at("marginal_samples"), "2000");
   EXPECT_EQ(saved.options.at("imf_steps"), "16");  // defaults are written out
   const nlohmann::json result = load_run_result(run_path());
   for (const char* key : {"version", "seed", "device", "machine", "threads", "wall_seconds",
@@ -160,7 +160,7 @@ TEST_F(RunTest, ConfigSurvivesOddText) {
 
 TEST_F(RunTest, AFitWithoutAFolderIsKeptLater) {
   const BenchmarkPair at_hand = pair();
-  const Fitted fitted = testing::fit_solver("feature-wise", at_hand, {"samples=2000"}, 5);
+  const Fitted fitted = testing::fit_solver("feature-wise", at_hand, {"marginal_samples=2000"}, 5);
   save_run({}, config("feature-wise"), at_hand, fitted, 1.5, run_path());
   const auto loaded = load_run({}, at_hand, run_path());
   const States x0 = at_hand.sample_x0({}, 500, 1);
@@ -274,7 +274,7 @@ TEST_F(RunTest, ResumeWithAnotherConfigurationIsRefused) {
   other.seed = 6;
   EXPECT_THAT(train_error(other, true), refused);
   other = config("feature-wise");
-  other.options["samples"] = "2001";
+  other.options["marginal_samples"] = "2001";
   EXPECT_THAT(train_error(other, true), refused);
   other = config("feature-wise");
   other.pair = "d2-gaussian-0.02";
@@ -316,19 +316,19 @@ TEST_F(RunTest, AnotherPairIsRefused) {
 
 TEST_F(RunTest, BadRequestsLeaveNothingBehind) {
   RunConfig bad = config("feature-wise");
-  bad.options["sample"] = "10";
-  EXPECT_THAT(train_error(bad), HasSubstr("did you mean 'samples'"));
+  bad.options["marginal_sample"] = "10";
+  EXPECT_THAT(train_error(bad), HasSubstr("did you mean 'marginal_samples'"));
   EXPECT_THAT(train_error({"orcale", pair_path().string(), 0, {}}),
               HasSubstr("the nearest is oracle"));
   EXPECT_THAT(train_error({"oracle", "d2-gausian-0.02", 0, {}}),
               HasSubstr("the nearest preset is d2-gaussian-0.02"));
   bad = config("feature-wise");
-  bad.options["samples"] = "many";  // found out by the solver itself
-  EXPECT_THAT(train_error(bad), HasSubstr("samples"));
+  bad.options["marginal_samples"] = "many";  // found out by the solver itself
+  EXPECT_THAT(train_error(bad), HasSubstr("marginal_samples"));
   EXPECT_FALSE(std::filesystem::exists(run_path()));
   std::filesystem::create_directory(run_path());
   write(run_path() / "notes.txt", "mine");
-  EXPECT_THAT(train_error(bad), HasSubstr("samples"));
+  EXPECT_THAT(train_error(bad), HasSubstr("marginal_samples"));
   EXPECT_FALSE(std::filesystem::exists(run_path() / "config.toml"));
   EXPECT_EQ(read(run_path() / "notes.txt"), "mine");
 }

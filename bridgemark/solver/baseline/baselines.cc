@@ -27,12 +27,16 @@ class OracleSolver : public Solver {
     return "the truth itself, the ceiling of every table";
   }
   std::vector<OptionSpec> options() const override { return {}; }
+  bool learns_from_rows() const override { return false; }
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions&, std::uint64_t,
              const TrainingFiles&) const override {
     if (!problem.pair()) {
-      throw_invalid("solver",
-                    "oracle must be fitted to a benchmark pair, got data, which has no truth");
+      throw_invalid(
+          "solver",
+          "oracle is the truth and must be fitted to a benchmark pair, without samples, got "
+          "{}",
+          problem.name());
     }
     return {problem.pair()->require_truth(context)};
   }
@@ -90,6 +94,7 @@ class ReferenceSolver : public CpBridgeSolver {
   std::string name() const override { return "reference"; }
   std::string description() const override { return "x1 from the reference process"; }
   std::vector<OptionSpec> options() const override { return {}; }
+  bool learns_from_rows() const override { return false; }
 
   Fitted fit(const Context&, const FitProblem& problem, const SolverOptions&, std::uint64_t,
              const TrainingFiles&) const override {

@@ -10,6 +10,7 @@
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/solver/baseline/baselines.h"
 #include "bridgemark/solver/baseline/one_dimensional_bridge.h"
+#include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 
 namespace bridgemark {
@@ -54,8 +55,11 @@ CpBridge product_of(const ReferenceProcess& process,
   return {process, CpPotential({0.0}, std::move(log_cores))};
 }
 
+constexpr char kMarginalSamples[] = "marginal_samples";
+constexpr char kDefaultMarginalSamples[] = "100000";
+
 struct Settings {
-  std::size_t samples;
+  std::size_t marginal_samples;
   double pseudo_count;
   int imf_steps;
   double tolerance;
@@ -64,7 +68,14 @@ struct Settings {
 
 Settings read_settings(const FitProblem& problem, const SolverOptions& options) {
   Settings settings{};
-  settings.samples = static_cast<std::size_t>(options.integer("samples", 1, 1 << 28));
+  settings.marginal_samples =
+      static_cast<std::size_t>(options.integer(kMarginalSamples, 1, 1 << 28));
+  if (problem.data() && options.text(kMarginalSamples) != kDefaultMarginalSamples) {
+    throw_invalid("options",
+                  "marginal_samples is for endless draws, and the marginals of {} are those of its "
+                  "rows; leave it out, got '{}'",
+                  problem.name(), options.text(kMarginalSamples));
+  }
   settings.pseudo_count = options.real("pseudo_count", 1e-12, 1e6);
   settings.imf_steps = options.integer("imf_steps", 2, 1 << 20);
   settings.tolerance = options.real("tolerance", 1e-15, 1.0);
@@ -84,24 +95,34 @@ class FeatureWiseSolver : public CpBridgeSolver {
     return "a bridge for each coordinate on its own, by D-IMF between estimated marginals";
   }
   std::vector<OptionSpec> options() const override {
-    return {{"samples", "100000", "draws of p0 and of p1 that the marginals are estimated from"},
+    return {{.key = kMarginalSamples,
+             .default_value = kDefaultMarginalSamples,
+             .help = "draws of p0 and of p1 that the marginals are estimated from; of a training "
+                     "set or of data every row is taken once",
+             .former_key = "samples"},
             {"pseudo_count", fmt::format("{}", kPseudoCount), "added to each category's count"},
             {"imf_steps", "16", "steps of the chain in D-IMF, at least 2"},
             {"tolerance", "1e-10", "D-IMF stops when an iteration moves less, in total variation"},
-            {"max_iterations", "5000", "D-IMF iterations at the most"}};
+            {"max_iterations", "5000", "D-IMF iterations at the most"},
+            {"x0_data", "", "integer .npy [n,D] to estimate p0 from instead of draws"},
+            {"x1_data", "", "integer .npy [n,D] to estimate p1 from instead of draws of p1"}};
   }
 
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {
     read_settings(problem, options);
+    TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
     const Settings settings = read_settings(problem, options);
     const ReferenceChain chain(problem.reference(), settings.imf_steps);
-    const States x0 = problem.sample_x0(context, settings.samples, seed);
-    const States x1 = problem.sample_x1(context, settings.samples, seed);
+    const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
+    const States* rows = data.x0_set();
+    const States x0 = rows ? *rows : problem.sample_x0(context, settings.marginal_samples, seed);
+    rows = data.x1_set();
+    const States x1 = rows ? *rows : problem.sample_x1(context, settings.marginal_samples, seed);
     const std::size_t D = problem.dim(), S = static_cast<std::size_t>(problem.num_categories());
     // Once, for all threads.
     for (int n = 0; n <= settings.imf_steps; ++n) chain.log_cumulative(context, n);

@@ -24,7 +24,21 @@ SolverOptions::SolverOptions(std::vector<OptionSpec> specs) : specs_(std::move(s
   for (const OptionSpec& spec : specs_) values_[spec.key] = spec.default_value;
 }
 
+OptionValues with_todays_keys(const std::vector<OptionSpec>& specs, OptionValues values) {
+  for (const OptionSpec& spec : specs) {
+    if (spec.former_key.empty()) continue;
+    auto node = values.extract(spec.former_key);
+    if (node.empty()) continue;
+    node.key() = spec.key;
+    values.insert(std::move(node));
+  }
+  return values;
+}
+
 void SolverOptions::set(std::string_view key, std::string_view value) {
+  for (const OptionSpec& spec : specs_) {
+    if (!spec.former_key.empty() && spec.former_key == key) key = spec.key;
+  }
   const auto found = values_.find(key);
   if (found != values_.end()) {
     found->second = value;

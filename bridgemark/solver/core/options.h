@@ -14,7 +14,12 @@ struct OptionSpec {
   std::string default_value;
   std::string help;
   bool counts_updates = false;  // a training takes longer by as much as it is larger
+  std::string former_key = {};  // what older files call it, which is still read
 };
+
+// Values by the keys of the specs, where an older file gave a former key.
+using OptionValues = std::map<std::string, std::string, std::less<>>;
+OptionValues with_todays_keys(const std::vector<OptionSpec>& specs, OptionValues values);
 
 // The options of one run: what the user set over the solver's defaults. Every value is checked when
 // it is read, and the message names the key, its value and what is allowed.
@@ -22,7 +27,7 @@ class SolverOptions {
  public:
   explicit SolverOptions(std::vector<OptionSpec> specs);
 
-  // Throws InvalidArgument for an unknown key, with the nearest known one.
+  // Takes a former key as well. Throws InvalidArgument for an unknown one, with the nearest known.
   void set(std::string_view key, std::string_view value);
 
   // Sets a key that is still empty.

@@ -20,8 +20,10 @@
 #include "bridgemark/io/paths.h"
 #include "bridgemark/io/temporaries.h"
 #include "bridgemark/io/toml_text.h"
+#include "bridgemark/pair/data_problem.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/pair/training_set.h"
 #include "bridgemark/solver/core/checkpoint_shards.h"
 #include "bridgemark/solver/core/data_file.h"
 #include "bridgemark/solver/core/rank_agreement.h"
@@ -68,6 +70,14 @@ nlohmann::json problem_record(const FitProblem& problem) {
   return data;
 }
 
+void check_rows(const RunConfig& config, const FitProblem& problem) {
+  check_training_rows(config.rows);
+  if (config.rows.samples > 0 && !problem.pair()) {
+    throw_invalid("run", "samples are rows of a pair's training set and must be 0 for data, got {}",
+                  config.rows.samples);
+  }
+}
+
 // Refuses other data than a run has.
 void refuse_other_data(const FitProblem& problem, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunData;
@@ -106,7 +116,7 @@ void refuse_other_run(const RunConfig& config, const FitProblem& problem,
   if (!resume) refuse_second_run(folder);
   const RunConfig before = load_run_config(folder);
   if (before.solver != config.solver || before.pair != config.pair || before.seed != config.seed ||
-      before.options != config.options) {
+      before.options != config.options || before.rows != config.rows) {
     throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
   }
   refuse_other_data(problem, folder);
@@ -129,18 +139,20 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
     write_file_atomically(folder / kRunLog,
                           fitted.history.empty() ? event.dump() + "\n" : log_text(fitted.history));
   }
-  save_json(folder / kRunResult, {{"solver", config.solver},
-                                  {"pair", identity.pair},
-                                  {"data", identity.data},
-                                  {"seed", config.seed},
-                                  {"options", config.options},
-                                  {"version", kVersion},
-                                  {"device", device_name(context.device)},
-                                  {"machine", backend::machine_of(context)},
-                                  {"threads", context.threads()},
-                                  {"wall_seconds", seconds},
-                                  {"peak_memory_bytes", peak_memory_bytes()},
-                                  {"diagnostics", diagnostics_json(fitted.diagnostics)}});
+  nlohmann::json result = {{"solver", config.solver},
+                           {"pair", identity.pair},
+                           {"data", identity.data},
+                           {"seed", config.seed},
+                           {"options", config.options},
+                           {"version", kVersion},
+                           {"device", device_name(context.device)},
+                           {"machine", backend::machine_of(context)},
+                           {"threads", context.threads()},
+                           {"wall_seconds", seconds},
+                           {"peak_memory_bytes", peak_memory_bytes()},
+                           {"diagnostics", diagnostics_json(fitted.diagnostics)}};
+  add_training_rows(result, config.rows);
+  save_json(folder / kRunResult, result);
 }
 
 }  // namespace
@@ -148,11 +160,15 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
 void save_run_config(const RunConfig& config, const std::filesystem::path& folder) {
   toml::table options;
   for (const auto& [key, value] : config.options) options.insert(key, value);
-  // TOML integers end at 2^63 - 1, so the seed travels as text.
-  const toml::table table{{"solver", config.solver},
-                          {"pair", config.pair},
-                          {"seed", std::to_string(config.seed)},
-                          {"options", options}};
+  // TOML integers end at 2^63 - 1, so seeds travel as text.
+  toml::table table{{"solver", config.solver},
+                    {"pair", config.pair},
+                    {"seed", std::to_string(config.seed)},
+                    {"options", options}};
+  if (config.rows.samples > 0) {
+    table.insert("samples", std::to_string(config.rows.samples));
+    table.insert("training_set", std::to_string(config.rows.training_set));
+  }
   std::ostringstream text;
   text << table << '\n';
   write_file_atomically(folder / kRunConfig, text.str());
@@ -171,10 +187,17 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
   RunConfig config;
   config.solver = string_at("solver");
   config.pair = string_at("pair");
-  const std::string seed = string_at("seed");
-  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), config.seed);
-  if (error != std::errc() || end != seed.data() + seed.size()) {
-    throw_file(file, "'seed' must be a whole number, got '{}'", seed);
+  const auto number_at = [&](const char* key, auto& value) {
+    const std::string number = string_at(key);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc() || end != number.data() + number.size()) {
+      throw_file(file, "'{}' must be a whole number, got '{}'", key, number);
+    }
+  };
+  number_at("seed", config.seed);
+  if (table.contains("samples")) {
+    number_at("samples", config.rows.samples);
+    number_at("training_set", config.rows.training_set);
   }
   if (const toml::table* options = table["options"].as_table()) {
     for (const auto& [key, value] : *options) {
@@ -182,6 +205,10 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
       if (!option) throw_file(file, "option '{}' must be a string", key.str());
       config.options[std::string(key.str())] = *option;
     }
+  }
+  for (const auto& solver : all_solvers()) {
+    if (solver->name() != config.solver) continue;
+    config.options = with_todays_keys(solver->options(), std::move(config.options));
   }
   return config;
 }
@@ -261,7 +288,8 @@ class RunFolder {
 void require_one_run(const Context& context, const RunConfig& config,
                      const std::filesystem::path& folder) {
   std::ostringstream text;
-  text << config.solver << '\0' << config.pair << '\0' << config.seed << '\0' << folder.string();
+  text << config.solver << '\0' << config.pair << '\0' << config.seed << '\0' << config.rows.samples
+       << '\0' << config.rows.training_set << '\0' << folder.string();
   for (const auto& [key, value] : config.options) text << '\0' << key << '\0' << value;
   if (same_on_all_ranks(context, text.view())) return;
   throw_invalid("ranks",
@@ -278,6 +306,7 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   const SolverOptions options = resolve_options(solver, request);
   RunConfig config = request;
   config.options = options.values();
+  check_rows(config, problem);
   require_rank_support(context, solver);
   require_one_run(context, config, folder);
   const RunIdentity identity = run_identity(problem_record(problem), config);
@@ -296,7 +325,7 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   Fitted fitted;
   try {
     if (found == Found::kNothing && first) begin_run(config, problem, folder);
-    fitted = solver.fit(context, problem, options, config.seed,
+    fitted = solver.fit(context, trained_problem(context, config, problem), options, config.seed,
                         {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity),
                          folder / kRunModel});
   } catch (const InvalidArgument&) {
@@ -311,8 +340,16 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   return fitted;
 }
 
+FitProblem trained_problem(const Context& context, const RunConfig& config,
+                           const FitProblem& problem) {
+  check_rows(config, problem);
+  return config.rows.samples > 0 ? training_problem(context, *problem.pair(), config.rows)
+                                 : problem;
+}
+
 void save_run(const Context& context, const RunConfig& request, const FitProblem& problem,
               const Fitted& fitted, double seconds, const std::filesystem::path& folder) {
+  check_rows(request, problem);
   RunConfig config = request;
   config.options = resolve_options(find_solver(request.solver), request).values();
   const RunIdentity identity = run_identity(problem_record(problem), config);
@@ -398,13 +435,17 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
                                          const std::filesystem::path& folder) {
   const RunConfig config = load_run_config(folder);
   require_complete(folder);
-  if (path_exists(folder / kRunData)) {
-    throw_invalid("run", "{} must be fitted to pair '{}', got data, which has no truth to score by",
-                  folder.string(), pair.identity().name);
-  }
   const Solver& solver = find_solver(config.solver);
+  if (path_exists(folder / kRunData)) {
+    const FitProblem data = load_data(folder / kRunData);
+    require_data_of_pair(data, pair, folder.string());
+    return solver.load(context, data, folder / kRunModel);
+  }
+  const auto load = [&](const BenchmarkPair& of) {
+    return solver.load(context, trained_problem(context, config, of), folder / kRunModel);
+  };
   const nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = pair_record(pair);
-  if (same_pair(fitted_to, asked)) return solver.load(context, pair, folder / kRunModel);
+  if (same_pair(fitted_to, asked)) return load(pair);
 
   // The same truth in the other direction, whatever its name: some solvers answer both.
   nlohmann::json backwards = asked;
@@ -414,7 +455,7 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
     throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), pair_text(fitted_to),
                   pair_text(asked));
   }
-  const auto coupling = solver.load(context, pair.reversed(), folder / kRunModel)->reversed();
+  const auto coupling = load(pair.reversed())->reversed();
   if (!coupling) {
     throw_invalid(
         "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'",

@@ -11,9 +11,11 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/pair/fit_problem.h"
+#include "bridgemark/pair/training_set.h"
 #include "bridgemark/solver/core/solver.h"
 
-// A run is one solver fitted to one pair, in a folder of its own:
+// A run is one solver fitted to one pair, to a training set of it or to data, in a folder of its
+// own:
 //   config.toml           what was asked for
 //   model.safetensors     the parameters
 //   checkpoint.safetensors  the whole training state, for trained solvers; of ranks that share a
@@ -31,6 +33,7 @@ struct RunConfig {
   std::string pair;  // a preset's name or a folder; empty for own data
   std::uint64_t seed = 0;
   std::map<std::string, std::string, std::less<>> options;  // every option of the solver
+  TrainingRows rows = {};  // a training set of the pair, or endless draws of it
 };
 
 // Write and read the config.toml of a run folder. Throw FileError for one that is not there or not
@@ -49,10 +52,17 @@ bool is_complete_run(const std::filesystem::path& folder);
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
                bool resume);
 
-// The same for a pair or data at hand; config.pair is what the run says it was fitted to. Returns
-// what was fitted, read back where the run was complete before.
+// The same for a pair or data at hand; config.pair is what the run says it was fitted to. With
+// config.rows the problem is a pair, and its training set is fitted; the run's folder does not hold
+// those rows, which are drawn again from the pair. Returns what was fitted, read back where the run
+// was complete before.
 Fitted train_run(const Context& context, const RunConfig& config, const FitProblem& problem,
                  const std::filesystem::path& folder, bool resume);
+
+// What the solver of a run saw: the training set of the pair where config.rows asks for one, else
+// `problem` itself. Throws InvalidArgument for rows that no pair has, or where there is no pair.
+FitProblem trained_problem(const Context& context, const RunConfig& config,
+                           const FitProblem& problem);
 
 // Keeps what was fitted in `seconds` without a folder as a complete run, but for its checkpoint.
 // A folder that already holds a run is refused.
@@ -60,14 +70,15 @@ void save_run(const Context& context, const RunConfig& config, const FitProblem&
               const Fitted& fitted, double seconds, const std::filesystem::path& folder);
 
 // The coupling of a complete run, in the direction of the pair where its solver answers both.
-// Throws InvalidArgument when it was fitted to another pair, or to data, which has no truth.
+// A run that was fitted to data is taken for one of the pair where reference, S and D agree. Throws
+// InvalidArgument when they do not, or when it was fitted to another pair.
 std::shared_ptr<const Coupling> load_run(const Context& context, const BenchmarkPair& pair,
                                          const std::filesystem::path& folder);
 
 // A complete run by itself, whatever it was fitted to.
 struct LoadedRun {
   RunConfig config;
-  FitProblem problem;
+  FitProblem problem;  // the pair, also where a training set of it was fitted, or the data
   std::shared_ptr<const Coupling> coupling;
 };
 LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder);

@@ -41,6 +41,11 @@ class Solver {
   // Whether one fit answers both directions, so that it can be scored on the reversed pair as well.
   virtual bool has_both_directions() const { return false; }
 
+  // Whether another training set makes another coupling. One that does not learn from rows is run
+  // once in a grid, without a training set, and is compared with the solvers of every number of
+  // rows.
+  virtual bool learns_from_rows() const { return true; }
+
   // Fills in what the options leave to others (a recipe's values), so that a run records every
   // value it used.
   virtual void resolve(SolverOptions&) const {}

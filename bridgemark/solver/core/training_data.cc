@@ -28,6 +28,16 @@ TrainingData::TrainingData(const FitProblem& problem, const std::string& x0_file
       x1_set_(load_set(problem, x1_file)),
       seed_(seed) {}
 
+const States* TrainingData::x0_set() const {
+  if (x0_set_) return &x0_set_->states();
+  return problem_.data() ? &problem_.data()->x0.states() : nullptr;
+}
+
+const States* TrainingData::x1_set() const {
+  if (x1_set_) return &x1_set_->states();
+  return problem_.data() ? &problem_.data()->x1.states() : nullptr;
+}
+
 States TrainingData::x0(const Context& context, std::size_t count,
                         std::uint64_t first_index) const {
   States rows(count, problem_.dim());

@@ -28,6 +28,10 @@ class TrainingData {
   backend::RowSource x0_source(const Context& context) const;
   backend::RowSource x1_source(const Context& context) const;
 
+  // All rows of an end where they are finite, those of a file or of data; else null.
+  const States* x0_set() const;
+  const States* x1_set() const;
+
  private:
   FitProblem problem_;
   std::optional<SourceDistribution> x0_set_;
