@@ -24,6 +24,15 @@ void add_seed_option(CLI::App& command, CommonOptions& options, const std::strin
   command.add_option("--seed", options.seed, help)->check(whole_number())->capture_default_str();
 }
 
+void add_training_rows_options(CLI::App& command, TrainingRows& rows, const std::string& samples) {
+  CLI::Option* given =
+      command.add_option("--samples", rows.samples, samples)->check(whole_number());
+  command.add_option("--training-set", rows.training_set, "Which training set of the pair")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->needs(given);
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--threads", options.threads, "CPU threads; 0 takes all of the machine")
       ->check(CLI::Range(0, 4096))

@@ -10,6 +10,7 @@
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/pair/training_set.h"
 #include "bridgemark/process/reference_process.h"
 #include "cli/progress.h"
 
@@ -41,6 +42,9 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 // Adds --seed, to a command that draws; `help` says what it decides.
 void add_seed_option(CLI::App& command, CommonOptions& options, const std::string& help);
 void add_json_option(CLI::App& command, CommonOptions& options);
+
+// Adds --samples and --training-set, what a solver is or was trained on.
+void add_training_rows_options(CLI::App& command, TrainingRows& rows, const std::string& samples);
 
 // One line on standard error where the reference of a pair hardly moves.
 void warn_if_still(const ReferenceProcess& process);

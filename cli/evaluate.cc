@@ -30,6 +30,7 @@ struct Options {
   std::string add_to;
   std::string submission;
   std::uint64_t training_seed = 0;
+  TrainingRows rows;  // behind --predictions; a run knows its own
   double training_seconds = 0.0;
   bool training_seconds_given = false;
   EvaluationOptions evaluation;
@@ -42,6 +43,11 @@ void check_options(const Options& options) {
   }
   if (!options.add_to.empty() && options.label.empty()) {
     throw_invalid("evaluate", "--add-to needs --label NAME, what tables call the solver, got none");
+  }
+  if (!options.run.empty() && options.rows.samples > 0) {
+    throw_invalid("evaluate",
+                  "--samples is of the training behind --predictions; --run knows its own, got {}",
+                  options.rows.samples);
   }
   if (options.submission.empty()) return;
   if (!options.add_to.empty()) {
@@ -57,13 +63,17 @@ void check_options(const Options& options) {
 
 EvaluationRecord score(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
                        const EvaluationOptions& evaluation, const Options& options) {
+  const TrainingRows rows = options.run.empty() ? options.rows : load_run_config(options.run).rows;
+  check_training_rows(rows);
   if (!options.add_to.empty()) {
     return evaluate_and_add(context, pair, coupling, evaluation,
-                            {options.add_to, options.label, options.pair});
+                            {options.add_to, options.label, options.pair, rows});
   }
-  if (options.submission.empty()) return evaluate_and_record(context, pair, coupling, evaluation);
+  if (options.submission.empty()) {
+    return evaluate_and_record(context, pair, coupling, evaluation, rows);
+  }
   SubmissionTarget target{options.submission, options.label, options.training_seed,
-                          options.training_seconds};
+                          options.training_seconds, rows};
   if (!options.run.empty()) {
     target.training_seed = load_run_config(options.run).seed;
     target.training_seconds = training_seconds(load_run_result(options.run), options.run);
@@ -130,6 +140,9 @@ void add_evaluate(CLI::App& app, Action& action) {
       ->add_option("--training-seconds", options->training_seconds,
                    "Seconds of the training behind --predictions, for --submission")
       ->check(CLI::NonNegativeNumber);
+  add_training_rows_options(*command, options->rows,
+                            "Rows of a training set that the solver behind --predictions was "
+                            "trained on (default: 0, endless draws)");
   EvaluationOptions& evaluation = options->evaluation;
   command->add_option("--seeds", evaluation.num_seeds, "Repetitions, with seeds from --seed on")
       ->check(CLI::Range(1, kMaxEvaluationSeeds))

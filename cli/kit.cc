@@ -16,15 +16,22 @@ struct Options {
   CommonOptions common;
   std::string pair;
   std::string output;
+  TrainingRows rows;
 };
 
 int run(const Options& options) {
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
-  const KitRows rows = write_kit(context, pair, options.output);
+  const KitRows rows = write_kit(context, pair, options.output, options.rows);
   say("{0}: test_x0.npy and test_x1.npy [{1}, {2}], conditional_x0.npy [{3}, {2}]\n"
       "Answer with pred_x1.npy [{1}, {2}] and pred_conditional_x1.npy [{3}, {4}, {2}], int32.\n",
       terminal_text(options.output), rows.test, pair.dim(), rows.conditional, kConditionalSamples);
+  if (options.rows.samples > 0) {
+    say("Train on train_x0.npy and train_x1.npy [{}, {}], {}, unpaired; evaluate --predictions "
+        "takes --samples {} --training-set {}.\n",
+        options.rows.samples, pair.dim(), training_rows_text(options.rows), options.rows.samples,
+        options.rows.training_set);
+  }
   return 0;
 }
 
@@ -34,9 +41,15 @@ void add_kit(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "kit", "Write a pair's test inputs as .npy files for a solver outside of Bridgemark");
-  command->footer("Example: bridgemark kit d2-gaussian-0.02 -o kit");
+  command->footer(
+      "Examples:\n"
+      "  bridgemark kit d2-gaussian-0.02 -o kit\n"
+      "  bridgemark kit d2-gaussian-0.02 --samples 1000 --training-set 1 -o kit");
   command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
   command->add_option("-o,--output", options->output, "Folder to write")->required();
+  add_training_rows_options(*command, options->rows,
+                            "Also write train_x0.npy and train_x1.npy: that many rows of either "
+                            "end, unpaired, of a training set");
   add_common_options(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

@@ -16,7 +16,9 @@ namespace bridgemark::cli {
 void sample_run(const Context& context, const RunSample& request) {
   const LoadedRun run = load_whole_run(context, request.run);
   const std::shared_ptr<const Coupling> coupling =
-      request.reverse ? reverse_coupling(context, run.problem, run.coupling) : run.coupling;
+      request.reverse ? reverse_coupling(context, trained_problem(context, run.config, run.problem),
+                                         run.coupling)
+                      : run.coupling;
   const States given = load_states(request.given);
   check_states(request.given, given, coupling->dim(), coupling->num_categories());
   std::vector<std::size_t> shape = {given.rows(), coupling->dim()};

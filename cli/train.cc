@@ -27,6 +27,7 @@ struct Options {
   CommonOptions common;
   std::string solver;
   std::string pair;
+  TrainingRows rows;   // of the pair
   std::string x0, x1;  // files of own data, in place of a pair
   std::string reference = "gaussian";
   std::optional<double> gamma;
@@ -70,16 +71,21 @@ int run(const Options& options) {
   }
   const FitProblem problem = problem_of(options, context);
   if (speaks_for_ranks()) warn_if_still(problem.reference());
-  train_run(context, {options.solver, options.pair, options.common.seed, solver_options.values()},
-            problem, options.output, options.resume);
+  train_run(
+      context,
+      {options.solver, options.pair, options.common.seed, solver_options.values(), options.rows},
+      problem, options.output, options.resume);
   if (!speaks_for_ranks()) return 0;
   const nlohmann::json result = load_run_result(options.output);
   if (options.common.json) {
     say("{}\n", result.dump(2));
     return 0;
   }
+  const std::string on = options.pair.empty() ? std::string(problem.name()) : options.pair;
   say("{}: {} on {} in {:.2f} s\n", terminal_text(options.output), options.solver,
-      terminal_text(options.pair.empty() ? std::string(problem.name()) : options.pair),
+      terminal_text(options.rows.samples > 0
+                        ? fmt::format("{} of {}", training_rows_text(options.rows), on)
+                        : on),
       result["wall_seconds"].get<double>());
   for (const auto& [key, value] : result["diagnostics"].items()) {
     say("  {:<28} {}\n", terminal_text(key),
@@ -110,14 +116,21 @@ void add_train(CLI::App& app, Action& action) {
       solver_help() +
       "\nExamples:\n"
       "  bridgemark train feature-wise --pair d16-gaussian-0.02 -o run "
-      "--set samples=200000\n"
+      "--set marginal_samples=200000\n"
+      "  bridgemark train dlightsb --pair d16-gaussian-0.02-spread --samples 1000 -o run\n"
       "  bridgemark train dlightsb --x0 threes.npy --x1 eights.npy -o run\n"
       "  mpirun -n 4 bridgemark train dlightsb --pair d64-gaussian-0.02 -o run "
       "--set components=100000\n"
-      "Data has no truth: sample --run draws from such a run, evaluate refuses it.\n"
+      "With --samples a solver sees that many unpaired rows of either end, the same for everyone, "
+      "and nothing else of the pair but its reference.\n"
+      "Data has no truth: sample --run draws from such a run; evaluate PAIR scores it on a pair of "
+      "the same reference, S and D.\n"
       "Ranks that mpirun or srun starts share the model of dlightsb (a build with MPI).");
   command->add_option("SOLVER", options->solver, "A solver, see below")->required();
   command->add_option("--pair", options->pair, "A preset or a pair folder");
+  add_training_rows_options(*command, options->rows,
+                            "Rows of either end to train on, of a training set of the pair "
+                            "(default: 0, endless draws)");
   const std::string data = "Own data in place of a pair";
   command->add_option("--x0", options->x0, "States to start from, integers .npy [n,D]")
       ->group(data);
@@ -143,7 +156,9 @@ void add_train(CLI::App& app, Action& action) {
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--resume", options->resume, "Go on with the run in the folder");
-  add_seed_option(*command, options->common, "Seed of the training data");
+  add_seed_option(*command, options->common,
+                  "Seed of the training: of its start and its batches; a training set has rows of "
+                  "its own");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
   command->callback([=, &action] { action = [=] { return run(*options); }; });

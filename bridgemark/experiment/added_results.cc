@@ -105,6 +105,7 @@ EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& p
   const FolderLock lock(target.folder);  // no grid works there meanwhile
   const std::vector<RunResult> own = own_results(target.folder);
   check_label(target.label, own);
+  check_training_rows(target.rows);
   RunResult result;
   result.experiment = own.empty() ? target.folder.filename().string() : own[0].experiment;
   result.method = target.label;
@@ -113,11 +114,14 @@ EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& p
   result.pair = column_of(own, result.pair_identity, target.pair_name, options.conditional_samples);
   result.dim = static_cast<int>(pair.dim());
   result.seed = options.seed;
-  result.run = run_id_text(result.pair, fmt::format("{}.seed{}", target.label, options.seed));
+  result.rows = target.rows;
+  result.run = run_id_text(
+      result.pair,
+      fmt::format("{}{}.seed{}", target.label, training_rows_suffix(target.rows), options.seed));
   refuse_namesake(own, target.folder, result);
   if (coupling.own_num_steps() > 0) result.num_steps = std::to_string(coupling.own_num_steps());
 
-  EvaluationRecord record = evaluate_and_record(context, pair, coupling, options);
+  EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, target.rows);
   take_record(record, result);
   result.threads = context.threads();
   const std::filesystem::path folder = added_folder(target.folder, result);

@@ -14,8 +14,8 @@
 // beside its own.
 //   added/ID/results.csv, .jsonl  the scores, as the experiment's own
 //   added/ID/samples.npy          answers to the first test rows, for the report's figures
-// An ID is PAIR.LABEL.seedN with the seed of the evaluation; the same one again replaces the
-// earlier result.
+// An ID is PAIR.LABEL.seedN with the seed of the evaluation, PAIR.LABEL.nN.setI.seedN for a solver
+// that was trained on N rows of training set I; the same one again replaces the earlier result.
 namespace bridgemark {
 
 inline constexpr char kOutsideSolver[] = "outside";  // RunResult::solver of an added result
@@ -30,6 +30,7 @@ struct AddTo {
   std::filesystem::path folder;
   std::string label;
   std::string pair_name;
+  TrainingRows rows = {};  // what the solver was trained on
 };
 
 // evaluate_and_record(), whose result enters the experiment's results, tables and report. Throws

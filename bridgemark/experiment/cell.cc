@@ -6,6 +6,7 @@
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
 
@@ -23,6 +24,7 @@ ExperimentRun read_cell(const std::string& text) {
   run.config.solver = json_get<std::string>(cell, "solver", kWhere);
   run.config.pair = json_get<std::string>(cell, "pair", kWhere);
   run.config.seed = json_get<std::uint64_t>(cell, "seed", kWhere);
+  run.config.rows = read_training_rows(cell, kWhere);
   const json& options = json_part(cell, "options", json::value_t::object, kWhere);
   for (const auto& [key, value] : options.items()) {
     run.config.options[key] = json_get<std::string>(options, key, kWhere);
@@ -50,7 +52,7 @@ void run_cell(const Context& context, const ExperimentRun& run, const BenchmarkP
     const bool reverse = !scored.scored_pair.empty();
     const BenchmarkPair asked = reverse ? pair.reversed() : pair;
     const EvaluationRecord record = evaluate_and_record(
-        context, asked, *load_run(context, asked, run_folder), scored.evaluation);
+        context, asked, *load_run(context, asked, run_folder), scored.evaluation, run.config.rows);
     save_json(run_folder / (reverse ? kRunReverseScores : kRunScores), record.json);
   }
 }
@@ -69,6 +71,7 @@ std::string cell_text(const ExperimentRun& run) {
                  {"num_trajectories", evaluation.num_trajectories},
                  {"conditional_samples", evaluation.conditional_samples},
                  {"c2st", evaluation.c2st}}}};
+  add_training_rows(cell, run.config.rows);
   if (evaluation.num_steps) cell["evaluation"]["num_steps"] = *evaluation.num_steps;
   return cell.dump();
 }

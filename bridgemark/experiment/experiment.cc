@@ -43,6 +43,8 @@ struct OptionChoices {
 struct Grid {
   std::vector<TextAtLine> pairs;
   std::vector<TextAtLine> solvers;
+  std::vector<std::uint64_t> samples = {0};
+  std::vector<std::uint64_t> training_sets = {0};
   std::vector<std::uint64_t> seeds = {0};
   std::string label;
   bool both_directions = false;
@@ -101,9 +103,9 @@ class Reader {
   }
 
   Grid read_grid(const toml::table& table) const {
-    toml_.expect_keys(
-        table, "[[grid]]",
-        {"pairs", "instances", "solvers", "seeds", "label", "both_directions", "options"});
+    toml_.expect_keys(table, "[[grid]]",
+                      {"pairs", "instances", "solvers", "samples", "training_sets", "seeds",
+                       "label", "both_directions", "options"});
     Grid grid;
     std::vector<std::uint64_t> instances = {0};
     if (const toml::node* node = table.get("instances")) {
@@ -126,6 +128,7 @@ class Reader {
       toml_.fail(line, "both_directions needs solvers that answer both from one training, got {}",
                  name);
     }
+    read_samples(table, grid);
     if (const toml::node* seeds = table.get("seeds")) {
       grid.seeds = numbers(*seeds, "seeds", INT64_MAX);
     }
@@ -135,6 +138,37 @@ class Reader {
       }
     }
     return grid;
+  }
+
+  void read_samples(const toml::table& table, Grid& grid) const {
+    const toml::node* sets = table.get("training_sets");
+    if (const toml::node* samples = table.get("samples")) {
+      const auto most = static_cast<std::int64_t>(kMaxTrainingRows);
+      if (samples->is_integer()) {  // one number of rows
+        grid.samples = {static_cast<std::uint64_t>(toml_.integer_of(*samples, "samples", 0, most))};
+      } else {
+        grid.samples = numbers(*samples, "samples", most);
+      }
+    }
+    if (!sets) return;
+    grid.training_sets = numbers(*sets, "training_sets", INT64_MAX);
+    if (std::ranges::all_of(grid.samples, [](std::uint64_t n) { return n == 0; })) {
+      toml_.fail(line_of(*sets),
+                 "'training_sets' needs 'samples' above 0, the number of rows to train on");
+    }
+  }
+
+  // What each run of a solver is trained on.
+  static std::vector<TrainingRows> rows_of(const Grid& grid, const Solver& solver) {
+    if (!solver.learns_from_rows()) return {{}};
+    std::vector<TrainingRows> all;
+    for (const std::uint64_t samples : grid.samples) {
+      for (const std::uint64_t set : grid.training_sets) {
+        all.push_back(samples == 0 ? TrainingRows{} : TrainingRows{samples, set});
+        if (samples == 0) break;
+      }
+    }
+    return all;
   }
 
   // A list of whole numbers, or how many there are from 0 on.
@@ -230,13 +264,27 @@ class Reader {
                                  : pairs_.emplace(name, load_pair(name)).first->second;
   }
 
+  // What a check of options is about: whether rows are endless or few matters to it, and not which
+  // they are, so that no more than some are drawn.
+  const FitProblem& checked_problem(const std::string& pair_name, const TrainingRows& rows) {
+    constexpr std::size_t kEnoughRows = 256;
+    const std::size_t samples = std::min(rows.samples, kEnoughRows);
+    const auto key = std::pair(pair_name, samples);
+    const auto found = problems_.find(key);
+    if (found != problems_.end()) return found->second;
+    return problems_.emplace(key, training_problem({}, pair_of(pair_name), {samples, 0}))
+        .first->second;
+  }
+
   void expand(const Grid& grid) {
     for (const auto& [pair, pair_line] : grid.pairs) {
       for (const auto& [solver, solver_line] : grid.solvers) {
         std::vector<std::size_t> chosen(grid.options.size(), 0);
         do {
-          for (const std::uint64_t seed : grid.seeds) {
-            add_run(grid, pair, solver, solver_line, chosen, seed);
+          for (const TrainingRows& rows : rows_of(grid, find_solver(solver))) {
+            for (const std::uint64_t seed : grid.seeds) {
+              add_run(grid, pair, solver, solver_line, chosen, rows, seed);
+            }
           }
         } while (next(grid, chosen));
       }
@@ -254,7 +302,7 @@ class Reader {
 
   void add_run(const Grid& grid, const std::string& pair_name, const std::string& solver_name,
                toml::source_index solver_line, const std::vector<std::size_t>& chosen,
-               std::uint64_t seed) {
+               const TrainingRows& rows, std::uint64_t seed) {
     const Solver& solver = find_solver(solver_name);
     const BenchmarkPair& pair = pair_of(pair_name);
     SolverOptions options(solver.options());
@@ -275,12 +323,12 @@ class Reader {
       }
       line = solver_line;
       solver.resolve(options);
-      solver.check({}, pair, options);
+      solver.check({}, checked_problem(pair_name, rows), options);
     } catch (const InvalidArgument& error) {
       toml_.fail(blame(grid, chosen, error.what(), line), "{} on {}: {}", solver_name, pair_name,
                  error.what());
     }
-    run.config = {solver_name, pair_name, seed, options.values()};
+    run.config = {solver_name, pair_name, seed, options.values(), rows};
     run.dim = static_cast<int>(pair.dim());
     run.evaluation = evaluation_;
     // Each seed has draws of its own also where the solver has nothing to train.
@@ -323,7 +371,7 @@ class Reader {
     return line;
   }
 
-  // pair.method[.loss][.steps].seed
+  // pair.method[.loss][.steps][.nN.setI].seed
   static std::string run_id(const ExperimentRun& run, const SolverOptions& options) {
     std::string rest = run.method;
     if (rest == solver_title(run.config.solver)) rest = run.config.solver;
@@ -331,6 +379,7 @@ class Reader {
       const auto value = options.values().find(key);
       if (value != options.values().end()) rest += "." + value->second;
     }
+    rest += training_rows_suffix(run.config.rows);
     return run_id_text(run.config.pair, rest + fmt::format(".seed{}", run.config.seed));
   }
 
@@ -338,6 +387,7 @@ class Reader {
   EvaluationOptions evaluation_;
   toml::source_index num_steps_line_ = 0;
   std::map<std::string, BenchmarkPair> pairs_;
+  std::map<std::pair<std::string, std::size_t>, FitProblem> problems_;
   std::set<std::string> ids_;
   Experiment experiment_;
 };

@@ -38,13 +38,17 @@ struct ExperimentRun {
 //   pairs = ["d2-*"]      # presets, patterns of presets, pair folders
 //   instances = [0, 1]    # of each pair, which must be presets; 0 is the preset itself
 //   solvers = ["dlightsb-m"]
-//   seeds = [0, 1]        # of training; a number n, here and for instances, is 0 .. n - 1
-//   label = "..."         # what tables call the method, instead of the solver's name
+//   samples = [0, 1000]   # rows a side of a training set; 0, as without the key: endless draws
+//   training_sets = [0, 1]  # which sets, each for every number of samples but 0
+//   seeds = [0, 1]        # of training; a number n, as for instances and training_sets, is 0 .. n
+//   - 1 label = "..."         # what tables call the method, instead of the solver's name
 //   both_directions = true  # each training is scored on the reversed pair as well
 //   [grid.options]
 //   loss = ["kl", "mse"]  # a list stands for each of its values
 //
-// The runs come in the order of the grids, pairs, instances, solvers, options and seeds.
+// The runs come in the order of the grids, pairs, instances, solvers, options, samples, training
+// sets and seeds. A solver that does not learn from rows (Oracle, Reference) is run once for all
+// samples, without a training set; tables show it beside those of every number of rows.
 struct Experiment {
   std::string name;
   std::string description;

@@ -47,24 +47,24 @@ struct ShortTraining {
 };
 
 ShortTraining time_training(const Context& context, const ExperimentRun& run,
-                            const BenchmarkPair& pair, const SolverOptions& all, double share,
+                            const FitProblem& problem, const SolverOptions& all, double share,
                             Fitted& fitted) {
   const SolverOptions options = shortened(all, share);
   const auto start = Clock::now();
-  fitted = find_solver(run.config.solver).fit(context, pair, options, run.config.seed);
+  fitted = find_solver(run.config.solver).fit(context, problem, options, run.config.seed);
   const double seconds = seconds_since(start);
   const auto said = fitted.diagnostics.find("training_seconds");
   const double updates = said == fitted.diagnostics.end() ? 0.0 : std::get<double>(said->second);
   return {share, seconds - updates, updates};
 }
 
-double training_seconds(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
+double training_seconds(const Context& context, const ExperimentRun& run, const FitProblem& problem,
                         Fitted& fitted) {
   SolverOptions all(find_solver(run.config.solver).options());
   for (const auto& [key, value] : run.config.options) all.set(key, value);
   const double most = most_updates(all);
   const auto train = [&](double share) {
-    return time_training(context, run, pair, all, share, fitted);
+    return time_training(context, run, problem, all, share, fitted);
   };
   ShortTraining last = train(most > kFirstUpdates ? kFirstUpdates / most : 1.0), before;
   while (last.share < 1.0 && (before.share == 0.0 || last.updates < kLongEnough)) {
@@ -91,10 +91,12 @@ double evaluation_seconds(const Context& context, const ExperimentRun& run,
 
 std::vector<RunGroup> group_runs(const std::vector<ExperimentRun>& runs) {
   std::vector<RunGroup> groups;
-  using Key = std::tuple<std::string, int, bool, std::map<std::string, std::string, std::less<>>>;
+  using Key = std::tuple<std::string, int, bool, std::map<std::string, std::string, std::less<>>,
+                         std::size_t>;
   std::map<Key, std::size_t> places;
   for (const ExperimentRun& run : runs) {
-    const Key key{run.config.solver, run.dim, run.both_directions, run.config.options};
+    const Key key{run.config.solver, run.dim, run.both_directions, run.config.options,
+                  run.config.rows.samples};
     const auto [at, is_new] = places.try_emplace(key, groups.size());
     if (is_new) groups.push_back({&run});
     ++groups[at->second].runs;
@@ -106,11 +108,12 @@ RunEstimate estimate_run(const Context& context, const ExperimentRun& run) {
   const BenchmarkPair pair = load_pair(run.config.pair);
   Fitted fitted;
   RunEstimate estimate;
-  estimate.train = training_seconds(context, run, pair, fitted);
+  const FitProblem problem = trained_problem(context, run.config, pair);
+  estimate.train = training_seconds(context, run, problem, fitted);
   estimate.evaluate = evaluation_seconds(context, run, pair, *fitted.coupling);
   if (run.both_directions) {
     estimate.evaluate += evaluation_seconds(context, run, pair.reversed(),
-                                            *reverse_coupling(context, pair, fitted.coupling));
+                                            *reverse_coupling(context, problem, fitted.coupling));
   }
   return estimate;
 }

@@ -57,7 +57,8 @@ void GridFolder::refuse_conflict(const ExperimentRun& run, bool go_on,
   if (!go_on) throw_file(folder.string(), "already holds a run; give another folder or resume it");
   const RunConfig before = load_run_config(folder);
   if (before.solver != run.config.solver || before.pair != run.config.pair ||
-      before.seed != run.config.seed || before.options != run.config.options) {
+      before.seed != run.config.seed || before.options != run.config.options ||
+      before.rows != run.config.rows) {
     throw_file(folder.string(),
                "holds a run with another configuration; give the experiment another folder");
   }

@@ -395,6 +395,10 @@ std::vector<std::string> train_arguments(const ExperimentRun& run,
                                         "--pair", run.config.pair,
                                         "--seed", std::to_string(run.config.seed),
                                         "-o",     run_folder.string()};
+  if (const TrainingRows& rows = run.config.rows; rows.samples > 0) {
+    arguments.insert(arguments.end(), {"--samples", std::to_string(rows.samples), "--training-set",
+                                       std::to_string(rows.training_set)});
+  }
   for (const std::string& assignment : run.assignments) {
     arguments.insert(arguments.end(), {"--set", assignment});
   }

@@ -128,6 +128,7 @@ RunResult run_of(const json& line, const std::string& where) {
   result.loss = text("loss");
   result.num_steps = text("num_steps");
   result.seed = natural("seed");
+  result.rows = read_training_rows(line, where);
   result.evaluation_seed = natural("evaluation_seed");
   result.evaluation_seeds = whole("evaluation_seeds");
   result.evaluation_num_steps = whole("evaluation_num_steps");
@@ -197,7 +198,7 @@ std::string csv_line(const RunResult& result, const Score& score) {
     options += fmt::format("{}{}={}", options.empty() ? "" : " ", key, value);
   }
   return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
       csv_field(result.experiment), csv_field(result.run), csv_field(result.method),
       csv_field(result.pair), result.dim, csv_field(result.solver), csv_field(result.loss),
       csv_field(result.num_steps), result.seed, csv_field(score.name), csv_number(score.mean),
@@ -205,7 +206,7 @@ std::string csv_line(const RunResult& result, const Score& score) {
       result.evaluation_num_steps, result.trajectories, result.conditional_samples,
       csv_field(result.version), csv_field(result.device), csv_field(result.machine),
       result.threads, result.train_seconds, result.evaluate_seconds, result.peak_memory_bytes,
-      csv_field(options));
+      csv_field(options), result.rows.samples, result.rows.training_set);
 }
 
 RunResult read_run_result(const std::string& experiment, const ExperimentRun& run,
@@ -226,6 +227,7 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
   result.loss = value_or_empty(run.config.options, "loss");
   result.num_steps = value_or_empty(run.config.options, "num_steps");
   result.seed = run.config.seed;
+  result.rows = run.config.rows;
   result.assignments = run.assignments;
   result.options = run.config.options;
   const std::string scored = scores_path.string();
@@ -281,6 +283,7 @@ json run_fields(const RunResult& result) {
                  {"peak_memory_bytes", result.peak_memory_bytes},
                  {"diagnostics", result.diagnostics}};
   if (!result.trained_on.empty()) fields["trained_on"] = result.trained_on;
+  add_training_rows(fields, result.rows);
   return fields;
 }
 
@@ -288,7 +291,7 @@ ExperimentRun recorded_run(const RunResult& result) {
   ExperimentRun run;
   run.id = result.run;
   run.method = result.method;
-  run.config = {result.solver, result.pair, result.seed, result.options};
+  run.config = {result.solver, result.pair, result.seed, result.options, result.rows};
   if (!result.trained_on.empty()) {
     run.config.pair = result.trained_on;
     run.scored_pair = result.pair;
@@ -341,7 +344,8 @@ void write_results(const std::vector<RunResult>& results, const std::filesystem:
   std::string csv =
       "experiment,run,method,pair,dim,solver,loss,num_steps,seed,score,value,standard_error,"
       "evaluation_seed,evaluation_seeds,evaluation_num_steps,trajectories,conditional_samples,"
-      "version,device,machine,threads,train_seconds,evaluate_seconds,peak_memory_bytes,options\n";
+      "version,device,machine,threads,train_seconds,evaluate_seconds,peak_memory_bytes,options,"
+      "samples,training_set\n";
   std::string jsonl;
   for (const RunResult& result : results) {
     for (const Score& score : result.scores) {

@@ -24,7 +24,8 @@ struct RunResult {
   std::string loss;       // "kl", "mse", or empty where the solver has no choice
   std::string num_steps;  // of the solver's chain, or empty
   std::uint64_t seed = 0;
-  std::vector<std::string> assignments;                     // what the experiment set
+  TrainingRows rows = {};                // a training set of the pair, or endless draws of it
+  std::vector<std::string> assignments;  // what the experiment set
   std::map<std::string, std::string, std::less<>> options;  // every option of the solver
   std::uint64_t evaluation_seed = 0;
   int evaluation_seeds = 1;

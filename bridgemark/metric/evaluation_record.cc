@@ -13,7 +13,8 @@
 namespace bridgemark {
 
 EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair& pair,
-                                     const Coupling& coupling, const EvaluationOptions& given) {
+                                     const Coupling& coupling, const EvaluationOptions& given,
+                                     const TrainingRows& rows) {
   EvaluationOptions options = given;
   options.c2st = options.c2st || pair.reverse();
   const Clock::time_point started = Clock::now();
@@ -22,6 +23,7 @@ EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair
   record.json = evaluation_json(record.evaluation);
   record.json["pair"] = pair.identity().name;
   record.json["pair_identity"] = pair_record(pair);
+  add_training_rows(record.json, rows);
   record.json["seed"] = options.seed;
   record.json["num_seeds"] = options.num_seeds;
   record.json["num_steps"] = record.evaluation.num_steps;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bridgemark/metric/evaluation.h"
+#include "bridgemark/pair/training_set.h"
 
 namespace bridgemark {
 
@@ -17,7 +18,9 @@ struct EvaluationRecord {
 
 // evaluate() as every front end asks for it: a reversed pair gets its C2ST whether or not the
 // options ask for one, as it has the fewest scores of its own.
+// The record says what the coupling was trained on, where that is a training set.
 EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair& pair,
-                                     const Coupling& coupling, const EvaluationOptions& options);
+                                     const Coupling& coupling, const EvaluationOptions& options,
+                                     const TrainingRows& rows = {});
 
 }  // namespace bridgemark

@@ -9,9 +9,11 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/json.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/paths.h"
 #include "bridgemark/metric/given_probabilities.h"
+#include "bridgemark/pair/pair_record.h"
 
 namespace bridgemark {
 
@@ -148,10 +150,19 @@ void save_states(const std::filesystem::path& path, const States& states) {
 }  // namespace
 
 KitRows write_kit(const Context& context, const BenchmarkPair& pair,
-                  const std::filesystem::path& folder) {
+                  const std::filesystem::path& folder, const TrainingRows& rows) {
+  check_training_rows(rows);
   const PairedStates test = pair.test_set(context);
   const States conditional = conditional_inputs(test.x0);
   create_folder(folder);
+  if (rows.samples > 0) {
+    const TrainingSet set = training_set(context, pair, rows.samples, rows.training_set);
+    save_states(folder / "train_x0.npy", set.x0);
+    save_states(folder / "train_x1.npy", set.x1);
+    nlohmann::json record = {{"pair", pair.identity().name}, {"pair_identity", pair_record(pair)}};
+    add_training_rows(record, rows);
+    save_json(folder / "kit.json", record);
+  }
   save_states(folder / "test_x0.npy", test.x0);
   save_states(folder / "test_x1.npy", test.x1);
   save_states(folder / "conditional_x0.npy", conditional);

@@ -5,6 +5,7 @@
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/pair/training_set.h"
 
 namespace bridgemark {
 
@@ -21,9 +22,10 @@ struct KitRows {
 };
 
 // What an outside solver needs, as int32 files in a folder: test_x0.npy and test_x1.npy
-// [test rows, D], conditional_x0.npy [conditional inputs, D].
+// [test rows, D], conditional_x0.npy [conditional inputs, D]. With a training set also train_x0.npy
+// and train_x1.npy [samples, D], unpaired, and kit.json, which says of which pair and set they are.
 KitRows write_kit(const Context& context, const BenchmarkPair& pair,
-                  const std::filesystem::path& folder);
+                  const std::filesystem::path& folder, const TrainingRows& rows = {});
 
 // The answers of an outside solver as a coupling: one x1 [test rows, D] for each row of the test
 // set and conditional_samples [conditional inputs * conditional_samples, D] for each conditional

@@ -64,7 +64,8 @@ class Checker {
 
   const RunResult* claim_of(const SubmittedAnswers& answers) const {
     const auto found = std::ranges::find_if(claims_, [&](const RunResult& claim) {
-      return claim.pair == answers.pair && claim.seed == answers.training_seed;
+      return claim.pair == answers.pair && claim.seed == answers.training_seed &&
+             claim.rows == answers.rows;
     });
     return found == claims_.end() ? nullptr : &*found;
   }

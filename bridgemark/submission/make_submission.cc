@@ -49,8 +49,10 @@ void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
                   target.training_seconds);
   }
   constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::int64_t>::max();  // of a TOML file
+  check_training_rows(target.rows);
   for (const auto& [key, seed] :
-       {std::pair("seed", options.seed), std::pair("training_seed", target.training_seed)}) {
+       {std::pair("seed", options.seed), std::pair("training_seed", target.training_seed),
+        std::pair("training_set", target.rows.training_set)}) {
     if (seed > kMaxSeed)
       throw_invalid("submission", "{} must be in 0..{}, got {}", key, kMaxSeed, seed);
   }
@@ -171,7 +173,8 @@ EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair
                            pair_record(pair).at("fingerprint").get<std::string>(),
                            target.training_seed,
                            target.training_seconds,
-                           {}};
+                           {},
+                           target.rows};
   const std::filesystem::path folder = target.folder / answers_folder(answers);
   create_folder(folder);
   const PairedStates test = pair.test_set(context);
@@ -187,7 +190,8 @@ EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair
     claims = load_results(target.folder / kResultsJsonl);
   }
   put(claims, std::move(scored.result), [&](const RunResult& claim) {
-    return claim.pair == answers.pair && claim.seed == answers.training_seed;
+    return claim.pair == answers.pair && claim.seed == answers.training_seed &&
+           claim.rows == answers.rows;
   });
   put(solver.predictions, answers, [&](const SubmittedAnswers& other) {
     return answers_folder(other) == answers_folder(answers);

@@ -17,6 +17,7 @@ struct SubmissionTarget {
   std::string name;  // of the solver; empty where the folder's solver.toml has it
   std::uint64_t training_seed = 0;
   double training_seconds = 0.0;
+  TrainingRows rows = {};  // what it was trained on
 };
 
 // Keeps a coupling's answers to a preset in a submission and scores them there: draws, and

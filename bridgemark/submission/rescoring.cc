@@ -40,9 +40,9 @@ ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
                             const SubmittedAnswers& answers) {
   const auto coupling = load_predictions(context, pair, folder / answers_folder(answers));
   ScoredAnswers scored;
-  scored.record =
-      evaluate_and_record(context, pair, *coupling,
-                          {.seed = solver.evaluation_seed, .num_seeds = solver.evaluation_seeds});
+  scored.record = evaluate_and_record(
+      context, pair, *coupling,
+      {.seed = solver.evaluation_seed, .num_seeds = solver.evaluation_seeds}, answers.rows);
   scored.impossible = impossible_statements(context, pair, *coupling, scored.record.evaluation);
   RunResult& result = scored.result;
   result.experiment = solver.name;
@@ -52,7 +52,10 @@ ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
   result.pair_identity = pair_record(pair);
   result.dim = static_cast<int>(pair.dim());
   result.seed = answers.training_seed;
-  result.run = run_id_text(answers.pair, fmt::format("{}.seed{}", solver.name, result.seed));
+  result.rows = answers.rows;
+  result.run = run_id_text(
+      answers.pair,
+      fmt::format("{}{}.seed{}", solver.name, training_rows_suffix(answers.rows), result.seed));
   take_record(scored.record, result);
   result.threads = context.threads();
   result.train_seconds = answers.training_seconds;

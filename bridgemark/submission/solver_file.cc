@@ -167,7 +167,8 @@ class Reader {
 
   SubmittedAnswers read_answers(const toml::table& table) const {
     toml_.expect_keys(table, kPredictions,
-                      {"pair", "fingerprint", "training_seed", "training_seconds", "sha256"});
+                      {"pair", "fingerprint", "training_seed", "training_seconds", "samples",
+                       "training_set", "sha256"});
     SubmittedAnswers answers;
     const auto [pair, pair_line] = toml_.required_text(table, "pair", kPredictions);
     if (const std::string why = why_no_board_pair(pair); !why.empty()) {
@@ -178,6 +179,7 @@ class Reader {
     answers.training_seed = static_cast<std::uint64_t>(toml_.integer_of(
         toml_.required(table, "training_seed", kPredictions), "training_seed", 0, INT64_MAX));
     answers.training_seconds = seconds(toml_.required(table, "training_seconds", kPredictions));
+    answers.rows = rows(table);
     toml_.required(table, "sha256", kPredictions);
     const toml::table& files = *toml_.table_of(table, "sha256");
     toml_.expect_keys(files, "[predictions.sha256]", answer_files());
@@ -200,6 +202,18 @@ class Reader {
       toml_.fail(at, "'{}' must be {} hexadecimal digits, got '{}'", key, digits, printable(text));
     }
     return text;
+  }
+
+  TrainingRows rows(const toml::table& table) const {
+    const toml::node *samples = table.get("samples"), *set = table.get("training_set");
+    if (!samples) {
+      if (set) toml_.fail(TomlReader::line_of(*set), "'training_set' needs 'samples' beside it");
+      return {};
+    }
+    const auto most = static_cast<std::int64_t>(kMaxTrainingRows);
+    return {
+        static_cast<std::size_t>(toml_.integer_of(*samples, "samples", 1, most)),
+        set ? static_cast<std::uint64_t>(toml_.integer_of(*set, "training_set", 0, INT64_MAX)) : 0};
   }
 
   double seconds(const toml::node& node) const {
@@ -229,11 +243,15 @@ std::string decimal(double value) {
 }
 
 std::string answers_text(const SubmittedAnswers& answers) {
-  std::string out = fmt::format(
-      "\n{}\npair = {}\nfingerprint = {}\ntraining_seed = {}\ntraining_seconds = {}\n"
-      "[predictions.sha256]\n",
-      kPredictions, toml_string(answers.pair), toml_string(answers.fingerprint),
-      answers.training_seed, decimal(answers.training_seconds));
+  std::string out =
+      fmt::format("\n{}\npair = {}\nfingerprint = {}\ntraining_seed = {}\ntraining_seconds = {}\n",
+                  kPredictions, toml_string(answers.pair), toml_string(answers.fingerprint),
+                  answers.training_seed, decimal(answers.training_seconds));
+  if (answers.rows.samples > 0) {
+    out += fmt::format("samples = {}\ntraining_set = {}\n", answers.rows.samples,
+                       answers.rows.training_set);
+  }
+  out += "[predictions.sha256]\n";
   for (const auto& [name, hash] : answers.sha256) {
     out += fmt::format("{} = {}\n", toml_string(name), toml_string(hash));
   }

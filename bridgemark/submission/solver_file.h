@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bridgemark/pair/training_set.h"
+
 namespace bridgemark {
 
 // The answers of one training of a solver to one pair.
@@ -16,6 +18,7 @@ struct SubmittedAnswers {
   std::uint64_t training_seed = 0;
   double training_seconds = 0.0;
   std::map<std::string, std::string> sha256;  // of each file, by its name
+  TrainingRows rows = {};                     // what it was trained on
 };
 
 // What a submission says of itself: DIR/solver.toml.

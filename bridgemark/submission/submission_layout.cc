@@ -41,7 +41,8 @@ void add_unknown(const std::filesystem::path& folder, const std::set<std::string
 }  // namespace
 
 std::string answers_folder(const SubmittedAnswers& answers) {
-  return fmt::format("{}.seed{}", answers.pair, answers.training_seed);
+  return fmt::format("{}{}.seed{}", answers.pair, training_rows_suffix(answers.rows),
+                     answers.training_seed);
 }
 
 const std::vector<std::string>& answer_files() {

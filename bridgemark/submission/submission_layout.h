@@ -16,7 +16,7 @@ namespace bridgemark {
 
 inline constexpr int kMaxSubmittedSeeds = 100;  // repetitions: each is scored again by a board
 
-// PAIR.seedN
+// PAIR.seedN, or PAIR.nN.setI.seedN where it was trained on N rows of training set I.
 std::string answers_folder(const SubmittedAnswers& answers);
 
 // The names that a folder of answers may hold, and those that it must.

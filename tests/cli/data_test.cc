@@ -117,7 +117,7 @@ TEST_F(DataCommands, BadRequestsAreOneLineAndLeaveNothing) {
   refuses(sample({"--run", path("run"), "--given", path("x0.npy"), "--what", "joint"}),
           "--what of a --run must be conditional or trajectory, got joint");
   refuses(run_program({"evaluate", "d2-uniform-0.01", "--run", path("run")}),
-          "got data, which has no truth to score by");
+          "was fitted to data whose S must be that of pair 'd2-uniform-0.01', 50, got 8");
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ class EvaluateCommand : public ::testing::Test {
 TEST_F(EvaluateCommand, TrainsAndScoresEveryBaseline) {
   for (const std::string solver : {"oracle", "independent", "reference", "feature-wise"}) {
     SCOPED_TRACE(solver);
-    const std::string samples = solver == "feature-wise" ? " --set samples=5000" : "";
+    const std::string samples = solver == "feature-wise" ? " --set marginal_samples=5000" : "";
     const ProgramRun trained =
         run("train " + solver + " --pair pair -o " + solver + samples + " --json");
     ASSERT_EQ(trained.status, 0) << trained.err;
@@ -293,11 +293,11 @@ TEST_F(EvaluateCommand, RefusesBadRequests) {
 
 TEST_F(EvaluateCommand, RefusesBadTraining) {
   expect_refused("train refrence --pair pair -o run", HasSubstr("the nearest is reference"));
-  expect_refused("train feature-wise --pair pair -o run --set sample=5",
-                 HasSubstr("did you mean 'samples'"));
+  expect_refused("train feature-wise --pair pair -o run --set marginal_sample=5",
+                 HasSubstr("did you mean 'marginal_samples'"));
   expect_refused("train feature-wise --pair pair -o run --set samples", HasSubstr("key=value"));
-  expect_refused("train feature-wise --pair pair -o run --set samples=many",
-                 AllOf(HasSubstr("samples"), HasSubstr("many")));
+  expect_refused("train feature-wise --pair pair -o run --set marginal_samples=many",
+                 AllOf(HasSubstr("marginal_samples"), HasSubstr("many")));
   expect_refused("train oracle --pair pair -o run --set samples=5", HasSubstr("no options"));
   expect_refused("train oracle --pair nowhere -o run", HasSubstr("nowhere"));
   expect_refused("train oracle --pair pair", HasSubstr("--output"));

@@ -146,5 +146,19 @@ TEST_F(AddedResultsTest, AnotherPairOfTheSameNameIsRefused) {
   EXPECT_EQ(results()[1].pair, "other");
 }
 
+// A solver that was trained on rows of a training set is in the cell of their number.
+TEST_F(AddedResultsTest, TrainingRowsAreKept) {
+  const EvaluationOptions options = {.conditional_samples = 50};
+  const EvaluationRecord record =
+      evaluate_and_add({}, pair_, coupling_, options, {folder(), "A", "small", {100, 2}});
+  EXPECT_EQ(record.json.at("samples"), 100);
+  EXPECT_EQ(record.json.at("training_set"), 2);
+  const RunResult added = results()[1];
+  EXPECT_EQ(added.run, "small.A.n100.set2.seed0");
+  EXPECT_EQ(added.rows, (TrainingRows{100, 2}));
+  EXPECT_THROW(evaluate_and_add({}, pair_, coupling_, options, {folder(), "B", "small", {0, 2}}),
+               InvalidArgument);
+}
+
 }  // namespace
 }  // namespace bridgemark

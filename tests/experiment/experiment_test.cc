@@ -8,6 +8,8 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/cell.h"
+#include "bridgemark/experiment/grid_runner.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -244,6 +246,44 @@ TEST_F(ExperimentFile, FiltersSelectById) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("'d2-gaussian-0.02.orcale.seed0' names no run"),
                                     HasSubstr("d2-gaussian-0.02.oracle.seed0")));
   }
+}
+
+TEST_F(ExperimentFile, SamplesAndTrainingSetsMultiplyTheRunsThatLearn) {
+  const Experiment experiment = load(R"(
+name = "rows"
+[[grid]]
+pairs = ["d2-uniform-0.01"]
+solvers = ["oracle", "independent"]
+samples = [0, 30, 1000]
+training_sets = [0, 3]
+seeds = 2
+)");
+  EXPECT_THAT(ids(experiment.runs),
+              ElementsAre("d2-uniform-0.01.oracle.seed0", "d2-uniform-0.01.oracle.seed1",
+                          "d2-uniform-0.01.independent.seed0", "d2-uniform-0.01.independent.seed1",
+                          "d2-uniform-0.01.independent.n30.set0.seed0",
+                          "d2-uniform-0.01.independent.n30.set0.seed1",
+                          "d2-uniform-0.01.independent.n30.set3.seed0",
+                          "d2-uniform-0.01.independent.n30.set3.seed1",
+                          "d2-uniform-0.01.independent.n1000.set0.seed0",
+                          "d2-uniform-0.01.independent.n1000.set0.seed1",
+                          "d2-uniform-0.01.independent.n1000.set3.seed0",
+                          "d2-uniform-0.01.independent.n1000.set3.seed1"));
+  const ExperimentRun& run = experiment.runs[6];
+  EXPECT_EQ(run.config.rows, (TrainingRows{30, 3}));
+  EXPECT_THAT(train_arguments(run, "RUN"),
+              ElementsAre("train", "independent", "--pair", "d2-uniform-0.01", "--seed", "0", "-o",
+                          "RUN", "--samples", "30", "--training-set", "3"));
+  EXPECT_EQ(parse_cell(cell_text(run)).config.rows, run.config.rows);
+  const std::string grid = "name = 'a'\n[[grid]]\npairs = ['d2-uniform-0.01']\nsolvers = ";
+  EXPECT_EQ(load(grid + "['independent']\nsamples = 30\n").runs[0].config.rows,
+            (TrainingRows{30, 0}));
+  EXPECT_THAT(refusal(grid + "['independent']\ntraining_sets = 2\n"),
+              HasSubstr("'training_sets' needs 'samples' above 0"));
+  EXPECT_THAT(refusal(grid + "['independent']\nsamples = [-1]\n"), HasSubstr("samples"));
+  EXPECT_THAT(
+      refusal(grid + "['feature-wise']\nsamples = 30\n[grid.options]\nmarginal_samples = 9\n"),
+      HasSubstr("marginal_samples is for endless draws"));
 }
 
 }  // namespace

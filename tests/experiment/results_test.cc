@@ -29,11 +29,15 @@ TEST(Results, SurviveTheWayThroughFiles) {
   results[0].assignments = {"components=7"};
   results[0].diagnostics = {{"updates", 3}};
   results[0].conditional_samples = 50;
+  results[0].rows = {1000, 3};
   write_results(results, dir.path());
   const std::vector<RunResult> loaded = load_results(dir.path() / kResultsJsonl);
   ASSERT_EQ(loaded.size(), 2u);
   EXPECT_EQ(loaded[0].seed, results[0].seed);
   EXPECT_EQ(loaded[0].options, results[0].options);
+  EXPECT_EQ(loaded[0].rows, results[0].rows);
+  EXPECT_EQ(loaded[1].rows, TrainingRows{});
+  EXPECT_EQ(recorded_run(loaded[0]).config.rows, results[0].rows);
   EXPECT_EQ(loaded[0].assignments, results[0].assignments);
   EXPECT_EQ(loaded[0].diagnostics, results[0].diagnostics);
   EXPECT_EQ(loaded[1].pair, results[1].pair);

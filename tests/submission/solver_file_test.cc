@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/submission/submission_layout.h"
 #include "tests/submission/submission_testing.h"
 
 namespace bridgemark {
@@ -87,6 +88,7 @@ TEST_F(SolverFileTest, NewPredictionsLeaveWhatTheAuthorsWrote) {
   solver.predictions[0].training_seconds = 0.1;
   solver.predictions.push_back(solver.predictions[0]);
   solver.predictions[1].training_seed = 8;
+  solver.predictions[1].rows = {500, 3};
   const std::string after = with_predictions(before, solver.predictions);
   const std::size_t start = before.find("[[predictions]]");
   EXPECT_EQ(after.substr(0, start), before.substr(0, start));
@@ -94,6 +96,9 @@ TEST_F(SolverFileTest, NewPredictionsLeaveWhatTheAuthorsWrote) {
   ASSERT_EQ(again.predictions.size(), 2u);
   EXPECT_EQ(again.predictions[0].training_seconds, 0.1);
   EXPECT_EQ(again.predictions[1].training_seed, 8u);
+  EXPECT_EQ(again.predictions[0].rows, TrainingRows{});
+  EXPECT_EQ(again.predictions[1].rows, (TrainingRows{500, 3}));
+  EXPECT_TRUE(answers_folder(again.predictions[1]).ends_with(".n500.set3.seed8"));
   EXPECT_EQ(with_predictions(after, again.predictions), after);
 }
 
