@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "bridgemark/report/table_writers.h"
@@ -55,27 +56,29 @@ bool overlooks_the_best(const Table& decided, const Table& draws, const std::str
          !std::all_of(best.begin(), best.end(), is_in(seen));
 }
 
-PairBest best_of(const std::vector<Table>& tables, const std::string& pair) {
+// `tables` are of one number of training rows.
+PairBest best_of(const std::vector<const Table*>& tables, const std::string& pair) {
   PairBest best;
   best.pair = pair;
+  best.samples = tables[0]->samples;
   std::set<std::string> methods;
-  for (const Table& table : tables) methods.merge(measured_methods(table, pair));
+  for (const Table* table : tables) methods.merge(measured_methods(*table, pair));
   best.methods = methods.size();
   const auto decide_by = [&](const std::string& score) {
-    for (const Table& table : tables) {
-      const std::size_t compared = measured_methods(table, pair).size();
-      if (table.score.score != score || compared < 2 || compared <= best.compared) continue;
-      best.table = &table;
-      best.column = column_of(table, pair);
+    for (const Table* table : tables) {
+      const std::size_t compared = measured_methods(*table, pair).size();
+      if (table->score.score != score || compared < 2 || compared <= best.compared) continue;
+      best.table = table;
+      best.column = column_of(*table, pair);
       best.compared = compared;
     }
   };
   for (const char* score : kDeciding) decide_by(score);
-  const auto draws = std::find_if(tables.begin(), tables.end(), [&](const Table& table) {
-    return table.score.score == kOfDraws && column_of(table, pair) < table.pairs.size();
+  const auto draws = std::find_if(tables.begin(), tables.end(), [&](const Table* table) {
+    return table->score.score == kOfDraws && column_of(*table, pair) < table->pairs.size();
   });
   if (draws != tables.end() && (!best.table || 2 * best.compared < best.methods ||
-                                overlooks_the_best(*best.table, *draws, pair))) {
+                                overlooks_the_best(*best.table, **draws, pair))) {
     decide_by(kOfDraws);
   }
   if (!best.table) return best;
@@ -93,12 +96,16 @@ PairBest best_of(const std::vector<Table>& tables, const std::string& pair) {
 
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables) {
   std::vector<PairBest> all;
-  std::set<std::string> seen;
-  for (const Table& table : tables) {
-    for (const std::string& pair : table.pairs) {
-      if (!seen.insert(pair).second) continue;
-      PairBest best = best_of(tables, pair);
-      if (!best.rows.empty()) all.push_back(std::move(best));
+  std::map<std::size_t, std::vector<const Table*>> of_number;
+  for (const Table& table : tables) of_number[table.samples].push_back(&table);
+  for (const auto& [samples, own] : of_number) {
+    std::set<std::string> seen;
+    for (const Table* table : own) {
+      for (const std::string& pair : table->pairs) {
+        if (!seen.insert(pair).second) continue;
+        PairBest best = best_of(own, pair);
+        if (!best.rows.empty()) all.push_back(std::move(best));
+      }
     }
   }
   return all;

@@ -58,11 +58,13 @@ void read_provenance(const std::filesystem::path& folder, BoardSource& source) {
   source.date = toml.required_date(toml.root(), "date", "the file");
 }
 
-// A row of a table on a pair.
-using CellKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+// A row of a table on a pair, of one number of training rows.
+using CellKey =
+    std::tuple<std::string, std::string, std::string, std::string, std::string, std::size_t>;
 
 CellKey cell_of(const RunResult& result) {
-  return {result.pair, result.solver, result.method, result.loss, result.num_steps};
+  return {result.pair, result.solver,    result.method,
+          result.loss, result.num_steps, result.rows.samples};
 }
 
 class Gathering {

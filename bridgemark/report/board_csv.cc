@@ -29,7 +29,7 @@ std::string cell_line(const Board& board, const Table& table, const TableRow& ro
   };
   double seconds = 0.0;
   for (const RunResult* run : cell.runs) seconds += run->train_seconds;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                      spec ? pair_family_name(spec->family) : "own", first.dim,
                      csv_field(table.pairs[column]), csv_field(row.method), csv_field(row.loss),
                      csv_field(row.num_steps), table.score.score, csv_number(cell.mean),
@@ -44,7 +44,10 @@ std::string cell_line(const Board& board, const Table& table, const TableRow& ro
                      distinct(cell, [&](const RunResult& run) { return source_of(run).revision; }),
                      distinct(cell, [&](const RunResult& run) { return source_of(run).date; }),
                      distinct(cell, [&](const RunResult& run) { return source_of(run).record; }),
-                     distinct(cell, [](const RunResult& run) { return run.run; }));
+                     distinct(cell, [](const RunResult& run) { return run.run; }), table.samples,
+                     distinct(cell, [](const RunResult& run) {
+                       return run.rows.samples > 0 ? std::to_string(run.rows.training_set) : "";
+                     }));
 }
 
 }  // namespace
@@ -53,7 +56,7 @@ std::string board_csv(const Board& board) {
   std::string out =
       "family,dim,pair,method,loss,num_steps,score,mean,standard_error,rank,group,training_seeds,"
       "evaluation_seed,evaluation_seeds,train_seconds,device,machine,version,revision,date,record,"
-      "run\n";
+      "run,samples,training_sets\n";
   for (const Table& table : board.tables) {
     for (const TableRow& row : table.rows) {
       for (std::size_t column = 0; column < table.pairs.size(); ++column) {

@@ -40,6 +40,7 @@ json submission_commands(const BoardSource& source, const RunResult& result) {
   SubmittedAnswers answers;
   answers.pair = result.pair;
   answers.training_seed = result.seed;
+  answers.rows = result.rows;
   return {source.solver->command,
           fmt::format("bridgemark {}",
                       shell_words({"evaluate", result.pair, "--predictions",

@@ -62,6 +62,7 @@ json table_json(const Table& table) {
   json gaps = json::array();
   for (const double gap : table.smallest_gaps) gaps.push_back(table.format_gap(gap));
   return {{"score", table.score.score},
+          {"samples", table.samples},
           {"title", table.score.title},
           {"note", table.score.note},
           {"lower_is_better", table.score.lower_is_better},
@@ -83,9 +84,13 @@ json best_json(const PairBest& best) {
                        {"text", best.table->format(row->cells[best.column].mean)}});
   }
   const std::string oracle = oracle_beside(best);
-  return {{"pair", best.pair},        {"score", best.table->score.title},
-          {"methods", methods},       {"compared", best.compared},
-          {"measured", best.methods}, {"oracle", oracle.empty() ? json(nullptr) : json(oracle)}};
+  return {{"pair", best.pair},
+          {"samples", best.samples},
+          {"score", best.table->score.title},
+          {"methods", methods},
+          {"compared", best.compared},
+          {"measured", best.methods},
+          {"oracle", oracle.empty() ? json(nullptr) : json(oracle)}};
 }
 
 json run_json(const RunResult& result) {
@@ -102,6 +107,10 @@ json run_json(const RunResult& result) {
     std::ranges::replace(evaluate, "--run", "--predictions");
     std::ranges::replace(evaluate, "RUN", "ANSWERS");
     evaluate.insert(evaluate.end(), {"--label", result.method, "--add-to", "DIR"});
+    if (result.rows.samples > 0) {
+      evaluate.insert(evaluate.end(), {"--samples", std::to_string(result.rows.samples),
+                                       "--training-set", std::to_string(result.rows.training_set)});
+    }
   } else {
     commands.push_back(command(train_arguments(recorded, "RUN")));
   }
@@ -112,6 +121,8 @@ json run_json(const RunResult& result) {
   run.update({{"family", spec ? pair_family_name(spec->family) : "own"},
               {"reverse", result.pair_identity.value("reverse", false)},
               {"outside", result.solver == kOutsideSolver},
+              {"samples", result.rows.samples},
+              {"of_every_number", is_of_every_number(result)},
               {"scores", scores},
               {"commands", commands}});
   return run;

@@ -16,10 +16,16 @@ namespace bridgemark {
 
 namespace {
 
-Trainings trainings_of(const TableCell& cell, const std::string& score) {
-  Trainings trainings;
-  for (const RunResult* run : cell.runs) trainings.push_back(&run->find(score)->blocks);
-  return trainings;
+// The mean over the runs of a training set; without blocks where they are not of the same inputs.
+BlockMeans mean_blocks(const std::vector<const RunResult*>& runs, const std::string& score) {
+  BlockMeans mean = runs[0]->find(score)->blocks;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const BlockMeans& other = runs[i]->find(score)->blocks;
+    if (other.rows != mean.rows || other.means.size() != mean.means.size()) return {};
+    for (std::size_t b = 0; b < mean.means.size(); ++b) mean.means[b] += other.means[b];
+  }
+  for (double& value : mean.means) value /= static_cast<double>(runs.size());
+  return mean;
 }
 
 class Ranking {
@@ -53,6 +59,18 @@ class Ranking {
   }
 
  private:
+  Trainings trainings_of(const TableCell& cell) {
+    std::vector<BlockMeans>& blocks = blocks_[&cell];
+    if (blocks.empty()) {
+      for (const auto& runs : independent_trainings(cell)) {
+        blocks.push_back(mean_blocks(runs, table_.score.score));
+      }
+    }
+    Trainings trainings;
+    for (const BlockMeans& training : blocks) trainings.push_back(&training);
+    return trainings;
+  }
+
   bool better(const TableCell& a, const TableCell& b) const {
     return table_.score.lower_is_better ? a.mean < b.mean : a.mean > b.mean;
   }
@@ -86,8 +104,7 @@ class Ranking {
     const std::optional<Comparison> paired =
         !one_pair
             ? std::nullopt
-            : comparer_.compare(trainings_of(a, table_.score.score),
-                                trainings_of(b, table_.score.score), expected_[&a], expected_[&b]);
+            : comparer_.compare(trainings_of(a), trainings_of(b), expected_[&a], expected_[&b]);
     if (paired) return paired->half_width;
     table_.unpaired = true;
     const auto error = [&](const TableCell& cell) {
@@ -116,7 +133,8 @@ class Ranking {
   Table& table_;
   PairedComparer comparer_;
   std::map<const TableCell*, ExpectedSpread> expected_;
-  double largest_error_ = 0.0;  // of the column
+  std::map<const TableCell*, std::vector<BlockMeans>> blocks_;  // of each independent training
+  double largest_error_ = 0.0;                                  // of the column
 };
 
 }  // namespace

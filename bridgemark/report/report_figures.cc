@@ -281,10 +281,15 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   truth->log_marginals(context, conditional, log_marginals);
   const Coordinates coordinates(log_marginals);
   json methods = json::array();
-  std::set<std::array<std::string, 3>> shown;
+  std::set<std::array<std::string, 4>> shown;
   for (const RunResult* result : runs) {
-    // The first seed stands for the method.
-    if (!shown.insert({result->method, result->loss, result->num_steps}).second) continue;
+    // The first run stands for the method and its number of training rows.
+    if (!shown
+             .insert({result->method, result->loss, result->num_steps,
+                      std::to_string(result->rows.samples)})
+             .second) {
+      continue;
+    }
     const MethodFigure figure =
         result->solver == kOutsideSolver
             ? added_figure(pair, folder, *result, points, projection)
@@ -292,6 +297,8 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
     methods.push_back({{"method", result->method},
                        {"loss", result->loss},
                        {"num_steps", result->num_steps},
+                       {"training_rows", result->rows.samples},
+                       {"of_every_number", is_of_every_number(*result)},
                        {"run", result->run},
                        {"oracle", result->solver == "oracle"},
                        {"conditional", figure.conditional},
@@ -351,6 +358,8 @@ json training_curves(const std::filesystem::path& folder, const std::vector<RunR
                       {"pair", result.pair},
                       {"loss", result.loss},
                       {"num_steps", result.num_steps},
+                      {"samples", result.rows.samples},
+                      {"training_set", result.rows.training_set},
                       {"seed", result.seed},
                       {"points", kept}});
   }

@@ -17,14 +17,24 @@ std::string distinct(const TableCell& cell, Member member) {
   return fmt::format("{}", fmt::join(seen, "; "));
 }
 
+// "0; 1": the training sets of its runs; nothing where draws are endless.
+std::string sets_of(const TableCell& cell) {
+  std::set<std::uint64_t> sets;
+  for (const RunResult* run : cell.runs) {
+    if (run->rows.samples > 0) sets.insert(run->rows.training_set);
+  }
+  return fmt::format("{}", fmt::join(sets, "; "));
+}
+
 }  // namespace
 
 std::string csv_tables(const std::vector<Table>& tables) {
   std::string out =
       "score,method,solver,loss,num_steps,pair,mean,standard_error,runs,evaluation_seeds,"
       "published,rank,smallest_gap,band,experiment,run,version,device,machine";
-  const bool instances = has_instances(tables);
-  out += instances ? ",instances,instance_spread,seed_spread\n" : "\n";
+  const bool instances = has_instances(tables), sets = has_training_sets(tables);
+  if (instances) out += ",instances,instance_spread,seed_spread";
+  out += sets ? ",samples,training_sets\n" : "\n";
   for (const Table& table : tables) {
     for (const TableRow& row : table.rows) {
       for (std::size_t j = 0; j < table.pairs.size(); ++j) {
@@ -46,6 +56,7 @@ std::string csv_tables(const std::vector<Table>& tables) {
           out += fmt::format(",{},{},{}", cell.instances, csv_number(cell.instance_spread),
                              csv_number(cell.seed_spread));
         }
+        if (sets) out += fmt::format(",{},{}", table.samples, csv_field(sets_of(cell)));
         out += "\n";
       }
     }

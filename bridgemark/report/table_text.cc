@@ -86,6 +86,12 @@ std::string spread_note(const std::vector<Table>& tables) {
       "drawn "
       "anew.",
       most, evaluations, evaluations == 1 ? "" : "s");
+  if (has_training_sets(tables)) {
+    note +=
+        " Where solvers were trained on n rows of several training sets, a cell is the mean over "
+        "the "
+        "sets, ± over them.";
+  }
   if (instances > 1) {
     note += fmt::format(
         " A cell of several instances of its pair (at most {}) is the mean over them, ± over them, "

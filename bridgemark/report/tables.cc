@@ -15,6 +15,7 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/published.h"
 #include "bridgemark/report/ranking.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 
@@ -137,13 +138,18 @@ struct RowKey {
 
 class Builder {
  public:
-  Builder(const TableScore& score, const std::vector<RunResult>& results, bool whole)
-      : score_(score), results_(results), whole_(whole && score.in_paper) {}
+  Builder(const TableScore& score, const std::vector<RunResult>& results, std::size_t samples,
+          bool whole)
+      : score_(score),
+        results_(results),
+        samples_(samples),
+        whole_(whole && score.in_paper && samples == 0) {}
 
   Table build() {
     collect_pairs();
     collect_rows();
-    Table table{score_, pairs_};
+    Table table{score_, pairs_, samples_};
+    name_rows(table);
     for (auto& [key, row] : rows_) {
       for (TableCell& cell : row.cells) finish(cell);
       table.rows.push_back(std::move(row));
@@ -153,7 +159,24 @@ class Builder {
   }
 
  private:
+  // What the table says of the rows that its solvers were trained on.
+  static void name_rows(Table& table) {
+    if (table.samples == 0) return;
+    std::string& title = table.score.title;
+    title.insert(std::min(title.find(", reversed"), title.size()),
+                 fmt::format(" at n = {}", table.samples));
+    table.score.note += fmt::format(
+        " Solvers were trained on {} {} a side, unpaired, of training sets of the pair; those that "
+        "do not learn from rows are the same at every n.",
+        table.samples, table.samples == 1 ? "row" : "rows");
+  }
+
+  bool is_of_number(const RunResult& result) const {
+    return result.rows.samples == samples_ || is_of_every_number(result);
+  }
+
   bool belongs(const RunResult& result) const {
+    if (!is_of_number(result)) return false;
     const bool reversed = result.pair_identity.value("reverse", false);
     return reversed == score_.reversed_pairs && result.find(score_.score) != nullptr;
   }
@@ -214,6 +237,7 @@ class Builder {
       row = {method, solver, loss, num_steps, solver == "oracle", {}};
       row.cells.resize(pairs_.size());
       for (std::size_t i = 0; i < pairs_.size(); ++i) {
+        if (samples_ > 0) continue;  // the paper's draws are endless
         row.cells[i].published = published_value(score_.score, solver, loss, num_steps, pairs_[i]);
       }
     }
@@ -242,6 +266,7 @@ class Builder {
 
   // A run without the score says why in its cell, where the table has its row and column.
   void note_missing(const RunResult& result) {
+    if (!is_of_number(result)) return;
     const auto score = std::find_if(result.scores.begin(), result.scores.end(),
                                     [&](const Score& s) { return s.name == score_.score; });
     const auto named = column_of_.find(result.pair);
@@ -266,8 +291,7 @@ class Builder {
       cell.published.reset();  // a cell that was not measured is blank, never copied
       return;
     }
-    std::vector<double> means;
-    for (const RunResult* run : cell.runs) means.push_back(run->find(score_.score)->mean);
+    const std::vector<double> means = training_scores(cell, score_.score);
     const std::map<int, std::vector<double>> instances = scores_by_instance(cell, score_.score);
     cell.instances = instances.size();
     if (instances.size() > 1) {
@@ -313,6 +337,7 @@ class Builder {
 
   const TableScore& score_;
   const std::vector<RunResult>& results_;
+  std::size_t samples_;
   bool whole_;
   std::map<std::string, std::string> column_of_;  // by the pair's name
   std::vector<std::string> pairs_;
@@ -399,6 +424,28 @@ bool has_several_trainings(const std::vector<Table>& tables) {
       tables, [](const TableCell& cell) { return cell.runs.size() > 1 && cell.instances == 1; });
 }
 
+std::vector<std::vector<const RunResult*>> independent_trainings(const TableCell& cell) {
+  std::map<std::uint64_t, std::vector<const RunResult*>> sets;
+  for (const RunResult* run : cell.runs) sets[run->rows.training_set].push_back(run);
+  std::vector<std::vector<const RunResult*>> trainings;
+  if (sets.size() > 1) {
+    for (auto& [set, runs] : sets) trainings.push_back(std::move(runs));
+  } else {
+    for (const RunResult* run : cell.runs) trainings.push_back({run});
+  }
+  return trainings;
+}
+
+std::vector<double> training_scores(const TableCell& cell, const std::string& score) {
+  std::vector<double> means;
+  for (const auto& runs : independent_trainings(cell)) {
+    std::vector<double> scores;
+    for (const RunResult* run : runs) scores.push_back(run->find(score)->mean);
+    means.push_back(estimate_mean(scores).mean);
+  }
+  return means;
+}
+
 std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
                                                       const std::string& score) {
   std::map<int, std::vector<double>> scores;
@@ -408,15 +455,40 @@ std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
   return scores;
 }
 
+bool is_of_every_number(const RunResult& result) {
+  if (result.rows.samples > 0) return false;
+  const auto& solvers = all_solvers();
+  const auto found = std::find_if(solvers.begin(), solvers.end(),
+                                  [&](const auto& s) { return s->name() == result.solver; });
+  return found != solvers.end() && !(*found)->learns_from_rows();
+}
+
+bool has_training_sets(const std::vector<Table>& tables) {
+  return std::any_of(tables.begin(), tables.end(), [](const Table& t) { return t.samples > 0; });
+}
+
+// Ascending. Without endless ones where nothing that learns was trained on them, and tables of
+// other numbers have what there is.
+static std::set<std::size_t> numbers_of_rows(const std::vector<RunResult>& results, bool whole) {
+  std::set<std::size_t> numbers;
+  for (const RunResult& result : results) {
+    if (!is_of_every_number(result)) numbers.insert(result.rows.samples);
+  }
+  if (numbers.empty() || whole) numbers.insert(0);
+  return numbers;
+}
+
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole) {
   std::vector<Table> tables;
   for (const TableScore& score : table_scores()) {
-    Table table = Builder(score, results, whole).build();
-    const bool measured = std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
-      return std::any_of(row.cells.begin(), row.cells.end(),
-                         [](const TableCell& cell) { return cell.measured(); });
-    });
-    if (measured || (whole && score.in_paper)) tables.push_back(std::move(table));
+    for (const std::size_t samples : numbers_of_rows(results, whole)) {
+      Table table = Builder(score, results, samples, whole).build();
+      const bool measured = std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
+        return std::any_of(row.cells.begin(), row.cells.end(),
+                           [](const TableCell& cell) { return cell.measured(); });
+      });
+      if (measured || (whole && samples == 0 && score.in_paper)) tables.push_back(std::move(table));
+    }
   }
   return tables;
 }

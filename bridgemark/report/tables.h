@@ -37,7 +37,7 @@ std::string band_name(Band band);  // "bad", "mid-bad", "mid-good", "good", "" f
 struct TableCell {
   double mean = std::numeric_limits<double>::quiet_NaN();  // NaN: nothing measured
   double standard_error = std::numeric_limits<double>::quiet_NaN();
-  std::vector<const RunResult*> runs;  // one for each seed, of each instance of the pair
+  std::vector<const RunResult*> runs;  // one for each seed, set and instance of the pair
   std::size_t instances = 1;           // of the pair
   // Of several instances the spread, as a standard deviation, of what no training seed explains,
   // and that over the training seeds of one instance. NaN where it is not known.
@@ -68,6 +68,9 @@ struct TableRow {
 struct Table {
   TableScore score;
   std::vector<std::string> pairs;  // instances of a pair share the column of the first
+  // Rows a side that its solvers were trained on, of training sets of their pairs; 0: endless
+  // draws. The title says it.
+  std::size_t samples = 0;
   std::vector<TableRow> rows = {};
   // Of each column: the smallest of its cells. NaN where nothing was compared.
   std::vector<double> smallest_gaps = {};
@@ -85,9 +88,12 @@ struct Table {
 };
 
 // A cell is the mean over the runs of a method on a pair, one run a seed, with the standard error
-// over them; for a single run the error is that over its evaluation seeds. Instances of a preset
-// (instance_of) are one column where there are several: the mean over instances of their means over
-// seeds, the standard error over instances, and both spreads apart.
+// over them; for a single run the error is that over its evaluation seeds. Solvers that were
+// trained on different numbers of rows are in different tables, a table for each score and number;
+// those that do not learn from rows (is_of_every_number) are in all of them. Over several training
+// sets a cell is the mean over the sets of their means over seeds, with the standard error over the
+// sets. Instances of a preset (instance_of) are one column where there are several: the mean over
+// instances of their means over seeds, the standard error over instances, and both spreads apart.
 //
 // Cells of a column are in groups of ties (rank() of ranking.h).
 //
@@ -96,10 +102,24 @@ struct Table {
 // The results must outlive the tables.
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole);
 
+// Whether a run compares with those of every number of training rows, because its solver does not
+// learn from rows.
+bool is_of_every_number(const RunResult& result);
+
+// Whether the tables are of more than endless draws.
+bool has_training_sets(const std::vector<Table>& tables);
+
 // Whether a cell is over several instances of its pair.
 bool has_instances(const std::vector<Table>& tables);
 // Whether some cell has several trainings of one instance.
 bool has_several_trainings(const std::vector<Table>& tables);
+
+// The runs of a cell in parts that are independent trainings: those of a training set together,
+// since they share its rows; of a single set, or of endless draws, each run by itself.
+std::vector<std::vector<const RunResult*>> independent_trainings(const TableCell& cell);
+
+// What each of them scores, the mean over its runs.
+std::vector<double> training_scores(const TableCell& cell, const std::string& score);
 
 // What the runs of a cell score, by the number of their instance of the pair.
 std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
@@ -108,6 +128,7 @@ std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
 // Who is best on a pair: the rank-1 rows of the table that decides there.
 struct PairBest {
   std::string pair;
+  std::size_t samples = 0;  // of the tables that were compared
   const Table* table = nullptr;
   std::size_t column = 0;
   std::vector<const TableRow*> rows;  // more than one: a tie; best mean first
@@ -115,11 +136,11 @@ struct PairBest {
   std::size_t methods = 0;            // methods measured on the pair, the Oracle apart
 };
 
-// One for each pair of the tables, in their order. The joint KL decides, where more methods have it
-// the trajectory KL, then the exact conditional shape score. The conditional trend score decides
-// where most methods have none of these, or where a method that has none is best by it and none of
-// those that would win is, as networks are on reversed pairs. A pair where no two methods have the
-// same of these has none.
+// One for each pair of the tables of each number of training rows, in their order. The joint KL
+// decides, where more methods have it the trajectory KL, then the exact conditional shape score.
+// The conditional trend score decides where most methods have none of these, or where a method that
+// has none is best by it and none of those that would win is, as networks are on reversed pairs. A
+// pair where no two methods have the same of these has none.
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);
 
 // The Oracle's value by the score that decides, as its table writes it; empty where it has none.

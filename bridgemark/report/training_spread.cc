@@ -25,8 +25,7 @@ std::vector<Spread> spreads_of(const Table& table, const TableRow& row, const Ta
     const TableCell& cell = row.cells[column];
     const double distance = cell.mean - oracle.cells[column].mean;  // NaN where one is not measured
     if (cell.runs.size() < 2 || cell.instances > 1 || !std::isfinite(distance)) continue;
-    std::vector<double> values;
-    for (const RunResult* run : cell.runs) values.push_back(run->find(table.score.score)->mean);
+    const std::vector<double> values = training_scores(cell, table.score.score);
     const double error = estimate_mean(values).standard_error;
     const auto count = static_cast<double>(values.size());
     spreads.push_back({&cell, count - 1.0, count * error * error, distance * distance});

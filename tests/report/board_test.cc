@@ -170,5 +170,28 @@ TEST_F(BoardTest, FilesHoldEachMeasuredCell) {
   EXPECT_EQ(json, board_json(written.board));
 }
 
+// A cell is of one number of training rows, and none of another takes its place.
+TEST_F(BoardTest, NumbersOfTrainingRowsAreCellsOfTheirOwn) {
+  const auto with_rows = [](RunResult result, TrainingRows rows) {
+    result.rows = rows;
+    result.run += training_rows_suffix(rows);
+    return result;
+  };
+  const auto endless = write("endless", {make_result("Oracle", 0.0), make_result("A", 0.1)});
+  const auto few = write("few", {with_rows(make_result("A", 0.9), {100, 0}),
+                                 with_rows(make_result("A", 0.7), {100, 1})});
+  const Board board = load_board({}, {{endless, few}, {}, {}});
+  EXPECT_EQ(board.left_out, 0u);
+  ASSERT_EQ(board.tables.size(), 2u);
+  EXPECT_EQ(board.tables[1].samples, 100u);
+  EXPECT_NEAR(board.tables[1].rows[1].cells[0].mean, 0.8, 1e-12);
+  EXPECT_THAT(board_csv(board), AllOf(HasSubstr(",run,samples,training_sets\n"),
+                                      HasSubstr(",100,0; 1\n"), HasSubstr(",0,\n")));
+  const nlohmann::json data = board_json(board);
+  EXPECT_EQ(data.at("tables")[1].at("samples"), 100);
+  EXPECT_EQ(data.at("runs")[2].at("samples"), 100);
+  EXPECT_EQ(data.at("runs")[0].at("of_every_number"), true);
+}
+
 }  // namespace
 }  // namespace bridgemark

@@ -472,5 +472,76 @@ TEST(Tables, EveryFormShowsTheCell) {
             HasSubstr(",\"a machine, quick\"\n")));
 }
 
+RunResult with_rows(RunResult result, TrainingRows rows) {
+  result.rows = rows;
+  result.run += training_rows_suffix(rows);
+  return result;
+}
+
+// A mean is of one number of rows, over sets; the Oracle, which learns from none, is beside each.
+TEST(Tables, NumbersOfTrainingRowsAreTablesOfTheirOwn) {
+  std::vector<RunResult> results = {shape(kPair, "oracle", 0, 0.99),
+                                    shape(kPair, "dlightsb", 0, 0.9)};
+  for (const std::uint64_t set : {0, 1}) {
+    for (const std::uint64_t seed : {0, 1}) {
+      const double value = 0.6 + 0.1 * static_cast<double>(set) + 0.02 * static_cast<double>(seed);
+      results.push_back(with_rows(shape(kPair, "dlightsb", seed, value), {100, set}));
+    }
+  }
+  results.push_back(with_rows(shape(kPair, "dlightsb", 0, 0.8), {1000, 0}));
+  const std::vector<Table> tables = make_tables(results, false);
+  ASSERT_EQ(tables.size(), 3u);
+  EXPECT_EQ(tables[0].score.title, "Conditional shape score");
+  EXPECT_EQ(tables[1].score.title, "Conditional shape score at n = 100");
+  EXPECT_EQ(tables[2].score.title, "Conditional shape score at n = 1000");
+  EXPECT_THAT(tables[1].score.note, HasSubstr("trained on 100 rows a side"));
+  const double means[] = {0.9, 0.66, 0.8};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(tables[i].samples, (std::vector<std::size_t>{0, 100, 1000})[i]);
+    EXPECT_DOUBLE_EQ(find_row(tables[i], "Oracle").cells[0].mean, 0.99);
+    EXPECT_NEAR(find_row(tables[i], "DLightSB").cells[0].mean, means[i], 1e-12);
+  }
+  const TableCell& cell = find_row(tables[1], "DLightSB").cells[0];
+  EXPECT_EQ(cell.runs.size(), 4u);
+  EXPECT_NEAR(cell.standard_error, 0.05, 1e-12);  // of the sets' means 0.61 and 0.71
+  EXPECT_TRUE(find_row(tables[0], "DLightSB").cells[0].published);
+  EXPECT_FALSE(cell.published);  // the paper's draws are endless
+  const std::string csv = csv_tables(tables);
+  EXPECT_THAT(csv, AllOf(HasSubstr("machine,samples,training_sets\n"), HasSubstr(",100,0; 1\n"),
+                         HasSubstr(",1000,0\n"), HasSubstr(",0,\n")));
+  EXPECT_THAT(spread_note(tables), HasSubstr("mean over the sets"));
+  EXPECT_THAT(csv_tables({tables[0]}), Not(HasSubstr("training_sets")));
+}
+
+TEST(Tables, WithoutEndlessTrainingsThereIsNoTableOfThem) {
+  const std::vector<RunResult> results = {
+      shape(kPair, "oracle", 0, 0.99), shape(kPair, "reference", 0, 0.3),
+      with_rows(shape(kPair, "dlightsb", 0, 0.8), {1000, 0}),
+      with_rows(shape(kPair + "-reverse", "dlightsb", 0, 0.7), {1000, 0})};
+  const std::vector<Table> tables = make_tables(results, false);
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].rows.size(), 3u);
+  EXPECT_EQ(tables[1].score.title, "Conditional shape score at n = 1000, reversed pairs");
+  EXPECT_EQ(make_tables({results[0], results[1]}, false).at(0).samples, 0u);
+}
+
+TEST(Tables, TheBestIsFoundAtEachNumberOfRows) {
+  const auto trend = [](const std::string& solver, TrainingRows rows, double value) {
+    return with_rows(result(kPair, solver, 0, {{"conditional_trend_score", value, 0.001, {value}}}),
+                     rows);
+  };
+  const std::vector<RunResult> results = {trend("dlightsb", {}, 0.9), trend("csbm", {}, 0.8),
+                                          trend("dlightsb", {100, 0}, 0.4),
+                                          trend("csbm", {100, 0}, 0.6)};
+  const std::vector<Table> tables = make_tables(results, false);
+  const std::vector<PairBest> best = best_of_pairs(tables);
+  ASSERT_EQ(best.size(), 2u);
+  EXPECT_EQ(best[0].samples, 0u);
+  EXPECT_EQ(best[0].rows[0]->solver, "dlightsb");
+  EXPECT_EQ(best[1].samples, 100u);
+  EXPECT_EQ(best[1].rows[0]->solver, "csbm");
+  EXPECT_THAT(text_best(best), HasSubstr("Conditional trend score at n = 100"));
+}
+
 }  // namespace
 }  // namespace bridgemark

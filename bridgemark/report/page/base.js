@@ -37,8 +37,10 @@ const unique = (values) => [...new Set(values)];
 const measured = (cell) => cell !== null && cell.missing === undefined;
 const asNumber = (value) => (value === "inf" ? Infinity : value);
 
-const rowName = (row) =>
+const methodName = (row) =>
   [row.method, (row.loss || "").toUpperCase(), row.num_steps].filter(Boolean).join(" ");
+const rowsName = (samples) => (Number(samples) === 0 ? "endless draws" : `n = ${samples}`);
+const rowName = (row) => methodName(row) + (row.samples ? `, ${rowsName(row.samples)}` : "");
 
 function duration(seconds) {
   if (seconds < 0.001) return "< 1 ms";

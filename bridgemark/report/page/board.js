@@ -18,7 +18,7 @@ function showFacts() {
   const runs = data.runs.filter(isShown);
   const submissions = data.sources.filter((source) => source.submission !== null).length;
   byId("facts").replaceChildren(
-    card(unique(runs.filter((run) => run.solver !== "oracle").map(rowName)).length, "solvers"),
+    card(unique(runs.filter((run) => run.solver !== "oracle").map(methodName)).length, "solvers"),
     card(unique(runs.map((run) => run.family)).length, "families"),
     card(unique(runs.map((run) => run.pair)).length, "pairs"),
     card(runs.length, "runs"),
@@ -29,11 +29,11 @@ function showFacts() {
 // ---- Standing ---------------------------------------------------------------------------------
 
 // For each row of the deciding tables: where it was compared, and where it was best or tied with it.
-function countBest(reverse) {
+function countBest(reverse, samples) {
   const rows = new Map();
   for (const best of data.best) {
     const facts = pairFacts.get(best.pair);
-    if (facts.reverse !== reverse || !isShownPair(best.pair)) continue;
+    if (facts.reverse !== reverse || best.samples !== samples || !isShownPair(best.pair)) continue;
     const table = data.tables.find((other) => other.title === best.score);
     const column = table.pairs.indexOf(best.pair);
     for (const row of table.rows) {
@@ -88,8 +88,11 @@ function standing() {
     "solvers have those; the conditional trend where most have none of them, or where one without them is best by it and " +
     "none of the others is. Blank: not measured, or without that score (Scores has the others).")];
   for (const [title, reverse] of directions) {
-    const rows = countBest(reverse);
-    if (rows.length > 0) nodes.push(element("h3", {}, title), standingTable(rows));
+    for (const samples of numbersOfRows.filter(isShownNumber)) {
+      const rows = countBest(reverse, samples);
+      const name = samples === 0 ? title : `${title}, ${rowsName(samples)}`;
+      if (rows.length > 0) nodes.push(element("h3", {}, name), standingTable(rows));
+    }
   }
   if (nodes.length === 1) nodes.push(element("p", { class: "note" }, nothingMatches));
   byId("standing-body").replaceChildren(...nodes);
@@ -121,8 +124,8 @@ function groupByDirection(container, shown) {
 }
 
 function scores() {
-  const shown = data.tables.map(filtered).filter((table) => table.pairs.length > 0 &&
-    table.rows.some((row) => !row.oracle && row.cells.some(measured)));
+  const shown = data.tables.filter((table) => isShownNumber(table.samples)).map(filtered)
+    .filter((table) => table.pairs.length > 0 && table.rows.some((row) => !row.oracle && row.cells.some(measured)));
   const body = byId("scores-body");
   if (shown.length === 0) body.replaceChildren(element("p", { class: "note" }, nothingMatches));
   choices(byId("scores-choices"), shown, (table) => table.title, (table) => {
@@ -156,6 +159,7 @@ function runFacts(run) {
       ? [source.revision, `Bridgemark ${run.version}`].filter(Boolean).join(", ") : source.revision],
     ["date", source.date],
     ["training seed", String(run.seed)],
+    ["training rows", run.samples === 0 ? "" : `${run.samples} a side, training set ${run.training_set}`],
     ["training", run.solver === "oracle" ? "none: the truth itself" : duration(run.train_seconds)],
     ["trained on", run.outside ? run.machine : `${run.device}: ${run.machine}`],
     ["evaluation seeds", seedsOf(run)],
@@ -166,7 +170,8 @@ function runFacts(run) {
 
 // The other scores of the same runs, as tables show them.
 function otherScores(table, row, pair) {
-  const facts = data.tables.filter((other) => other.title !== table.title).map((other) => {
+  const facts = data.tables.filter((other) => other.title !== table.title &&
+    other.samples === table.samples).map((other) => {
     const column = other.pairs.indexOf(pair);
     const own = other.rows.find((entry) => entry.method === row.method && entry.details === row.details);
     const cell = column < 0 || own === undefined ? null : own.cells[column];
@@ -240,6 +245,9 @@ function reading() {
     element("p", {}, "The Oracle is the truth scored as if it were a solver: the ceiling of every score. Bold is the " +
       "best, underlined the second; a letter is a group of ties. A cell that was not measured is blank, a dash is a score " +
       "that the solver cannot be given, and its tooltip says why."),
+    element("p", {}, "A table is of one number of training rows: n = 1000 means 1000 unpaired rows of either end, the " +
+      "same for everyone, and a cell is a mean over training sets; without n, draws are endless. The Oracle and the " +
+      "Reference do not learn from rows and are the same at every n."),
     element("p", {}, "A submission's answers are scored again when the board is built, and what stands here is what was " +
       "found. Its joint KL and exact conditional shape rest on log-probabilities that its authors state; all other " +
       "scores rest on its draws."),

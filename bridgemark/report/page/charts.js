@@ -76,7 +76,7 @@ function lossChart(body, name, shown) {
   const losses = valueAxis(shown.flatMap((curve) => curve.points.map((point) => point[1])), 0);
   const values = shown.flatMap((curve) => curve.points.map(([update, loss, seconds]) => ({
     method: rowName(curve), run: curve.run, update, shown: losses.place(loss),
-    tip: `${rowName(curve)}, seed ${curve.seed}\nupdate ${update}: loss ${loss.toPrecision(5)}, ` +
+    tip: `${rowName(curve)}, ${curve.samples > 0 ? `set ${curve.training_set}, ` : ""}seed ${curve.seed}\nupdate ${update}: loss ${loss.toPrecision(5)}, ` +
       duration(seconds) })));
   const at = { x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" } };
   chart(body, name, { data: [{ name: "points", values }],
@@ -114,8 +114,9 @@ function ceilings(table, dims, scale) {
 function scoreAndTime() {
   const body = byId("time-body");
   const scored = (table) => data.runs.filter((run) => !run.reverse && !run.outside && isShown(run) &&
-    run.solver !== "oracle" && typeof run.scores[table.score] === "number");
-  const scores = data.tables.filter((table) => !table.reversed_pairs && scored(table).length > 0 &&
+    (run.samples === table.samples || run.of_every_number) && run.solver !== "oracle" && typeof run.scores[table.score] === "number");
+  const scores = data.tables.filter((table) => !table.reversed_pairs && isShownNumber(table.samples) &&
+    scored(table).length > 0 &&
     ["exact_conditional_shape_score", "sampled_conditional_shape_score", "conditional_shape_score",
       "conditional_trend_score", "joint_kl", "forward_trajectory_kl"].includes(table.score));
   if (scores.length === 0) body.replaceChildren(element("p", { class: "note" }, nothingMatches));
@@ -136,7 +137,7 @@ function scoreAndTime() {
       "under a millisecond stand at 1 ms. " + (oracle.length > 0
       ? "The lines are the Oracle's mean over the pairs of a dimension: the ceiling."
       : "The Oracle's value is 0 and lies below the axis.") + scale.note));
-    chart(body, `time-${table.score}`, { data: [{ name: "points", values }, { name: "oracle", values: oracle }],
+    chart(body, `time-${table.score}${table.samples > 0 ? `-n${table.samples}` : ""}`, { data: [{ name: "points", values }, { name: "oracle", values: oracle }],
       scales: [{ name: "x", type: "log", range: "width", nice: true,
         domain: { data: "points", field: "seconds" } }, scale.scale,
       colourScale(unique(values.map((value) => value.method))),
@@ -205,4 +206,64 @@ function switching() {
         fill: { scale: "method", field: "method" }, stroke: { value: ink().page },
         strokeWidth: { value: 0.5 }, tooltip: { field: "tip" } } } }] });
   });
+}
+
+// ---- Training rows ----------------------------------------------------------------------------
+
+const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+// The joint KL of each solver against the rows that it was trained on, where runs differ in them.
+// Endless draws have no place on the axis: they are a line over its whole width.
+function errorAndRows() {
+  const runs = data.runs.filter((run) => !run.of_every_number && run.solver !== "oracle" &&
+    typeof run.scores.joint_kl === "number" && isShown(run));
+  const numbers = (own) => unique(own.map((run) => run.samples));
+  const pairs = unique(runs.map((run) => run.pair)).filter((pair) => {
+    const own = runs.filter((run) => run.pair === pair);
+    return numbers(own).length > 1 && own.some((run) => run.samples > 0);
+  });
+  document.querySelectorAll(".rows").forEach((node) => { node.hidden = pairs.length === 0; });
+  choices(byId("rows-choices"), pairs, (pair) => pair, (pair) => {
+    const shown = runs.filter((run) => run.pair === pair);
+    const means = unique(shown.map(methodName)).flatMap((method) => {
+      const own = shown.filter((run) => methodName(run) === method);
+      return numbers(own).sort((a, b) => a - b).map((samples) => {
+        const here = own.filter((run) => run.samples === samples);
+        const value = meanOf(unique(here.map((run) => run.training_set)).map((set) =>
+          meanOf(here.filter((run) => run.training_set === set).map((run) => run.scores.joint_kl))));
+        return { method, samples, value, tip: `${method}, ${rowsName(samples)}\njoint KL ` +
+          `${value.toPrecision(3)}, mean of ${here.length} run${here.length === 1 ? "" : "s"}` };
+      });
+    });
+    rowsChart(byId("rows-body"), pair, means);
+  });
+}
+
+function rowsChart(body, pair, means) {
+  const scale = valueAxis(means.map((mean) => mean.value), smallestKl);
+  const values = means.map((mean) => ({ ...mean, shown: scale.place(mean.value) }));
+  const finite = values.filter((value) => value.samples > 0);
+  const endless = values.filter((value) => value.samples === 0);
+  scale.scale.domain = { fields: [{ data: "points", field: "shown" }, { data: "endless", field: "shown" }] };
+  body.replaceChildren(element("p", {}, "Each point is the mean over training sets of a solver that saw n " +
+    "unpaired rows of either end." + (endless.length > 0
+    ? " The dashed lines are the same solvers with endless draws." : "") + scale.note));
+  const at = { x: { scale: "x", field: "samples" }, y: { scale: "y", field: "shown" } };
+  const stroke = { scale: "method", field: "method" };
+  chart(body, `joint-kl-and-rows-${pair}`, { data: [{ name: "points", values: finite },
+    { name: "endless", values: endless }],
+  scales: [{ name: "x", type: "log", range: "width", domain: { data: "points", field: "samples" } }, scale.scale,
+    colourScale(unique(values.map((value) => value.method)))],
+  axes: [chartAxis("bottom", "x", "training rows a side, n",
+    { format: "~g", values: unique(finite.map((value) => value.samples)) }),
+  chartAxis("left", "y", "joint KL, nats", scale.axis)],
+  marks: [{ type: "rule", from: { data: "endless" }, encode: { enter: { x: { value: 0 },
+    x2: { signal: "width" }, y: at.y, stroke, strokeWidth: { value: 1.5 }, strokeDash: { value: [6, 3] },
+    tooltip: { field: "tip" } } } },
+  { type: "group", from: { facet: { name: "line", data: "points", groupby: "method" } },
+    marks: [{ type: "line", from: { data: "line" }, encode: { enter: { ...at, stroke,
+      strokeWidth: { value: 1.5 } } } }] },
+  { type: "symbol", from: { data: "points" }, encode: { enter: { ...at, size: { value: 60 },
+    fill: stroke, stroke: { value: ink().page }, strokeWidth: { value: 0.5 },
+    tooltip: { field: "tip" } } } }] });
 }

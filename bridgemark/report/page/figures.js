@@ -107,7 +107,7 @@ function conditionalPanels(figure, plane) {
   const one = (name, clouds) => panel(figure, plane, name, "conditional",
     (spec) => addConditionals(spec, figure, clouds, name));
   return [one("Truth", figure.conditional.truth),
-    ...known.map((method) => one(rowName(method), method.conditional))];
+    ...known.map((method) => one(method.name, method.conditional))];
 }
 
 // ---- Trajectories -----------------------------------------------------------------------------
@@ -190,7 +190,9 @@ function motion(panels) {
 
 function figures() {
   const shown = data.figures.filter((figure) => isShownPair(figure.pair)).map((figure) =>
-    ({ ...figure, methods: figure.methods.filter((method) => isShownMethod(method.method)) }));
+    ({ ...figure, methods: figure.methods.filter((method) => isShownMethod(method.method) &&
+      (method.of_every_number || isShownNumber(method.training_rows))).map((method) =>
+      ({ ...method, name: rowName({ ...method, samples: method.training_rows }) })) }));
   if (shown.length === 0) {
     byId("figure-choices").replaceChildren();
     byId("figure-body").replaceChildren(element("p", { class: "note" }, data.figures.length > 0
@@ -205,11 +207,11 @@ function figures() {
     const clouds = [panel(figure, plane.samples, "Input and target", "samples", (spec) => {
       addCloud(spec, "input", spread(figure.input, jitter), colours.input, "input");
       addCloud(spec, "target", spread(figure.target, jitter), colours.target, "target");
-    }), ...figure.methods.map((method) => panel(figure, plane.samples, rowName(method), "samples", (spec) =>
-      addCloud(spec, "samples", spread(method.samples, jitter), colours.samples, rowName(method))))];
+    }), ...figure.methods.map((method) => panel(figure, plane.samples, method.name, "samples", (spec) =>
+      addCloud(spec, "samples", spread(method.samples, jitter), colours.samples, method.name)))];
     const conditionals = conditionalPanels(figure, plane.conditional);
     const paths = figure.methods.filter((method) => method.trajectories.length > 0)
-      .map((method) => panel(figure, plane.trajectories, rowName(method), "trajectories", (spec) => {
+      .map((method) => panel(figure, plane.trajectories, method.name, "trajectories", (spec) => {
         if (!many) addCloud(spec, "target", spread(figure.target, jitter), colours.backdrop, "target");
         addPaths(spec, method.trajectories, many ? "step-after" : "linear");
       }));

@@ -1,6 +1,9 @@
 // ---- Filters, kept in the address -------------------------------------------------------------
 
-// #SECTION?family=..&dim=..&solver=..&theme=..: a name may come several times, none means all.
+// Rows a side that solvers were trained on, 0 for endless draws: no table has two of them.
+const numbersOfRows = unique(data.tables.map((table) => table.samples)).sort((a, b) => a - b);
+
+// #SECTION?family=..&dim=..&solver=..&rows=..&theme=..: a name may come several times, none means all.
 const nothingMatches = "Nothing matches the filters.";
 const filters = [
   { name: "family", title: "family", label: (family) => family.replace("twosided", "two-sided"),
@@ -9,6 +12,7 @@ const filters = [
     values: unique(data.runs.map((run) => run.dim)).sort((a, b) => a - b).map(String) },
   { name: "solver", title: "solver",
     values: unique(data.runs.filter((run) => run.solver !== "oracle").map((run) => run.method)) },
+  { name: "rows", title: "training rows", label: rowsName, values: numbersOfRows.map(String) },
 ].map((filter) => ({ ...filter, chosen: new Set() }));
 const pairFacts = new Map(data.runs.map((run) => [run.pair, run]));
 const oracleNames = new Set(data.runs.filter((run) => run.solver === "oracle").map((run) => run.method));
@@ -22,7 +26,9 @@ function isShownPair(pair) {
 
 // The Oracle stays beside any solver: it is the ceiling.
 const isShownMethod = (method) => passes(filters[2], method) || oracleNames.has(method);
-const isShown = (row) => isShownPair(row.pair) && isShownMethod(row.method);
+const isShownNumber = (samples) => passes(filters[3], samples);
+const isShown = (row) => isShownPair(row.pair) && isShownMethod(row.method) &&
+  (row.of_every_number || isShownNumber(row.samples));
 
 const currentSection = () => location.hash.slice(1).split("?")[0];
 

@@ -68,11 +68,11 @@ function dropPlots() {
 
 afterShown.push(dropPlots);
 
-// A colour for each method with its loss and steps, from a palette that most colour-blind readers can tell apart; where
+// A colour for each method with its loss and steps, at every number of training rows, from a palette that most colour-blind readers can tell apart; where
 // there are more of them than colours, for each method.
 const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8E6CC0",
   "#B5762A", "#35978F", "#7A828C", "#D6455D", "#7FBC41"];
-const colourName = unique(data.runs.map(rowName)).length > palette.length ? (row) => row.method : rowName;
+const colourName = unique(data.runs.map(methodName)).length > palette.length ? (row) => row.method : methodName;
 const coloured = unique(data.runs.map(colourName));
 const colourNames = new Map(data.runs.map((run) => [rowName(run), colourName(run)]));
 const colourOf = (name) => palette[coloured.indexOf(colourNames.get(name) ?? name) % palette.length];

@@ -2,18 +2,18 @@
 
 function summary() {
   const runs = data.runs.filter(isShown);
-  const best = data.best.filter((entry) => isShownPair(entry.pair));
+  const best = data.best.filter((entry) => isShownPair(entry.pair) && isShownNumber(entry.samples));
   const compared = data.tables.map(filtered).flatMap((table) => table.rows.flatMap((row) =>
     row.cells.filter((cell) => measured(cell) && cell.published !== null)
       .map((cell) => Math.abs(asNumber(cell.mean) - cell.published))));
   const total = runs.reduce((sum, run) => sum + run.train_seconds + run.evaluate_seconds, 0);
   const body = [element("div", { class: "cards" },
     card(runs.length, "runs"), card(unique(runs.map((run) => run.pair)).length, "pairs"),
-    card(unique(runs.map(rowName)).length, "methods"), card(duration(total), "training and scoring, added up"),
+    card(unique(runs.map(methodName)).length, "methods"), card(duration(total), "training and scoring, added up"),
     card(compared.length, "cells with a published value"),
     card(compared.filter((difference) => difference > 0.1).length, "of them differ by over 0.1"))];
   if (best.length > 0) {
-    const folded = () => element("details", {}, element("summary", {}, `All ${best.length} pairs`), bestTable(best));
+    const folded = () => element("details", {}, element("summary", {}, numbersOfRows.length > 1 ? `All ${best.length} cells` : `All ${best.length} pairs`), bestTable(best));
     body.push(element("h3", {}, "Best on each pair"),
       ...(best.length > 12 ? [bestGrid(best), folded()] : [bestTable(best)]),
       element("p", { class: "note" }, "Among all solvers, by the joint KL; by the trajectory KL or the exact conditional " +
@@ -36,7 +36,8 @@ function bestGrid(pairs) {
   const cells = new Map();  // row -> dimension -> its pairs
   for (const best of pairs) {
     const { family, reverse, dim } = pairFacts.get(best.pair);
-    const name = filters[0].label(family) + (reverse ? ", reversed" : "");
+    const name = filters[0].label(family) + (reverse ? ", reversed" : "") +
+      (best.samples > 0 ? `, ${rowsName(best.samples)}` : "");
     if (!cells.has(name)) cells.set(name, new Map());
     cells.get(name).set(dim, [...(cells.get(name).get(dim) || []), best]);
   }

@@ -116,7 +116,8 @@ function filtered(table) {
 }
 
 function tableDownloads(table) {
-  const name = table.reversed_pairs ? `${table.score}-reversed` : table.score;
+  const name = table.score + (table.reversed_pairs ? "-reversed" : "") +
+    (table.samples > 0 ? `-n${table.samples}` : "");
   const button = (text, file, content, type) => element("button", { type: "button",
     onclick: () => saveText(file, content, type) }, text);
   return element("div", { class: "downloads" }, element("span", {}, "Save this table:"),
@@ -125,8 +126,8 @@ function tableDownloads(table) {
 }
 
 function tables() {
-  const shown = data.tables.map(filtered).filter((table) => table.pairs.length > 0 &&
-    (filters[2].chosen.size === 0 || table.rows.some((row) => !row.oracle)));
+  const shown = data.tables.filter((table) => isShownNumber(table.samples)).map(filtered)
+    .filter((table) => table.pairs.length > 0 && (filters[2].chosen.size === 0 || table.rows.some((row) => !row.oracle)));
   if (shown.length === 0) {
     byId("table-body").replaceChildren(element("p", { class: "note" }, nothingMatches));
   }
