@@ -43,13 +43,14 @@ std::vector<std::filesystem::path> board(const std::vector<std::filesystem::path
 }  // namespace
 
 void init_boards(nb::module_& module) {
-  module.def("check_submission", check, "folder"_a, nb::kw_only(), "progress"_a.none(),
-             nb::sig("def check_submission(folder: str | os.PathLike[str], *, progress: "
-                     "collections.abc.Callable[[str, int, int, str], object] | None) -> "
-                     "tuple[list[tuple[str, str, str, int, str, float | None, float | None]], "
-                     "list[str]]"),
-             "The scores that a submission's answers have, as result_rows gives them, and a line "
-             "for each thing that is wrong with it.");
+  module.def(
+      "check_submission", check, "folder"_a, nb::kw_only(), "progress"_a.none(),
+      nb::sig("def check_submission(folder: str | os.PathLike[str], *, progress: "
+              "collections.abc.Callable[[str, int, int, str], object] | None) -> "
+              "tuple[list[tuple[str, str, str, int, int, int, str, float | None, float | None]], "
+              "list[str]]"),
+      "The scores that a submission's answers have, as result_rows gives them, and a line "
+      "for each thing that is wrong with it.");
   module.def(
       "write_board", board, "results"_a, "output"_a, nb::kw_only(), "submissions"_a, "leave_out"_a,
       "progress"_a.none(),

@@ -16,6 +16,7 @@
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/pair/data_problem.h"
 #include "bridgemark/submission/make_submission.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
@@ -57,12 +58,7 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
                                             nb::handle like, std::size_t conditional_samples) {
   if (nb::isinstance<FittedCoupling>(given)) {
     const auto& fitted = nb::cast<const FittedCoupling&>(given);
-    if (!fitted.problem.pair()) {
-      throw_invalid("evaluate",
-                    "coupling must be fitted to a benchmark pair, got {} fitted to data, which has "
-                    "no truth to score by",
-                    fitted.config.solver);
-    }
+    if (!fitted.problem.pair()) require_data_of_pair(fitted.problem, pair, fitted.config.solver);
     return fitted.fitted.coupling;
   }
   if (auto outside =
@@ -80,14 +76,28 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
           .c_str());
 }
 
+// What a solver was trained on: a fit of ours knows it, of any other the caller says it.
+TrainingRows rows_of(nb::handle coupling, const TrainingRows& said) {
+  check_training_rows(said);
+  if (!nb::isinstance<FittedCoupling>(coupling)) return said;
+  if (said.samples > 0) {
+    throw_invalid("evaluate",
+                  "samples is of solvers other than Bridgemark's, which know their own, got {}",
+                  said.samples);
+  }
+  return nb::cast<const FittedCoupling&>(coupling).config.rows;
+}
+
 nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const Seed& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
                        bool c2st, nb::handle like,
                        const std::optional<std::filesystem::path>& add_to,
                        const std::optional<std::filesystem::path>& submission,
-                       const Seed& training_seed, double training_seconds, const std::string& label,
-                       nb::handle progress, const std::string& device_text) {
+                       const Seed& training_seed, double training_seconds,
+                       const WholeNumber& samples, const WholeNumber& training_set,
+                       const std::string& label, nb::handle progress,
+                       const std::string& device_text) {
   const BenchmarkPair pair = given.pair();
   // A solver that works on a GPU's arrays is scored there.
   const Device device = is_on_gpu({nb::borrow(like)}) ? Device::kCuda : parse_device(device_text);
@@ -100,7 +110,10 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   options.c2st = c2st;
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
-  SubmissionTarget target{{}, label, 0, training_seconds};
+  const TrainingRows rows =
+      rows_of(coupling, {samples.in_range("samples", 0, kMaxTrainingRows),
+                         training_set.in_range("training_set", 0, UINT64_MAX)});
+  SubmissionTarget target{{}, label, 0, training_seconds, rows};
   if (submission) {
     target.folder = *submission;
     target.training_seed = training_seed.draw();
@@ -109,8 +122,8 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
       [&](const Context& context) {
         if (submission) return evaluate_and_submit(context, pair, *scored, options, target);
         return add_to ? evaluate_and_add(context, pair, *scored, options,
-                                         {*add_to, label, pair.identity().name})
-                      : evaluate_and_record(context, pair, *scored, options);
+                                         {*add_to, label, pair.identity().name, rows})
+                      : evaluate_and_record(context, pair, *scored, options, rows);
       },
       progress, device);
   nb::dict result;
@@ -134,13 +147,15 @@ void init_evaluation(nb::module_& module) {
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a.none(),
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
       "like"_a.none(), "add_to"_a.none(), "submission"_a.none(), "training_seed"_a,
-      "training_seconds"_a, "label"_a, "progress"_a.none(), "device"_a,
+      "training_seconds"_a, "samples"_a.none(), "training_set"_a.none(), "label"_a,
+      "progress"_a.none(), "device"_a,
       nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
               "int | numpy.random.Generator | None, "
               "num_seeds: int, "
               "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
               "like: typing.Any, add_to: str | os.PathLike[str] | None, submission: str | "
-              "os.PathLike[str] | None, training_seed: int, training_seconds: float, label: str, "
+              "os.PathLike[str] | None, training_seed: int, training_seconds: float, samples: int, "
+              "training_set: int, label: str, "
               "progress: "
               "collections.abc.Callable[[str, int, int, str], object] "
               "| None, device: str) -> dict[str, typing.Any]"),

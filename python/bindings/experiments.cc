@@ -111,8 +111,9 @@ void init_experiments(nb::module_& module) {
              "One cell of a grid, as run_experiment hands it to a process of its own.");
   module.def("result_rows", rows_of_folder, "folder"_a,
              nb::sig("def result_rows(folder: str | os.PathLike[str]) -> list[tuple[str, str, str, "
-                     "int, str, float | None, float | None]]"),
-             "(run, method, pair, seed, score, value, standard_error) of results.jsonl.");
+                     "int, int, int, str, float | None, float | None]]"),
+             "(run, method, pair, seed, samples, training_set, score, value, standard_error) of "
+             "results.jsonl.");
   module.def("write_report", report, "folder"_a, "output"_a, nb::kw_only(), "whole"_a,
              "tables_only"_a, "vega"_a.none(), "progress"_a.none(),
              nb::sig("def write_report(folder: str | os.PathLike[str], output: str | "

@@ -15,6 +15,7 @@
 #include "bridgemark/pair/pair_equality.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/pair/training_set.h"
 #include "bridgemark/report/value_table.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
@@ -253,6 +254,15 @@ nb::object sample_joint_on(nb::handle self, const WholeNumber& n, const Seed& se
   return draw_on("sample_joint", self, n, seed, device);
 }
 
+nb::object training_rows(const BenchmarkPair& pair, const WholeNumber& n,
+                         const WholeNumber& index) {
+  const std::size_t samples = n.in_range("n", 1, kMaxTrainingRows);
+  const std::uint64_t number = index.in_range("index", 0, UINT64_MAX);
+  TrainingSet set = interruptible(
+      [&](const Context& context) { return training_set(context, pair, samples, number); });
+  return nb::make_tuple(to_numpy(std::move(set.x0)), to_numpy(std::move(set.x1)));
+}
+
 // The class of the package, which makes the arrays.
 nb::object batches(nb::handle self, const WholeNumber& rows, const Seed& seed, nb::handle device,
                    const WholeNumber& first_row) {
@@ -291,10 +301,16 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
       .def_prop_ro("reverse", &BenchmarkPair::reverse, "Whether the pair asks for p1 -> p0.")
       .def_prop_ro(
           "reference",
-          [](const BenchmarkPair& pair) {
-            return std::string(reference_kind_name(pair.bridge().process().kind()));
+          [](nb::handle self) {
+            const auto& pair = nb::cast<const BenchmarkPair&>(self);
+            return nb::module_::import_("bridgemark._reference")
+                .attr("PairReference")(
+                    std::string(reference_kind_name(pair.bridge().process().kind())), self);
           },
-          "Kind of the reference process: 'gaussian', 'uniform' or 'matrix'.")
+          nb::sig("def reference(self) -> str"),
+          "Kind of the reference process: 'gaussian', 'uniform' or 'matrix'. It knows gamma, "
+          "steps\n"
+          "and matrix of its pair as well: DLightSB().fit(x0, x1, reference=pair.reference).")
       .def_prop_ro("gamma", gamma, nb::sig("def gamma(self) -> float | None"),
                    "Stochasticity of the reference process; None for a matrix.")
       .def_prop_ro(
@@ -361,6 +377,13 @@ void define_calls(nb::class_<BenchmarkPair>& pair_class) {
                "def sample_joint(self, n: int, seed: int | numpy.random.Generator | None = None, "
                "*, device: typing.Any) -> tuple[typing.Any, typing.Any]"),
            "The same rows on a device: for 'cuda' torch (or CuPy) arrays drawn there.")
+      .def(
+          "training_set", training_rows, "n"_a.none(), "index"_a.none() = 0,
+          nb::sig("def training_set(self, n: int, index: int = 0) -> "
+                  "tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"),
+          "The first n rows of a training set: (x0, x1), int32 [n,D] each, unpaired. They are the\n"
+          "same for everyone, on every machine; a larger n begins with the rows of a smaller one.\n"
+          "Those of the reversed pair are the same, swapped.")
       .def(
           "batches", batches, "rows"_a.none(), "seed"_a.none() = nb::none(),
           "device"_a.none() = "cpu", "first_row"_a.none() = 0,

@@ -44,7 +44,8 @@ nb::list result_rows(const std::vector<RunResult>& results) {
   nb::list rows;
   for (const RunResult& result : results) {
     for (const Score& score : result.scores) {
-      rows.append(nb::make_tuple(result.run, result.method, result.pair, result.seed, score.name,
+      rows.append(nb::make_tuple(result.run, result.method, result.pair, result.seed,
+                                 result.rows.samples, result.rows.training_set, score.name,
                                  number(score.mean), number(score.standard_error)));
     }
   }

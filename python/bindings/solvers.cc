@@ -86,12 +86,14 @@ struct FitCall {
   nb::handle progress;
   const std::string& device;
   const nb::kwargs& keywords;
+  TrainingRows rows = {};
 };
 
 FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
   const Solver& solver = find_solver(call.solver);
   const std::string pair = problem.pair() ? std::string(problem.name()) : std::string();
-  const RunConfig config{call.solver, pair, call.seed.draw(), resolve(solver, call.keywords)};
+  const RunConfig config{call.solver, pair, call.seed.draw(), resolve(solver, call.keywords),
+                         call.rows};
   warn_if_still(problem.reference(), CalledFrom::kPackage);
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted = interruptible(
@@ -99,7 +101,7 @@ FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
         if (call.folder) return train_run(context, config, problem, *call.folder, call.resume);
         SolverOptions options(solver.options());
         for (const auto& [key, value] : config.options) options.set(key, value);
-        return solver.fit(context, problem, options, config.seed);
+        return solver.fit(context, trained_problem(context, config, problem), options, config.seed);
       },
       call.progress, parse_device(call.device));
   const double seconds =
@@ -109,8 +111,12 @@ FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
 
 FittedCoupling fit(const std::string& name, const PairArgument& pair, const Seed& seed,
                    const std::optional<std::filesystem::path>& folder, bool resume,
-                   nb::handle progress, const std::string& device, const nb::kwargs& keywords) {
-  return fit_problem({name, seed, folder, resume, progress, device, keywords}, pair.pair());
+                   nb::handle progress, const std::string& device, const WholeNumber& samples,
+                   const WholeNumber& training_set, const nb::kwargs& keywords) {
+  const TrainingRows rows{samples.in_range("samples", 0, kMaxTrainingRows),
+                          training_set.in_range("training_set", 0, UINT64_MAX)};
+  check_training_rows(rows);
+  return fit_problem({name, seed, folder, resume, progress, device, keywords, rows}, pair.pair());
 }
 
 // States of any categories that there may be; what they are is found out with all of the data.
@@ -159,6 +165,7 @@ FittedCoupling load_coupling(const PathArgument& named_folder,
     LoadedRun run =
         given ? LoadedRun{load_run_config(folder), *given, load_run(context, *given, folder)}
               : load_whole_run(context, folder);
+    if (given && run.config.pair.empty()) run = load_whole_run(context, folder);  // of data
     const nlohmann::json result = load_run_result(folder);
     return {std::move(run.config),
             std::move(run.problem),
@@ -203,8 +210,11 @@ nb::dict history(const FittedCoupling& self) {
 }
 
 // The name of a pair in quotes, or what there is to say of data.
-std::string described(const FitProblem& problem) {
-  if (problem.pair()) return fmt::format("'{}'", problem.name());
+std::string described(const FitProblem& problem, const TrainingRows& rows) {
+  if (problem.pair()) {
+    return rows.samples > 0 ? fmt::format("{} of '{}'", training_rows_text(rows), problem.name())
+                            : fmt::format("'{}'", problem.name());
+  }
   const ReferenceProcess reference = problem.reference();
   const std::string kind(reference_kind_name(reference.kind()));
   return fmt::format("data of {} dimensions, {} categories, {} reference{}", problem.dim(),
@@ -237,8 +247,9 @@ FittedCoupling reverse(const FittedCoupling& self) {
   return interruptible([&](const Context& context) -> FittedCoupling {
     return {self.config,
             turned_round(self.problem),
-            {reverse_coupling(context, self.problem, self.fitted.coupling), self.fitted.diagnostics,
-             self.fitted.history},
+            {reverse_coupling(context, trained_problem(context, self.config, self.problem),
+                              self.fitted.coupling),
+             self.fitted.diagnostics, self.fitted.history},
             self.seconds,
             std::make_shared<const FittedCoupling>(self)};
   });
@@ -313,6 +324,13 @@ void define_properties(CouplingClass& coupling) {
           },
           nb::sig("def gamma(self) -> float | None"),
           "Stochasticity of the reference process, given or chosen; None for a matrix.")
+      .def_prop_ro(
+          "samples", [](const FittedCoupling& self) { return self.config.rows.samples; },
+          "Rows a side of the training set of the pair that it was fitted to; 0 for endless draws\n"
+          "and for data.")
+      .def_prop_ro(
+          "training_set", [](const FittedCoupling& self) { return self.config.rows.training_set; },
+          "Which training set of the pair; 0 where there is none.")
       .def_prop_ro(
           "seed", [](const FittedCoupling& self) { return self.config.seed; }, "Seed of the fit.")
       .def_prop_ro(
@@ -411,7 +429,8 @@ void define_values(CouplingClass& coupling) {
       .def("__deepcopy__", [](const nb::object& self, nb::handle) { return self; })
       .def("__repr__", [](const FittedCoupling& self) {
         return fmt::format("<bridgemark.Coupling of '{}' on {}{}>", self.config.solver,
-                           described(self.problem), self.forward ? ", reversed" : "");
+                           described(self.problem, self.config.rows),
+                           self.forward ? ", reversed" : "");
       });
 }
 
@@ -438,12 +457,14 @@ void init_solvers(nb::module_& module) {
   define_values(coupling);
 
   module.def("fit", fit, "solver"_a, "pair"_a, "seed"_a.none() = 0, "folder"_a.none() = nb::none(),
-             "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu", "options"_a,
+             "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu",
+             "samples"_a.none() = 0, "training_set"_a.none() = 0, "options"_a,
              nb::sig("def fit(solver: str, pair: Pair | str | os.PathLike[str], seed: int | "
                      "numpy.random.Generator | None = 0, folder: str | "
                      "os.PathLike[str] | None = None, resume: bool = False, progress: "
                      "collections.abc.Callable[[str, int, int, str], object] | None = None, "
-                     "device: str = 'cpu', **options: typing.Any) -> Coupling"),
+                     "device: str = 'cpu', samples: int = 0, training_set: int = 0, **options: "
+                     "typing.Any) -> Coupling"),
              "Fit a solver to unpaired samples of a pair: what Solver.fit(pair) wraps.");
   module.attr("DEFAULT_TOTAL_STEPS") = kDefaultTotalSteps;
   module.def(

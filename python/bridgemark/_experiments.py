@@ -13,7 +13,17 @@ from ._progress import reporter
 from ._tables import Table
 
 _PathLike = str | os.PathLike[str]
-_COLUMNS = ("run", "method", "pair", "seed", "score", "value", "standard_error")
+_COLUMNS = (
+    "run",
+    "method",
+    "pair",
+    "seed",
+    "samples",
+    "training_set",
+    "score",
+    "value",
+    "standard_error",
+)
 
 
 def result_table(rows: Sequence[tuple[object, ...]]) -> Table:
@@ -24,7 +34,8 @@ def result_table(rows: Sequence[tuple[object, ...]]) -> Table:
 def load_results(folder: _PathLike) -> Table:
     """The results of an experiment's folder: one row for each run and score.
 
-    Columns are run, method, pair, seed, score, value and standard_error; a value that cannot be
+    Columns are run, method, pair, seed, samples (rows of a training set, 0 for endless draws),
+    training_set, score, value and standard_error; a value that cannot be
     given is None. `where(score="joint_kl")` keeps one score.
     """
     require_path(folder=folder)
@@ -41,7 +52,7 @@ def run(
     progress: bool | Callable[[str, int, int, str], object] = False,
     device: str = "cpu",
 ) -> Table:
-    """Run a grid of pairs, solvers, options and seeds, and return its results.
+    """Run a grid of pairs, solvers, options, training sets and seeds, and return its results.
 
     `experiment` is a .toml file, `folder` takes the runs and results: what `bridgemark run` makes,
     and goes on with. Each run is a Python process of its own, `jobs` of them side by side (0: one

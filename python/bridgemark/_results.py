@@ -111,6 +111,8 @@ def evaluate(
     submission: str | os.PathLike[str] | None = None,
     training_seed: int = 0,
     training_seconds: float | None = None,
+    samples: int = 0,
+    training_set: int = 0,
     progress: bool | Callable[[str, int, int, str], object] = False,
     device: str = "cpu",
 ) -> Result:
@@ -141,6 +143,9 @@ def evaluate(
     With `submission`, a folder, the answers are kept there for the board under the label, with the
     seed and the seconds of the training behind them; what is scored are the kept answers, in every
     repetition the same, and check_submission finds the same scores.
+    `samples` and `training_set` say that a solver of your own was trained on pair.training_set(samples,
+    training_set) instead of endless draws; fits of this package know it. A solver that was fitted to
+    arrays is scored on a pair whose reference, S and D are those of its fit.
     `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
     require_text(device=device)
@@ -179,6 +184,8 @@ def evaluate(
         submission=submission,
         training_seed=training_seed,
         training_seconds=0.0 if training_seconds is None else float(training_seconds),
+        samples=samples,
+        training_set=training_set,
         label=name if submission is None else label or "",
         progress=reporter(progress),
         device=device,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from . import _core
 from ._arguments import require_flag, require_number, require_path, require_text
 from ._progress import reporter
+from ._reference import PairReference
 
 # The classes of solvers, which the package offers under the same names.
 __all__ = [
@@ -55,6 +56,26 @@ def _document(name: str) -> str:
     return "\n".join(lines)
 
 
+def _reference_parts(
+    reference: Any, gamma: float | None, num_categories: int | None, total_steps: int | None
+) -> dict[str, Any]:
+    """What fit_data takes of a reference: named, a matrix, or that of a pair, which is whole."""
+    if gamma is not None:
+        require_number(gamma=gamma)
+    if isinstance(reference, PairReference):
+        given = {"gamma": gamma, "num_categories": num_categories, "total_steps": total_steps}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"[fit] {name} is that of pair.reference, got {value} beside it")
+        return reference.parts()
+    return {
+        "reference": "gaussian" if reference is None else reference,
+        "gamma": gamma,
+        "num_categories": num_categories,
+        "total_steps": _core.DEFAULT_TOTAL_STEPS if total_steps is None else total_steps,
+    }
+
+
 class Solver:
     """A solver of the library with its options: fit it, then draw, score or keep it.
 
@@ -80,6 +101,11 @@ class Solver:
             )
         if type(self) is Solver:
             raise TypeError("[solver] make a Solver by its class or by make_solver(name)")
+        if "samples" in options:
+            raise ValueError(
+                "[solver] samples is of fit, rows of a training set: fit(pair, samples=1000), got it "
+                f"in {type(self).__name__}(...)"
+            )
         _core.resolve_options(self.name, **options)
         self.options = options
         self._coupling: _core.Coupling | None = None
@@ -93,6 +119,8 @@ class Solver:
         gamma: float | None = None,
         num_categories: int | None = None,
         total_steps: int | None = None,
+        samples: int = 0,
+        training_set: int = 0,
         seed: int | np.random.Generator | None = 0,
         folder: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -102,13 +130,16 @@ class Solver:
     ) -> SolverT:
         """Fit to unpaired samples of a pair, or to data; return the solver itself.
 
-        fit(pair) draws from a benchmark pair, given as it is or by its name or folder. fit(x0, x1) takes two sets of states of your own,
+        fit(pair) draws from a benchmark pair, given as it is or by its name or folder; with `samples`
+        it sees that many rows of either end and nothing else of the pair but its reference: those of
+        pair.training_set(samples, training_set). fit(x0, x1) takes two sets of states of your own,
         integers [n,D] and [m,D]: `reference` is 'gaussian' (without it), 'uniform' or a matrix
-        [S,S] of the probabilities of one of `total_steps` (128) elementary steps; `gamma` is its
+        [S,S] of the probabilities of one of `total_steps` (128) elementary steps, or
+        pair.reference, which is that of a pair with its gamma, steps and S; `gamma` is its
         stochasticity, without it one that fits the categories (`coupling.gamma`, told to the
         logger 'bridgemark'); `num_categories` is S, without it what the matrix or the largest
-        category says. Data has no truth: `sample`, `sample_trajectory` and `reversed` answer,
-        `evaluate` refuses.
+        category says. Data has no truth: `sample`, `sample_trajectory` and `reversed` answer;
+        `evaluate` scores it on a pair of the same reference, S and D.
 
         `seed` is an int, a numpy.random.Generator that one is drawn from, or None for a fresh one;
         `coupling.seed` says which. `options` go over those of the constructor, for this fit. `folder` keeps the run there, with
@@ -143,24 +174,20 @@ class Solver:
             for name, value in of_data.items():
                 if value is not None:
                     raise ValueError(f"[fit] {name} belongs to data, fit(x0, x1), got it with a pair")
-            self._coupling = _core.fit(self.name, pair, **common)
+            self._coupling = _core.fit(
+                self.name, pair, samples=samples, training_set=training_set, **common
+            )
         elif x1 is None:
             raise TypeError(
                 "[fit] fit takes a pair, or two sets of states: fit(x0, x1), "
                 f"got {type(pair).__name__} alone"
             )
         else:
-            if gamma is not None:
-                require_number(gamma=gamma)
+            for name, value in (("samples", samples), ("training_set", training_set)):
+                if value != 0:
+                    raise ValueError(f"[fit] {name} belongs to a pair, fit(pair), got {value} with data")
             self._coupling = _core.fit_data(
-                self.name,
-                pair,
-                x1,
-                reference="gaussian" if reference is None else reference,
-                gamma=gamma,
-                num_categories=num_categories,
-                total_steps=_core.DEFAULT_TOTAL_STEPS if total_steps is None else total_steps,
-                **common,
+                self.name, pair, x1, **_reference_parts(reference, gamma, num_categories, total_steps), **common
             )
         return self
 

@@ -71,7 +71,10 @@ def equal_couplings(a: _core.Coupling, b: Any) -> Any:
     """What Coupling.__eq__ returns: the same fit of the same solver, with the same parameters."""
     if not isinstance(b, _core.Coupling):
         return NotImplemented
-    described = [(c.solver, c.seed, c.options, c.is_reversed, c.pair is None) for c in (a, b)]
+    described = [
+        (c.solver, c.seed, c.samples, c.training_set, c.options, c.is_reversed, c.pair is None)
+        for c in (a, b)
+    ]
     if described[0] != described[1] or a.pair != b.pair:
         return False
     files = [_run_files(c.reversed() if c.is_reversed else c) for c in (a, b)]

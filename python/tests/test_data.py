@@ -80,9 +80,9 @@ def test_pairs_are_read_backwards_too():
 
 def test_evaluate_refuses_with_the_reason(fitted, tmp_path, command_line):
     pair = bm.load("d2-gaussian-0.02")
-    with pytest.raises(ValueError, match="fitted to data, which has no truth to score by"):
+    with pytest.raises(ValueError, match="dlightsb was fitted to data whose S must be that of pair"):
         bm.evaluate(pair, fitted)
-    with pytest.raises(ValueError, match="oracle must be fitted to a benchmark pair, got data"):
+    with pytest.raises(ValueError, match="must be fitted to a benchmark pair, without samples, got data"):
         bm.Oracle().fit([[0, 1]], [[2, 3]])
 
 

@@ -51,7 +51,7 @@ def test_couplings_take_and_refuse_states(pair, name):
 
 
 def test_options_reach_the_solver(pair):
-    options = {"samples": 2000, "max_iterations": np.int64(2), "tolerance": 1e-12}
+    options = {"marginal_samples": 2000, "max_iterations": np.int64(2), "tolerance": 1e-12}
     fitted = bm.FeatureWise(**options).fit(pair).coupling
     assert fitted.diagnostics["iterations"] == 2
     assert fitted.diagnostics["converged"] is False
@@ -71,12 +71,12 @@ def test_trained_solver_depends_on_its_seed_alone(pair):
     ("solver", "options", "message"),
     [
         ("dlightbs", {}, "dlightsb"),
-        ("oracle", {"samples": 3}, "takes no options, got 'samples'"),
-        ("feature-wise", {"sample": 3}, "did you mean 'samples'"),
-        ("feature-wise", {"samples": -3}, "samples must be a whole number"),
-        ("feature-wise", {"samples": 2.5}, "samples must be a whole number .* got '2.5'"),
-        ("feature-wise", {"samples": True}, "samples must be a whole number .* got 'true'"),
-        ("feature-wise", {"samples": [3, 4]}, "samples must be a whole number .* got '3,4'"),
+        ("oracle", {"updates": 3}, "takes no options, got 'updates'"),
+        ("feature-wise", {"marginal_sample": 3}, "did you mean 'marginal_samples'"),
+        ("feature-wise", {"marginal_samples": -3}, "marginal_samples must be a whole number"),
+        ("feature-wise", {"marginal_samples": 2.5}, "marginal_samples must be a whole number .* got '2.5'"),
+        ("feature-wise", {"marginal_samples": True}, "marginal_samples must be a whole number .* got 'true'"),
+        ("feature-wise", {"marginal_samples": [3, 4]}, "marginal_samples must be a whole number .* got '3,4'"),
         ("feature-wise", {"seed": -1}, "seed must lie in"),
     ],
 )
@@ -87,8 +87,8 @@ def test_bad_fits_are_refused(pair, solver, options, message):
 
 def test_options_of_odd_types_are_refused():
     for value in (None, {}, object(), [None]):
-        with pytest.raises(TypeError, match="option samples must be a number"):
-            bm.FeatureWise(samples=value)
+        with pytest.raises(TypeError, match="option marginal_samples must be a number"):
+            bm.FeatureWise(marginal_samples=value)
 
 
 def test_ctrl_c_stops_a_fit(pair):

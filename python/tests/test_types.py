@@ -45,7 +45,8 @@ def test_stub_has_the_options_of_the_registry(classes, name, options):
     fits = [keys(classes, unpacked(m)) for m in methods if m.name == "fit"]
     common = {"seed", "folder", "resume", "progress", "device"}
     of_data = {"reference", "gamma", "num_categories", "total_steps"}
-    assert fits[0] == expected | common
+    of_pair = set() if name == "oracle" else {"samples", "training_set"}
+    assert fits[0] == expected | common | of_pair
     assert name == "oracle" or fits[1] == expected | common | of_data
     assert set(inspect.signature(solver).parameters) == expected
 
@@ -70,7 +71,9 @@ def test_a_script_of_each_solver_is_clean(tmp_path):
         "a: bm.Oracle = bm.Oracle().fit(pair, seed=1)",
         "b: bm.Independent = bm.Independent().fit('d2-gaussian-0.02')",
         "c: bm.Reference = bm.Reference().fit(x, x, reference='uniform', gamma=0.1)",
-        "d: bm.FeatureWise = bm.FeatureWise(samples=10).fit(pair, imf_steps=16)",
+        "d: bm.FeatureWise = bm.FeatureWise(marginal_samples=10).fit(pair, imf_steps=16)",
+        "d = bm.FeatureWise().fit(pair, samples=10, training_set=1)",
+        "d = bm.FeatureWise().fit(*pair.training_set(10), reference=pair.reference)",
         "e: bm.DLightSB = bm.DLightSB(components=3).fit(x, x, updates=3, num_categories=3)",
         "f: bm.DLightSBM = bm.DLightSBM(num_steps=16, loss='mse').fit(pair, device='cpu')",
         "g: bm.DLightSBChain = bm.DLightSBChain(states=3).fit(pair, learning_rate=0.1)",
