@@ -35,6 +35,9 @@ enum class DrawPurpose : std::uint32_t {
   kReverseMarginals = 20,       // draws behind the marginals of a reversed bridge
   kBootstrap = 21,              // which blocks of test inputs a resample takes
   kHoldout = 22,                // which rows of own data are kept apart; the end is the detail
+  kTrainingSource = 24,         // x0 of a training set; its number is the seed
+  kTrainingTargetSource = 25,   // the x0 behind an x1 of a training set
+  kTrainingTarget = 26,         // x1 of a training set
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.

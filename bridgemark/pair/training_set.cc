@@ -11,10 +11,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr auto kTrainingSource = static_cast<DrawPurpose>(24);
-constexpr auto kTrainingTargetSource = static_cast<DrawPurpose>(25);
-constexpr auto kTrainingTarget = static_cast<DrawPurpose>(26);
-
 void check_samples(std::size_t samples) {
   if (samples >= 1 && samples <= kMaxTrainingRows) return;
   throw_invalid("training set", "samples must be a whole number in 1..{}, got {}", kMaxTrainingRows,
@@ -25,8 +21,8 @@ void check_samples(std::size_t samples) {
 void draw_targets(const Context& context, const BenchmarkPair& pair, std::uint64_t index,
                   MutableStatesView x1) {
   constexpr std::size_t kChunk = 1 << 16;
-  const DrawKey source_key{index, kTrainingTargetSource};
-  const DrawKey target_key{index, kTrainingTarget};
+  const DrawKey source_key{index, DrawPurpose::kTrainingTargetSource};
+  const DrawKey target_key{index, DrawPurpose::kTrainingTarget};
   for (std::size_t done = 0; done < x1.rows;) {
     const std::size_t rows = std::min(kChunk, x1.rows - done);
     States x0(rows, pair.dim());
@@ -45,7 +41,7 @@ TrainingSet training_set(const Context& given, const BenchmarkPair& pair, std::s
   Context context = given;
   context.device = Device::kCpu;  // every device is given these rows
   TrainingSet set{States(samples, pair.dim()), States(samples, pair.dim())};
-  pair.source().sample(context, {index, kTrainingSource}, 0, set.x0);
+  pair.source().sample(context, {index, DrawPurpose::kTrainingSource}, 0, set.x0);
   draw_targets(context, pair, index, set.x1);
   if (pair.reverse()) std::swap(set.x0, set.x1);
   return set;

@@ -122,9 +122,9 @@ json run_json(const RunResult& result) {
               {"reverse", result.pair_identity.value("reverse", false)},
               {"outside", result.solver == kOutsideSolver},
               {"samples", result.rows.samples},
-              {"of_every_number", is_of_every_number(result)},
               {"scores", scores},
               {"commands", commands}});
+  if (is_of_every_number(result)) run["of_every_number"] = true;
   return run;
 }
 
