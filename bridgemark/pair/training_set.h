@@ -15,6 +15,7 @@
 // with the test set or with the endless draws of a seed.
 namespace bridgemark {
 
+// The most rows a side that may be asked for.
 inline constexpr std::size_t kMaxTrainingRows = std::size_t{1} << 28;
 
 // What a solver was trained on.
@@ -25,6 +26,7 @@ struct TrainingRows {
   auto operator<=>(const TrainingRows&) const = default;
 };
 
+// Rows of the two ends, unpaired.
 struct TrainingSet {
   States x0;  // [n,D]
   States x1;  // [n,D]

@@ -35,11 +35,12 @@ function decades(values) {
 // The axis of values: by decades where they are above the floor and span more than one; a floor of
 // null asks for none. A KL below its floor, 0 or less by noise, then stands at the lowest value;
 // losses, whose floor is 0, have decades only where all are positive.
-function valueAxis(values, floor) {
+// `spans` is how many times the lowest the highest value must be for them.
+function valueAxis(values, floor, spans = 10) {
   const above = values.filter((value) => value > floor);
   const low = Math.min(...above);
   const log = floor !== null && (floor > 0 || above.length === values.length) &&
-    Math.max(...above) > 10 * low;
+    Math.max(...above) > spans * low;
   return { log, place: (value) => (log ? Math.max(value, low) : value),
     note: log && values.some((value) => value < low)
       ? ` Values below ${Number(low.toPrecision(2))} stand there: the axis has decades and no zero.` : "",
@@ -240,7 +241,7 @@ function errorAndRows() {
 }
 
 function rowsChart(body, pair, means) {
-  const scale = valueAxis(means.map((mean) => mean.value), smallestKl);
+  const scale = valueAxis(means.map((mean) => mean.value), smallestKl, 1);
   const values = means.map((mean) => ({ ...mean, shown: scale.place(mean.value) }));
   const finite = values.filter((value) => value.samples > 0);
   const endless = values.filter((value) => value.samples === 0);
