@@ -12,6 +12,7 @@
 #include "bridgemark/backend/device_memory.h"
 #include "bridgemark/backend/device_scores.h"
 #include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/row_kernel.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/philox.h"
@@ -41,6 +42,12 @@ void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key
 void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
                          StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out);
+std::unique_ptr<RowKernel> make_row_kernel(MatrixView<const double> log_k, StatesView x0,
+                                           StatesView x1);
+void sample_weighted_rows(const Context& context, const WeightedRows& weighted, StatesView x0,
+                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
+void weighted_row_marginals(const Context& context, const WeightedRows& weighted, StatesView x0,
+                            double* out);
 std::unique_ptr<RowSampler> make_row_sampler(const RowSource& source);
 std::shared_ptr<void> allocate_memory(std::size_t bytes);
 void copy_memory(const void* from, void* to, std::size_t bytes, void* stream);

@@ -6,6 +6,7 @@
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/backend/device_memory.h"
 #include "bridgemark/backend/device_scores.h"
+#include "bridgemark/backend/row_kernel.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
@@ -106,6 +107,28 @@ void sample_product_rows(const Context& context, const ScaledRows& left, const S
     return cuda::sample_product_rows(left, right, left_rows, right_rows, key, first_index, out);
   }
   cpu::sample_product_rows(context, left, right, left_rows, right_rows, key, first_index, out);
+}
+
+std::unique_ptr<RowKernel> make_row_kernel(const Context& context, MatrixView<const double> log_k,
+                                           StatesView x0, StatesView x1) {
+  if (context.device == Device::kCuda) return cuda::make_row_kernel(log_k, x0, x1);
+  return cpu::make_row_kernel(log_k, x0, x1);
+}
+
+void sample_weighted_rows(const Context& context, const WeightedRows& weighted, StatesView x0,
+                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
+  if (context.device == Device::kCuda) {
+    return cuda::sample_weighted_rows(context, weighted, x0, key, first_index, out);
+  }
+  cpu::sample_weighted_rows(context, weighted, x0, key, first_index, out);
+}
+
+void weighted_row_marginals(const Context& context, const WeightedRows& weighted, StatesView x0,
+                            double* out) {
+  if (context.device == Device::kCuda) {
+    return cuda::weighted_row_marginals(context, weighted, x0, out);
+  }
+  cpu::weighted_row_marginals(context, weighted, x0, out);
 }
 
 std::unique_ptr<RowSampler> make_row_sampler(const Context& context, const RowSource& source) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
@@ -37,17 +39,22 @@ std::vector<double> minus(std::span<const double> a, std::span<const double> b) 
 
 HeldOutObjective held_out_objective(const Context& context, const Bridge& bridge, StatesView x0,
                                     StatesView x1) {
-  if (x0.rows == 0 || x1.rows == 0) {
-    throw_invalid("objective", "rows must be there at both ends, got {} of x0 and {} of x1",
-                  x0.rows, x1.rows);
-  }
   check_states("x0", x0, bridge.dim(), bridge.num_categories());
   check_states("x1", x1, bridge.dim(), bridge.num_categories());
+  std::vector<double> log_v(x1.rows), log_c(x0.rows);
+  bridge.log_potential(context, x1, log_v);
+  bridge.log_normalizer(context, x0, log_c);
+  return held_out_objective(std::move(log_v), std::move(log_c));
+}
+
+HeldOutObjective held_out_objective(std::vector<double> log_v, std::vector<double> log_c) {
+  if (log_c.empty() || log_v.empty()) {
+    throw_invalid("objective", "rows must be there at both ends, got {} of x0 and {} of x1",
+                  log_c.size(), log_v.size());
+  }
   HeldOutObjective objective;
-  objective.log_v.resize(x1.rows);
-  objective.log_c.resize(x0.rows);
-  bridge.log_potential(context, x1, objective.log_v);
-  bridge.log_normalizer(context, x0, objective.log_c);
+  objective.log_v = std::move(log_v);
+  objective.log_c = std::move(log_c);
   if (has_zero(objective.log_v) || has_zero(objective.log_c)) {
     objective.value = -kInfinity;
     return objective;

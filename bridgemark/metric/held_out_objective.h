@@ -27,6 +27,9 @@ struct HeldOutObjective {
 HeldOutObjective held_out_objective(const Context& context, const Bridge& bridge, StatesView x0,
                                     StatesView x1);
 
+// The same of values that are known already; throws InvalidArgument for an end without any.
+HeldOutObjective held_out_objective(std::vector<double> log_v, std::vector<double> log_c);
+
 // a - b of two objectives on the same rows, which is KL(truth || b) - KL(truth || a): positive
 // where a is closer. The error is that of the differences row by row. Where one of them is -inf, so
 // is the difference or its negative, with error 0; where both are, it is 0 with error +inf. Throws

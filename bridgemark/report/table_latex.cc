@@ -42,7 +42,7 @@ std::string cell_latex(const Table& table, const TableCell& cell) {
 
 // Rows between two rules: the Oracle, the baselines, each solver.
 std::string group_of(const TableRow& row) {
-  for (const char* baseline : {"independent", "reference", "feature-wise"}) {
+  for (const char* baseline : {"independent", "reference", "feature-wise", "sinkhorn"}) {
     if (row.solver == baseline) return "baselines";
   }
   return row.solver;

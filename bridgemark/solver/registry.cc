@@ -6,6 +6,7 @@
 #include "bridgemark/solver/chain/dlightsb_chain.h"
 #include "bridgemark/solver/cp/dlightsb.h"
 #include "bridgemark/solver/csbm/csbm.h"
+#include "bridgemark/solver/sinkhorn/sinkhorn.h"
 
 namespace bridgemark {
 
@@ -16,6 +17,7 @@ const std::vector<std::unique_ptr<Solver>>& all_solvers() {
     list.push_back(make_independent());
     list.push_back(make_reference());
     list.push_back(make_feature_wise());
+    list.push_back(make_sinkhorn());
     list.push_back(make_dlightsb());
     list.push_back(make_dlightsb_m());
     list.push_back(make_dlightsb_chain());

@@ -29,6 +29,7 @@ constexpr Kind kKinds[] = {
     {"dlightsbm", "kl_grad_log_cores", verify_dlightsbm},
     {"csbm", "x_clean", verify_csbm},
     {"metrics", "pred", verify_metrics},
+    {"sinkhorn", "log_plan", verify_sinkhorn},
 };
 
 template <typename T>

@@ -30,6 +30,7 @@ __all__ = [
     "Independent",
     "Oracle",
     "Reference",
+    "Sinkhorn",
 ]
 
 _SPECS = {name: (description, options) for name, description, options in _core.solver_specs()}
@@ -287,6 +288,10 @@ class Reference(Solver):
 
 class FeatureWise(Solver):
     name = "feature-wise"
+
+
+class Sinkhorn(Solver):
+    name = "sinkhorn"
 
 
 class DLightSB(Solver):

@@ -23,6 +23,7 @@ __all__ = [
     "Independent",
     "Oracle",
     "Reference",
+    "Sinkhorn",
 ]
 
 ArrayT = TypeVar("ArrayT")
@@ -74,6 +75,14 @@ class _FeatureWiseOptions(TypedDict, total=False):
     x0_data: _Path
     x1_data: _Path
 
+class _SinkhornOptions(TypedDict, total=False):
+    rows: int
+    smoothing: int | Literal["auto"]
+    holdout: float
+    refit: Literal["yes", "no"]
+    tolerance: float
+    max_iterations: int
+
 class _DLightSBOptions(_BridgeTraining, total=False):
     components: int
     entropy: float
@@ -107,6 +116,8 @@ class _CSBMOptions(_Training, total=False):
 
 class _FeatureWiseFit(_FeatureWiseOptions, _PairFit, total=False): ...
 class _FeatureWiseDataFit(_FeatureWiseOptions, _DataFit, total=False): ...
+class _SinkhornFit(_SinkhornOptions, _PairFit, total=False): ...
+class _SinkhornDataFit(_SinkhornOptions, _DataFit, total=False): ...
 class _DLightSBFit(_DLightSBOptions, _PairFit, total=False): ...
 class _DLightSBDataFit(_DLightSBOptions, _DataFit, total=False): ...
 class _DLightSBMFit(_DLightSBMOptions, _PairFit, total=False): ...
@@ -162,6 +173,13 @@ class FeatureWise(Solver):
     def fit(self, pair: _PairLike, /, **options: Unpack[_FeatureWiseFit]) -> Self: ...
     @overload
     def fit(self, x0: Any, x1: Any, /, **options: Unpack[_FeatureWiseDataFit]) -> Self: ...
+
+class Sinkhorn(Solver):
+    def __init__(self, **options: Unpack[_SinkhornOptions]) -> None: ...
+    @overload
+    def fit(self, pair: _PairLike, /, **options: Unpack[_SinkhornFit]) -> Self: ...
+    @overload
+    def fit(self, x0: Any, x1: Any, /, **options: Unpack[_SinkhornDataFit]) -> Self: ...
 
 class DLightSB(Solver):
     def __init__(self, **options: Unpack[_DLightSBOptions]) -> None: ...

@@ -14,6 +14,7 @@ QUICK = {
     "csbm": {"num_steps": 8, "hidden": 16, "imf_iterations": 1, "updates_first": 20, "batch_size": 32,
              "initial": "independent"},
     "feature-wise": {},
+    "sinkhorn": {},
     "reference": {},
     "independent": {},
 }  # fmt: skip
@@ -39,7 +40,7 @@ def test_every_solver_fits_data(ends, name):
     assert coupling.pair is None and (coupling.dim, coupling.num_categories) == (2, 16)
     x1 = solver.sample(ends[0], seed=1)
     assert x1.shape == ends[0].shape and x1.dtype == np.int32
-    if name in ("independent", "feature-wise", "dlightsb", "dlightsb-m"):
+    if name in ("independent", "feature-wise", "sinkhorn", "dlightsb", "dlightsb-m"):
         assert abs(x1.mean() - ends[1].mean()) < 1.5
     assert "data" in repr(solver)
     if name != "independent":

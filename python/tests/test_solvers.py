@@ -30,6 +30,7 @@ QUICK = {
     "independent": {},
     "reference": {},
     "feature-wise": {},
+    "sinkhorn": {"rows": 100},
     "dlightsb": SMALL,
     "dlightsb-m": {**SMALL, "num_steps": 16},
     "dlightsb-chain": {**{key: SMALL[key] for key in SMALL if key != "components"}, "states": 8},

@@ -79,6 +79,7 @@ def test_a_script_of_each_solver_is_clean(tmp_path):
         "g: bm.DLightSBChain = bm.DLightSBChain(states=3).fit(pair, learning_rate=0.1)",
         "h: bm.CSBM = bm.CSBM(hidden=[16, 16], ema=0.9).fit(pair, folder='run', resume=True)",
         "i: bm.AlphaCSBM = bm.AlphaCSBM(initial='independent').fit(pair, updates_first=3)",
+        "j: bm.Sinkhorn = bm.Sinkhorn(smoothing='auto').fit(x, x, smoothing=3, holdout=0.1)",
         "y = e.reversed().sample(e.sample(x, seed=3))",
         "kl: float | None = bm.evaluate('d2-gaussian-0.02', a).scores['joint_kl']",
     )

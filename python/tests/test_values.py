@@ -60,6 +60,7 @@ def test_pairs_of_other_parameters_differ():
         ("oracle", {}),
         ("independent", {}),
         ("feature-wise", {"marginal_samples": 1000}),
+        ("sinkhorn", {"rows": 100}),
         ("dlightsb", SMALL),
         ("csbm", {"num_steps": 4, "hidden": 8, "updates_first": 3, "updates_later": 2,
                   "imf_iterations": 2, "initial": "independent"}),

@@ -49,7 +49,7 @@ std::vector<double> column_sums(const Wide& joint) {
 }
 
 TEST(Solvers, AreFoundByNameAndSuggested) {
-  for (const char* name : {"oracle", "independent", "reference", "feature-wise"}) {
+  for (const char* name : {"oracle", "independent", "reference", "feature-wise", "sinkhorn"}) {
     EXPECT_EQ(find_solver(name).name(), name);
     EXPECT_FALSE(find_solver(name).description().empty());
   }
@@ -59,6 +59,16 @@ TEST(Solvers, AreFoundByNameAndSuggested) {
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("'refrence'; the nearest is reference"));
   }
+}
+
+// Rows of data are all that it can draw, and it says so where a score asks for more.
+TEST(Independent, OnDataSaysWhyItHasNoJoint) {
+  const FitProblem data(States(2, 1, {0, 1}), States(3, 1, {0, 1, 1}),
+                        ReferenceProcess::uniform(3, 0.1, 4));
+  const auto coupling = find_solver("independent").fit({}, data, SolverOptions({}), 0).coupling;
+  EXPECT_FALSE(coupling->has_joint());
+  EXPECT_THAT(coupling->why_missing(Ability::kJoint, 0),
+              HasSubstr("all its mass on the 3 rows of x1 it was given"));
 }
 
 TEST(Independent, FollowsP1WhateverX0Is) {

@@ -81,8 +81,9 @@ TEST_P(DataRun, LeadsFromEndToEndAndIsReadBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EverySolverButTheOracle, DataRun,
-                         ::testing::Values("independent", "reference", "feature-wise", "dlightsb",
-                                           "dlightsb-m", "dlightsb-chain", "csbm", "alpha-csbm"),
+                         ::testing::Values("independent", "reference", "feature-wise", "sinkhorn",
+                                           "dlightsb", "dlightsb-m", "dlightsb-chain", "csbm",
+                                           "alpha-csbm"),
                          [](const auto& solver) {
                            std::string name = solver.param;
                            std::ranges::replace(name, '-', '_');

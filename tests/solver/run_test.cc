@@ -65,6 +65,7 @@ class RunTest : public ::testing::Test {
   RunConfig config(const std::string& solver) const {
     RunConfig config{solver, pair_path().string(), 5, {}};
     if (solver == "feature-wise") config.options["marginal_samples"] = "2000";
+    if (solver == "sinkhorn") config.options["rows"] = "200";
     return config;
   }
 
@@ -83,7 +84,7 @@ class RunTest : public ::testing::Test {
 };
 
 TEST_F(RunTest, LoadGivesTheCouplingThatWasFitted) {
-  for (const char* name : {"oracle", "independent", "reference", "feature-wise"}) {
+  for (const char* name : {"oracle", "independent", "reference", "feature-wise", "sinkhorn"}) {
     SCOPED_TRACE(name);
     std::filesystem::remove_all(run_path());
     train(config(name));

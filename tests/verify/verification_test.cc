@@ -26,8 +26,8 @@ using testing::TempDir;
 
 const Context kContext{};
 const std::filesystem::path kGolden = BRIDGEMARK_TEST_DATA;
-const std::set<std::string> kKinds = {"reference", "bridge", "dlightsb",
-                                      "dlightsbm", "csbm",   "metrics"};
+const std::set<std::string> kKinds = {"reference", "bridge",  "dlightsb", "dlightsbm",
+                                      "csbm",      "metrics", "sinkhorn"};
 
 // reference_3.safetensors -> reference
 std::string kind_of(const std::filesystem::path& path) {
@@ -95,7 +95,7 @@ TEST(Verification, OneChangedValueFails) {
   // "loss (float32)" is a second, coarser check of the tensor loss.
   const auto is_coarse = [](const TensorCheck& check) { return check.tensor.ends_with(')'); };
   for (const char* name : {"reference_0", "reference_3", "bridge_1", "dlightsb_0", "dlightsbm_0",
-                           "csbm_1", "metrics_0"}) {
+                           "csbm_1", "metrics_0", "sinkhorn_0"}) {
     const auto path = kGolden / (std::string(name) + ".safetensors");
     for (const TensorCheck& original : verify_file(kContext, path).checks) {
       if (is_coarse(original)) continue;
@@ -176,6 +176,12 @@ TEST(Verification, RefusesFilesThatDoNotFollowTheSchema) {
                      h["param.net.2.weight"]["shape"] = {32, 24};
                    }),
            "param.net.2.weight");
+  contains(message("sinkhorn_0", metadata("prior_type", "mask")), "got 'mask'");
+  contains(message("sinkhorn_0", metadata("num_categories", "9")), "x0");
+  contains(message("sinkhorn_0", metadata("total_steps", "0")), "total_steps");
+  contains(message("sinkhorn_0", [](json& h) { h["x0"]["shape"] = {60}; }), "'x0'");
+  contains(message("sinkhorn_0", [](json& h) { h["x1"]["shape"] = {30, 2}; }), "x1");
+  contains(message("sinkhorn_0", [](json& h) { h["log_plan"]["shape"] = {10, 40}; }), "log_plan");
   contains(message("metrics_2", metadata("groups", "0")), "groups");
   contains(message("metrics_2", metadata("groups", "7")), "groups");
   contains(message("metrics_2", metadata("num_categories", "2")), "categories 0..1");
@@ -184,7 +190,7 @@ TEST(Verification, RefusesFilesThatDoNotFollowTheSchema) {
 #ifndef BRIDGEMARK_TEST_CUDA
 // The losses run where the context says, or not at all.
 TEST(Verification, ADeviceThatIsNotThereIsRefused) {
-  for (const char* name : {"dlightsb_0", "dlightsbm_0", "csbm_0"}) {
+  for (const char* name : {"dlightsb_0", "dlightsbm_0", "csbm_0", "sinkhorn_0"}) {
     const std::string file = std::string(name) + ".safetensors";
     EXPECT_THROW(verify_file({.device = Device::kCuda}, kGolden / file), DeviceError) << name;
   }

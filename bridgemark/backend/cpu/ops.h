@@ -8,6 +8,7 @@
 
 #include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/row_kernel.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -41,6 +42,12 @@ void sample_bridge_step(const Context& context, const BridgeStep& step, StatesVi
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
                          StatesView left_rows, StatesView right_rows, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView out);
+std::unique_ptr<RowKernel> make_row_kernel(MatrixView<const double> log_k, StatesView x0,
+                                           StatesView x1);
+void sample_weighted_rows(const Context& context, const WeightedRows& weighted, StatesView x0,
+                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
+void weighted_row_marginals(const Context& context, const WeightedRows& weighted, StatesView x0,
+                            double* out);
 void add_step_kl(const Context& context, const double* log_p, const double* log_q, std::size_t rows,
                  std::size_t dim, std::size_t num_categories, double* kl);
 std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan);

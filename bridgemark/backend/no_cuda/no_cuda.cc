@@ -54,6 +54,17 @@ void network_log_transition(const NetworkTensors<float>&, const ChainTables<floa
   throw_no_cuda();
 }
 
+std::unique_ptr<RowKernel> make_row_kernel(MatrixView<const double>, StatesView, StatesView) {
+  throw_no_cuda();
+}
+void sample_weighted_rows(const Context&, const WeightedRows&, StatesView, const DrawKey&,
+                          std::uint64_t, MutableStatesView) {
+  throw_no_cuda();
+}
+void weighted_row_marginals(const Context&, const WeightedRows&, StatesView, double*) {
+  throw_no_cuda();
+}
+
 std::shared_ptr<void> allocate_memory(std::size_t) { throw_no_cuda(); }
 void copy_memory(const void*, void*, std::size_t, void*) { throw_no_cuda(); }
 void take_states(std::string_view, const DeviceIntegers&, int, MutableStatesView, void*) {

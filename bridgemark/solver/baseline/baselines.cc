@@ -64,6 +64,15 @@ class IndependentCoupling : public Coupling {
     const States drawn = problem_.sample_x1(context, x1.rows, seed, first_index);
     std::copy_n(drawn.data(), drawn.size(), x1.data);
   }
+  std::string why_missing(Ability ability, int num_steps) const override {
+    if (ability != Ability::kJoint || !problem_.data()) {
+      return Coupling::why_missing(ability, num_steps);
+    }
+    return fmt::format(
+        "the coupling puts all its mass on the {} rows of x1 it was given: any other x1 has "
+        "probability 0, and the KL is infinite",
+        problem_.data()->x1.states().rows());
+  }
 
  private:
   FitProblem problem_;
