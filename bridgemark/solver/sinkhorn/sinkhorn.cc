@@ -93,24 +93,31 @@ struct Choice {
 };
 
 // Halves the smoothing from all steps of the reference on, each time from the solution before, and
-// stops once less was worse twice: the least are the slowest to solve.
+// stops once less was worse twice: the least are the slowest to solve. Then it looks once between
+// the best and its neighbours.
 Choice choose_smoothing(const Context& context, const Holdout& split,
                         const TransportSettings& settings) {
-  int smoothing = split.training.reference().total_steps();
+  const int total = split.training.reference().total_steps();
   Choice best;
   std::vector<double> start;
   int iterations = 0;
-  for (int worse = 0; smoothing >= 1 && worse < 2; smoothing /= 2) {
+  // Whether it is the best so far.
+  const auto attempt = [&](int smoothing) {
     RowTransport transport = solve(context, split.training, smoothing, settings, start);
     start = transport.h;
     iterations += transport.iterations;
     HeldOutObjective objective = judge(context, split, smoothing, transport.h);
-    if (best.smoothing == 0 || objective.value > best.objective.value) {
-      best = {smoothing, std::move(transport), std::move(objective), 0};
-      worse = 0;
-    } else {
-      ++worse;
-    }
+    if (best.smoothing > 0 && !(objective.value > best.objective.value)) return false;
+    best = {smoothing, std::move(transport), std::move(objective), 0};
+    return true;
+  };
+  int worse = 0;
+  for (int smoothing = total; smoothing >= 1 && worse < 2; smoothing /= 2) {
+    worse = attempt(smoothing) ? 0 : worse + 1;
+  }
+  const int coarse = best.smoothing;
+  for (const int between : {coarse + coarse / 2, coarse - coarse / 4}) {
+    if (between <= total && between != coarse) attempt(between);
   }
   best.iterations = iterations;
   return best;
