@@ -150,6 +150,9 @@ class Corpus:
                 self.add("model", solver, (run / "model.safetensors").read_bytes())
             self.add("training_log", solver, (run / "log.jsonl").read_bytes())
             self.add("options", solver, "\n".join(options).encode())
+        self.run("train", "sinkhorn", "--pair", pair, "--set", "rows=4", "--set", "smoothing=1", "-o",
+                 work / "sinkhorn")
+        self.add("model", "sinkhorn", (work / "sinkhorn" / "model.safetensors").read_bytes())
         states = work / "states.npy"
         self.run("train", "dlightsb", "--x0", states, "--x1", states, "--gamma", "2", "--steps",
                  "4", *[word for option in CP for word in ("--set", option)], "-o", work / "data")
@@ -214,6 +217,7 @@ def main():
     golden = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
     corpus.add("verify", "reference", (golden / "reference_5.safetensors").read_bytes())
     corpus.add("verify", "bridge", (golden / "bridge_2.safetensors").read_bytes())
+    corpus.add("verify", "sinkhorn", (golden / "sinkhorn_0.safetensors").read_bytes())
 
 
 if __name__ == "__main__":

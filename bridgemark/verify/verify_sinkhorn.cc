@@ -44,7 +44,7 @@ Verification verify_sinkhorn(const Context& context, const GoldenFile& file) {
   const Matrix<double>& log_q = process.log_power(context, process.total_steps());
   const auto kernel = backend::make_row_kernel(context, log_q, x0, x1);
   const RowTransport plan =
-      solve_row_transport(context, *kernel, n0, n1, {.tolerance = 1e-13, .max_iterations = 100000});
+      solve_row_transport(context, *kernel, n0, n1, {.tolerance = 1e-13, .max_iterations = 20000});
   std::vector<double> log_plan(n0 * n1);
   for (std::size_t i = 0; i < n0; ++i) {
     for (std::size_t j = 0; j < n1; ++j) {
