@@ -201,7 +201,7 @@ TEST(Sinkhorn, ASmoothedPlanIsACpBridge) {
 
 // The best of the ladder, by what the bridge itself has on the rows kept apart.
 TEST(Sinkhorn, HeldOutRowsChooseTheSmoothing) {
-  const FitProblem problem = small_rows(200, 240, testing::small_spec());
+  const FitProblem problem = small_rows(200, 240, testing::nonsymmetric_spec());
   const Fitted fitted = fit(problem, {"refit=no", "holdout=0.3"});
   const auto chosen = static_cast<int>(diagnostic<std::int64_t>(fitted, "smoothing"));
   const Holdout split = split_holdout(problem, 0.3);
