@@ -55,20 +55,36 @@ HWY_INLINE void TakeMaximum(const V (&other)[kVectors], V (&rows)[kVectors]) {
   }
 }
 
-// sums += exp(logs - shift), without the terms that are too small to count.
+// Terms below exp(-45) of the largest, 2^-64, are left out.
+constexpr double kLowestTerm = -45.0;
+
 template <int I = 0>
-HWY_INLINE void AddExponentials(const V (&logs)[kVectors], const V (&shift)[kVectors],
-                                V (&sums)[kVectors]) {
+HWY_INLINE void Subtract(const V (&shift)[kVectors], V (&rows)[kVectors]) {
+  if constexpr (I < kVectors) {
+    rows[I] = hn::Sub(rows[I], shift[I]);
+    Subtract<I + 1>(shift, rows);
+  }
+}
+
+template <int I = 0>
+HWY_INLINE V Largest(const V (&rows)[kVectors]) {
+  if constexpr (I + 1 < kVectors) {
+    return hn::Max(rows[I], Largest<I + 1>(rows));
+  } else {
+    return rows[I];
+  }
+}
+
+// sums += exp(x), without a branch.
+template <int I = 0>
+HWY_INLINE void AddExponentials(const V (&x)[kVectors], V (&sums)[kVectors]) {
   if constexpr (I < kVectors) {
     const D d;
-    const V floor = hn::Set(d, -45.0);
-    const V x = hn::Sub(logs[I], shift[I]);
-    const auto counts = hn::Ge(x, floor);
-    if (!hn::AllFalse(d, counts)) {
-      // The exponential itself is never given -inf, which emulated vectors refuse.
-      sums[I] = hn::Add(sums[I], hn::IfThenElseZero(counts, hn::Exp(d, hn::Max(x, floor))));
-    }
-    AddExponentials<I + 1>(logs, shift, sums);
+    const V floor = hn::Set(d, kLowestTerm);
+    // The exponential itself is never given -inf, which emulated vectors refuse.
+    const V terms = hn::Exp(d, hn::Max(x[I], floor));
+    sums[I] = hn::Add(sums[I], hn::IfThenElseZero(hn::Ge(x[I], floor), terms));
+    AddExponentials<I + 1>(x, sums);
   }
 }
 
@@ -116,7 +132,10 @@ void AddLogTerms(const double* HWY_RESTRICT logs, std::size_t count, double* HWY
   for (std::size_t j = 0; j < count; ++j) {
     V terms[kVectors];
     Load(logs + j * kKernelRows, terms);
-    AddExponentials(terms, shift, sums);
+    Subtract(shift, terms);
+    // One branch for the eight rows: one for each vector is mispredicted too often.
+    if (hn::AllFalse(d, hn::Ge(Largest(terms), hn::Set(d, kLowestTerm)))) continue;
+    AddExponentials(terms, sums);
   }
   Store(sums, sum);
 }
