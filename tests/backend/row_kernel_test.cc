@@ -180,10 +180,10 @@ TEST(RowKernelOnTheCpu, EveryInstructionSetAndAnyThreads) {
   });
 }
 
-class RowKernelOnCuda : public testing::CudaTest {};
+class CudaRowKernel : public testing::CudaTest {};
 
 // Sums to 1e-10, and the very same rows.
-TEST_F(RowKernelOnCuda, AgreesWithTheCpu) {
+TEST_F(CudaRowKernel, AgreesWithTheCpu) {
   const Context cuda{.device = Device::kCuda};
   const KernelCase c = make_kernel_case(50, 64, 700, 5000, 6.0);
   const auto on_cpu = backend::make_row_kernel({}, c.log_k, c.x0, c.x1);

@@ -145,9 +145,9 @@ TEST(RowTransport, CanBeInterrupted) {
   EXPECT_THROW(solve(problem, 0, kTight, context), Interrupted);
 }
 
-class RowTransportOnCuda : public testing::CudaTest {};
+class CudaRowTransport : public testing::CudaTest {};
 
-TEST_F(RowTransportOnCuda, AgreesWithTheCpu) {
+TEST_F(CudaRowTransport, AgreesWithTheCpu) {
   const FitProblem problem = small_rows(300, 400, testing::small_spec());
   RowTransport on_cpu = solve(problem, 1, kTight);
   RowTransport on_cuda = solve(problem, 1, kTight, {.device = Device::kCuda});
