@@ -112,6 +112,14 @@ double marginal_error(const Vector& h, const Vector& right) {
   return 0.5 * sum / static_cast<double>(h.size());
 }
 
+// The error falls by about the same factor each time, so its logarithm says how far it is.
+void report(const Context& context, const RowTransport& plan, const TransportSettings& settings) {
+  const double share = std::log(plan.error) / std::log(settings.tolerance);
+  const double percent = 100.0 * std::clamp(share, 0.0, 1.0);
+  context.report("convergence", static_cast<std::uint64_t>(percent), 100,
+                 fmt::format("iteration {}, marginal error {:.1e}", plan.iterations, plan.error));
+}
+
 }  // namespace
 
 RowTransport solve_row_transport(const Context& context, const backend::RowKernel& kernel,
@@ -132,9 +140,7 @@ RowTransport solve_row_transport(const Context& context, const backend::RowKerne
     sums.make_h(plan.f, next);
     plan.error = marginal_error(plan.h, next);
     ++plan.iterations;
-    context.report("iterations", static_cast<std::uint64_t>(plan.iterations),
-                   static_cast<std::uint64_t>(settings.max_iterations),
-                   fmt::format("marginal error {:.1e}", plan.error));
+    report(context, plan, settings);
     plan.converged = plan.error <= settings.tolerance;
     if (plan.converged || plan.iterations >= settings.max_iterations) return plan;
 

@@ -43,7 +43,7 @@ Settings read_settings(const FitProblem& problem, const SolverOptions& options) 
   if (options.text("smoothing") != kAuto) settings.smoothing = read_smoothing(problem, options);
   settings.holdout = options.real("holdout", 0.0, 0.9);
   settings.refit = options.choice("refit", kYesNo) == 0;
-  settings.transport.tolerance = options.real("tolerance", 1e-14, 1.0);
+  settings.transport.tolerance = options.real("tolerance", 1e-14, 0.5);
   settings.transport.max_iterations = options.integer("max_iterations", 1, 1 << 30);
   if (!settings.smoothing && settings.holdout == 0.0) {
     throw_invalid("options",
