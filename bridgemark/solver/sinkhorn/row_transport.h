@@ -20,7 +20,7 @@ struct RowTransport {
 };
 
 struct TransportSettings {
-  double tolerance = 1e-6;  // of the error
+  double tolerance = 1e-4;  // of the error
   int max_iterations = 10000;
 };
 

@@ -136,7 +136,7 @@ class SinkhornSolver : public Solver {
          "elementary steps that spread each row of x1; 0: none; auto: chosen by rows kept apart"},
         {"holdout", "0.2", "share of the rows that choose the smoothing, in (0, 0.9]"},
         {"refit", "yes", "yes or no: solve again with all rows once the smoothing is chosen"},
-        {"tolerance", "1e-6", "stops where the marginal of x1 is off by less, in total variation"},
+        {"tolerance", "1e-4", "stops where the marginal of x1 is off by less, in total variation"},
         {"max_iterations", "10000", "iterations at the most, of each smoothing that is tried"}};
   }
 
