@@ -199,6 +199,20 @@ TEST(Sinkhorn, ASmoothedPlanIsACpBridge) {
   }
 }
 
+// Beyond its own steps as before them: q_ref of a process with more.
+TEST(Sinkhorn, DensitiesBeyondTheReferencesSteps) {
+  const Matrix<double> matrix = testing::random_stochastic(5, 0.9, 21);
+  const ReferenceProcess process = ReferenceProcess::from_matrix(matrix, 4);
+  const ReferenceProcess longer = ReferenceProcess::from_matrix(matrix, 64);
+  for (const int steps : {0, 3, 4, 5, 11, 32}) {
+    const Matrix<double> density = smoothing_density({}, process, steps);
+    const Matrix<double>& expected = longer.log_power({}, steps);
+    EXPECT_TRUE(all_near({density.data(), density.size()}, {expected.data(), expected.size()},
+                         {1e-12, 1e-12}))
+        << steps;
+  }
+}
+
 // The best of the ladder, by what the bridge itself has on the rows kept apart.
 TEST(Sinkhorn, HeldOutRowsChooseTheSmoothing) {
   const FitProblem problem = small_rows(200, 240, testing::nonsymmetric_spec());
@@ -213,7 +227,7 @@ TEST(Sinkhorn, HeldOutRowsChooseTheSmoothing) {
   EXPECT_NEAR(diagnostic<double>(fitted, "held_out_standard_error"), objective.standard_error,
               1e-10);
   EXPECT_EQ(diagnostic<std::int64_t>(fitted, "rows"), 168);
-  for (int other = 1; other <= 16; other *= 2) {
+  for (int other = 1; other <= 128; other *= 2) {
     const Fitted at_other =
         fit(split.training, {fmt::format("smoothing={}", other), "tolerance=1e-9"});
     EXPECT_GE(objective.value, objective_of(*at_other.coupling).value - 1e-7) << other;
@@ -304,9 +318,9 @@ std::string refusal(const FitProblem& problem, const std::vector<std::string>& a
 TEST(Sinkhorn, RefusesWhatItCannotUse) {
   const FitProblem problem = small_rows(20, 25, testing::small_spec());
   EXPECT_THAT(refusal(problem, {"smoothing=some"}),
-              HasSubstr("smoothing must be auto or a whole number of steps in 0..16, got 'some'"));
+              HasSubstr("smoothing must be auto or a whole number of steps in 0..128, got 'some'"));
   EXPECT_THAT(refusal(problem, {"smoothing=-1"}), HasSubstr("got '-1'"));
-  EXPECT_THAT(refusal(problem, {"smoothing=17"}), HasSubstr("got '17'"));
+  EXPECT_THAT(refusal(problem, {"smoothing=129"}), HasSubstr("got '129'"));
   EXPECT_THAT(refusal(problem, {"holdout=0"}), HasSubstr("holdout must be above 0"));
   EXPECT_THAT(refusal(problem, {"holdout=0.95"}), HasSubstr("holdout"));
   EXPECT_THAT(refusal(problem, {"tolerance=0"}), HasSubstr("tolerance"));

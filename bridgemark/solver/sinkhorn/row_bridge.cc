@@ -24,7 +24,7 @@ CpPotential spread_rows(const Context& context, const ReferenceProcess& process,
   if (target.smoothing < 1) {
     throw_invalid("sinkhorn", "smoothing of a bridge must be at least 1, got {}", target.smoothing);
   }
-  const Matrix<double>& density = smoothing_density(context, process, target.smoothing);
+  const Matrix<double> density = smoothing_density(context, process, target.smoothing);
   const std::size_t n = target.rows.rows(), D = target.rows.cols(), S = density.cols();
   Array3<double> log_cores(D, S, n);
   parallel_blocks(context, D * S, 64, [&](std::size_t first, std::size_t last) {
@@ -59,16 +59,27 @@ int read_smoothing(const SafetensorsFile& file, int most, const std::filesystem:
 
 }  // namespace
 
-const Matrix<double>& smoothing_density(const Context& context, const ReferenceProcess& process,
-                                        int smoothing) {
-  return process.log_power(context, smoothing);
+int most_smoothing(const ReferenceProcess& process) {
+  constexpr int kTimes = 8;
+  return kTimes * process.total_steps();
+}
+
+Matrix<double> smoothing_density(const Context& context, const ReferenceProcess& process,
+                                 int smoothing) {
+  // The reference has its powers up to its own number of steps.
+  if (smoothing <= process.total_steps()) return process.log_power(context, smoothing);
+  const Matrix<double> half = smoothing_density(context, process, smoothing / 2);
+  const Matrix<double> rest = smoothing_density(context, process, smoothing - smoothing / 2);
+  Matrix<double> density(half.rows(), half.cols());
+  backend::log_matmul(context, half, rest, density.view());
+  return density;
 }
 
 Matrix<double> smoothed_kernel(const Context& context, const ReferenceProcess& process,
                                int smoothing) {
   const Matrix<double>& forward = process.log_power(context, process.total_steps());
   if (smoothing == 0) return forward;
-  const Matrix<double>& density = smoothing_density(context, process, smoothing);
+  const Matrix<double> density = smoothing_density(context, process, smoothing);
   const std::size_t S = density.rows();
   Matrix<double> transposed(S, S), kernel(S, S);
   for (std::size_t b = 0; b < S; ++b) {
@@ -141,7 +152,7 @@ std::shared_ptr<const Coupling> load_row_coupling(const Context& context,
   const std::size_t n = file.shape("log_weights")[0];
   file.expect_shape("rows", {n, dim});
   WeightedTarget target{States(n, dim, file.read_int32("rows")), file.read_doubles("log_weights"),
-                        read_smoothing(file, process.total_steps(), path)};
+                        read_smoothing(file, most_smoothing(process), path)};
   try {
     check_states("rows", target.rows, dim, process.num_categories());
     for (const double h : target.h) {

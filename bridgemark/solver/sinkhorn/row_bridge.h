@@ -17,9 +17,13 @@ struct WeightedTarget {
   int smoothing = 0;      // steps of the reference that spread each row; 0 leaves it a point
 };
 
+// The most steps that rows are spread by: so many times those of the reference. Where moves are
+// rare and rows few, more than its own are best.
+int most_smoothing(const ReferenceProcess& process);
+
 // log Q_s[b, y]: the density that a category b is spread to by s steps, [S,S].
-const Matrix<double>& smoothing_density(const Context& context, const ReferenceProcess& process,
-                                        int smoothing);
+Matrix<double> smoothing_density(const Context& context, const ReferenceProcess& process,
+                                 int smoothing);
 
 // log sum_y Q_T[a, y] Q_s[b, y]: the kernel between x0 and a row that is spread, [S,S].
 Matrix<double> smoothed_kernel(const Context& context, const ReferenceProcess& process,

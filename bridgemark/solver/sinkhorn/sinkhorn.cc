@@ -28,7 +28,7 @@ struct Settings {
 };
 
 int read_smoothing(const FitProblem& problem, const SolverOptions& options) {
-  const int most = problem.reference().total_steps();
+  const int most = most_smoothing(problem.reference());
   try {
     return options.integer("smoothing", 0, most);
   } catch (const InvalidArgument&) {
@@ -76,7 +76,7 @@ HeldOutObjective judge(const Context& context, const Holdout& split, int smoothi
                        std::span<const double> h) {
   const ReferenceProcess reference = split.training.reference();
   const States& rows = split.training.data()->x1.states();
-  const Matrix<double>& density = smoothing_density(context, reference, smoothing);
+  const Matrix<double> density = smoothing_density(context, reference, smoothing);
   std::vector<double> log_v(split.x1.rows()), log_c(split.x0.rows());
   // v sums over the rows b that are spread to y, so the rows of x1 take the side of x0 here.
   backend::make_row_kernel(context, density, rows, split.x1)->log_sums_over_x0(context, h, log_v);
@@ -92,12 +92,12 @@ struct Choice {
   int iterations = 0;  // of all that were tried
 };
 
-// Halves the smoothing from all steps of the reference on, each time from the solution before, and
+// Halves the smoothing from the most on, each time from the solution before, and
 // stops once less was worse twice: the least are the slowest to solve. Then it looks once between
 // the best and its neighbours.
 Choice choose_smoothing(const Context& context, const Holdout& split,
                         const TransportSettings& settings) {
-  const int total = split.training.reference().total_steps();
+  const int most = most_smoothing(split.training.reference());
   Choice best;
   std::vector<double> start;
   int iterations = 0;
@@ -112,12 +112,12 @@ Choice choose_smoothing(const Context& context, const Holdout& split,
     return true;
   };
   int worse = 0;
-  for (int smoothing = total; smoothing >= 1 && worse < 2; smoothing /= 2) {
+  for (int smoothing = most; smoothing >= 1 && worse < 2; smoothing /= 2) {
     worse = attempt(smoothing) ? 0 : worse + 1;
   }
   const int coarse = best.smoothing;
   for (const int between : {coarse + coarse / 2, coarse - coarse / 4}) {
-    if (between <= total && between != coarse) attempt(between);
+    if (between <= most && between != coarse) attempt(between);
   }
   best.iterations = iterations;
   return best;
