@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "bridgemark/backend/cpu/ops.h"
@@ -108,16 +111,84 @@ void log_mixture(const Context& context, std::span<const double> log_beta,
   });
 }
 
+namespace {
+
+// Exponentials of blocks of `count` logarithms, each block scaled to a maximum of 1, and the
+// logarithms of what the blocks were scaled by.
+struct ScaledBlocks {
+  ScaledBlocks(const double* log, std::size_t blocks, std::size_t count)
+      : linear(blocks * count), log_scale(blocks) {
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const double* from = log + b * count;
+      const double high = *std::max_element(from, from + count);
+      log_scale[b] = high;
+      for (std::size_t i = 0; i < count; ++i) {
+        linear[b * count + i] = high == kLogZero ? 0.0 : std::exp(from[i] - high);
+      }
+    }
+  }
+
+  std::vector<double> linear, log_scale;
+};
+
+// log_all_paths() for many rows of one chain: products of scaled numbers, or the log domain where
+// underflow may have taken something.
+class AllPaths {
+ public:
+  explicit AllPaths(const HiddenChain& chain)
+      : chain_(chain),
+        start_(chain.log_start, 1, chain.K),
+        moves_(chain.log_moves, chain.D - 1, chain.K * chain.K),
+        emission_(chain.log_emission, chain.D * chain.S, chain.K),
+        log_scale_(std::accumulate(moves_.log_scale.begin(), moves_.log_scale.end(),
+                                   start_.log_scale[0])) {}
+
+  // scratch [2,K].
+  double operator()(const std::int32_t* x, double* scratch) const {
+    constexpr double kPrecision = 1e-20;  // of the total, that may be lost
+    const std::size_t K = chain_.K;
+    double *last = scratch, *next = scratch + K;
+    std::copy_n(start_.linear.data(), K, last);
+    double lost = 0.0, log_scale = log_scale_;
+    for (std::size_t d = 0; d < chain_.D; ++d) {
+      const std::size_t at = d * chain_.S + static_cast<std::size_t>(x[d]);
+      const double* emission = emission_.linear.data() + at * K;
+      log_scale += emission_.log_scale[at];
+      if (d + 1 == chain_.D) {
+        double total = 0.0;
+        for (std::size_t k = 0; k < K; ++k) total += last[k] * emission[k];
+        if (lost_to_underflow(lost, total, K) < kPrecision) return std::log(total) + log_scale;
+        break;
+      }
+      const double high =
+          scaled_paths_step(last, emission, moves_.linear.data() + d * K * K, K, next);
+      if (!(high > 0.0)) break;
+      lost = lost_to_underflow(lost, high, K);
+      log_scale += std::log(high);
+      std::swap(last, next);
+    }
+    return log_all_paths(chain_, x, scratch);
+  }
+
+ private:
+  HiddenChain chain_;
+  ScaledBlocks start_, moves_, emission_;
+  double log_scale_;
+};
+
+}  // namespace
+
 void log_chain(const Context& context, std::span<const double> log_start,
                const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
                std::span<double> out) {
   const HiddenChain chain = log_hidden_chain(log_u.extent(0), log_u.extent(1), log_u.extent(2),
                                              log_start.data(), log_moves.data(), log_u.data());
+  const AllPaths all_paths(chain);
   const std::size_t grain = prompt_grain(64, chain.D * chain.K * chain.K);
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     std::vector<double> scratch(2 * chain.K);
     for (std::size_t b = first; b < last; ++b) {
-      out[b] = log_all_paths(chain, x.row(b), scratch.data());
+      out[b] = all_paths(x.row(b), scratch.data());
     }
   });
 }
