@@ -77,6 +77,10 @@ int run(const Options& options) {
       problem, options.output, options.resume);
   if (!speaks_for_ranks()) return 0;
   const nlohmann::json result = load_run_result(options.output);
+  if (const auto warning = result["diagnostics"].find("warning");
+      warning != result["diagnostics"].end()) {
+    note("warning: {}\n", terminal_text(warning->get<std::string>()));
+  }
   if (options.common.json) {
     say("{}\n", result.dump(2));
     return 0;

@@ -7,6 +7,7 @@ Python name. _solvers.pyi has the types.
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
@@ -147,7 +148,9 @@ class Solver:
         checkpoints: Ctrl-C raises KeyboardInterrupt, and the same call with resume=True goes on
         and ends in the parameters that an undisturbed fit has. `progress` is True for a line on
         standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
-        build that has it.
+        build that has it. On rows that end, bridges choose by rows kept apart (`holdout`) how many
+        components they have and when to stop: `coupling.diagnostics` says what they chose, and a
+        warning goes to the logger 'bridgemark' where the rows trained on fit far better than those.
         """
         require_text(device=device)
         require_flag(resume=resume)
@@ -190,6 +193,9 @@ class Solver:
             self._coupling = _core.fit_data(
                 self.name, pair, x1, **_reference_parts(reference, gamma, num_categories, total_steps), **common
             )
+        warning = self._coupling.diagnostics.get("warning")
+        if warning is not None:
+            logging.getLogger("bridgemark").warning("%s", warning)
         return self
 
     @property

@@ -65,6 +65,10 @@ class _BridgeTraining(_Training, total=False):
     init: Literal["p1", "p0", "gaussian", "uniform"]
     init_peak: float
     init_noise: float | Literal["auto"]
+    holdout: float
+    patience: int
+    smoothing: int | Literal["auto"]
+    refit: Literal["yes", "no"]
 
 class _FeatureWiseOptions(TypedDict, total=False):
     marginal_samples: int
@@ -84,7 +88,7 @@ class _SinkhornOptions(TypedDict, total=False):
     max_iterations: int
 
 class _DLightSBOptions(_BridgeTraining, total=False):
-    components: int
+    components: int | Literal["auto"]
     entropy: float
 
 class _DLightSBMOptions(_DLightSBOptions, total=False):
@@ -94,7 +98,7 @@ class _DLightSBMOptions(_DLightSBOptions, total=False):
     step_draws: Literal["even", "ends"]
 
 class _DLightSBChainOptions(_BridgeTraining, total=False):
-    states: int
+    states: int | Literal["auto"]
     init_switch: float
 
 class _CSBMOptions(_Training, total=False):

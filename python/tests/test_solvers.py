@@ -52,7 +52,7 @@ def test_every_solver_has_a_class_with_its_options_explained():
         assert solver.name == name and issubclass(solver, bm.Solver)
         assert getattr(bm, solver.__name__, None) is solver
         assert len(solver.__doc__) > 10
-    assert "components=1000" in bm.DLightSB.__doc__
+    assert "components=auto" in bm.DLightSB.__doc__
     assert "num_steps" in bm.DLightSBM.__doc__
 
 

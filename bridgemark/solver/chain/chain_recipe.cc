@@ -9,7 +9,9 @@ std::vector<OptionSpec> chain_options() {
   std::erase_if(specs, [](const OptionSpec& spec) { return spec.key == "entropy"; });
   for (OptionSpec& spec : specs) {
     if (spec.key == "components") {
-      spec = {"states", "32", "K, of the hidden chain"};
+      spec = {
+          "states", "auto",
+          "K, of the hidden chain, or auto: 32 on endless draws, found by rows held out on data"};
     } else if (spec.key == "updates") {
       spec.help = "gradient updates (tuned 5000, paper 100000)";
     } else if (spec.key == "learning_rate") {
@@ -36,7 +38,8 @@ void resolve_chain_recipe(SolverOptions& options) {
 
 ChainRecipe read_chain_recipe(const SolverOptions& options) {
   ChainRecipe recipe{read_training_recipe(options), options.real("init_switch", 1e-6, 1.0 - 1e-6)};
-  recipe.cp.components = static_cast<std::size_t>(options.integer("states", 1, 1024));
+  read_components(options, "states", 32, 1024, recipe.cp);
+  recipe.cp.is_chain = true;
   return recipe;
 }
 

@@ -6,6 +6,7 @@
 #include "bridgemark/solver/chain/chain_recipe.h"
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
+#include "bridgemark/solver/cp/held_out_model.h"
 
 namespace bridgemark {
 
@@ -31,6 +32,7 @@ class DLightSbChain : public TrainedSolver {
     require_training_memory(name(), problem,
                             {{sizeof(float) * (7.0 * D * K * K + 8.0 * D * S * K), "states"},
                              {sizeof(float) * 6.0 * B * D * K, "batch_size"}});
+    read_held_out_settings(options, problem.reference());
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
@@ -54,6 +56,16 @@ class DLightSbChain : public TrainedSolver {
     const ChainRecipe recipe = read_chain_recipe(options);
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
     const CpTask task{ReferenceChain(problem.reference(), 1), std::nullopt, seed, {}, {}};
+    if (problem.data()) {
+      return make_held_out_model(context, host, problem, task, recipe.cp,
+                                 read_held_out_settings(options, problem.reference()),
+                                 [host, recipe, dim = problem.dim(), S = problem.num_categories(),
+                                  seed](const TrainingData& rows, std::size_t states) {
+                                   ChainRecipe sized = recipe;
+                                   sized.cp.components = states;
+                                   return initial_chain_parameters(host, sized, rows, dim, S, seed);
+                                 });
+    }
     return make_cp_model(context, task, recipe.cp,
                          cp_trainer_plan(host, task, recipe.cp, data,
                                          initial_chain_parameters(host, recipe, data, problem.dim(),

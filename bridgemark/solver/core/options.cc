@@ -63,11 +63,11 @@ void SolverOptions::set_assignment(std::string_view assignment) {
   set(assignment.substr(0, equals), assignment.substr(equals + 1));
 }
 
-int SolverOptions::integer(std::string_view key, int low, int high) const {
+int SolverOptions::integer(std::string_view key, int low, int high, std::string_view also) const {
   int value = 0;
   if (!parse(text(key), value) || value < low || value > high) {
-    throw_invalid("options", "{} must be a whole number in {}..{}, got '{}'", key, low, high,
-                  text(key));
+    throw_invalid("options", "{} must be a whole number in {}..{}{}, got '{}'", key, low, high,
+                  also, text(key));
   }
   return value;
 }

@@ -36,8 +36,8 @@ class SolverOptions {
   // Parses "key=value".
   void set_assignment(std::string_view assignment);
 
-  int integer(std::string_view key, int low, int high) const;
   // Bounds are inclusive; a message names `also` as another thing allowed.
+  int integer(std::string_view key, int low, int high, std::string_view also = "") const;
   double real(std::string_view key, double low, double high, std::string_view also = "") const;
   const std::string& text(std::string_view key) const;
   // The place of the value among the choices.

@@ -72,11 +72,14 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
   const std::unique_ptr<TrainedModel> model =
       make_model(letting_updates_end(context), host, problem, options, seed);
   const std::uint64_t exchanged = context.ranks ? context.ranks->bytes_exchanged() : 0;
-  TrainingSummary summary = run_training(context, training_plan(options), files, *model);
+  TrainingPlan plan = training_plan(options);
+  plan.updates = model->most_updates(plan.updates);
+  TrainingSummary summary = run_training(context, plan, files, *model);
   Diagnostics diagnostics = {{"updates", summary.updates},
                              {"resumed_from", summary.resumed_from},
                              {"last_loss", summary.last_loss},
                              {"training_seconds", summary.seconds}};
+  diagnostics.merge(model->diagnostics());
   if (context.ranks) {
     const auto updates = static_cast<double>(summary.updates - summary.resumed_from);
     diagnostics["ranks"] = std::int64_t{context.ranks->count()};

@@ -15,6 +15,14 @@ class TrainedModel : public Trainable {
  public:
   virtual std::shared_ptr<const Coupling> coupling() const = 0;
 
+  // The most updates of a training whose plan has this many for one model: more where it tries
+  // models of several sizes.
+  virtual std::int64_t most_updates(std::int64_t planned) const { return planned; }
+
+  // What it has to say of itself beyond the training's own diagnostics; a "warning" among it is
+  // shown to whoever started the training.
+  virtual Diagnostics diagnostics() const { return {}; }
+
   // The file of the whole model, written by the ranks that share it together.
   virtual void save_shared(RankGroup& ranks, const std::filesystem::path& path) const;
 };

@@ -59,7 +59,7 @@ class Loop {
     open_log();
     started_ = saved_ = checked_ = Clock::now();
     std::vector<double> losses;
-    while (summary_.updates < plan_.updates) {
+    while (summary_.updates < plan_.updates && !model_.finished()) {
       const std::int64_t first = summary_.updates + 1;
       const std::int64_t to_log = plan_.log_every - summary_.updates % plan_.log_every;
       const std::int64_t stage_last = model_.stage(first).last;
@@ -72,7 +72,7 @@ class Loop {
       interval_ += static_cast<std::int64_t>(losses.size());
       const std::int64_t step = first + static_cast<std::int64_t>(losses.size()) - 1;
       summary_.updates = step;
-      const bool last = step == plan_.updates;
+      const bool last = step == plan_.updates || model_.finished();
       const bool line = last || step % plan_.log_every == 0 || step == stage_last;
       if (line) end_interval(last);
       report(step, seconds_since(started_));

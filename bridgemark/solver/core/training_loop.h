@@ -34,6 +34,10 @@ class Trainable {
   virtual void updates(std::int64_t first, std::span<double> losses) = 0;
   virtual std::int64_t updates_at_once() const { return 1; }
 
+  // Whether the training is at its end before all updates of the plan: one that looks at rows held
+  // out stops when nothing is gained any more.
+  virtual bool finished() const { return false; }
+
   // The stage of an update. The log's intervals end where a stage ends, and the progress shows it.
   virtual TrainingStage stage(std::int64_t) const { return {}; }
 
@@ -73,12 +77,12 @@ class Diverged : public Error {
   using Error::Error;
 };
 
-// Runs the updates that are left. Writes a checkpoint every checkpoint_seconds, at the end, and
-// when the context says stop: then it throws Interrupted. Throws Diverged where the loss of an
-// update is not finite, or where a parameter is not at a log interval or at a checkpoint, and
-// leaves the last checkpoint as it was. Throws FileError for a checkpoint whose progress cannot be
-// or whose parameters are not finite. Ranks of the context do all of this together, at the same
-// updates: what one of them is told or finds counts for all.
+// Runs the updates that are left, or those until the model has finished. Writes a checkpoint every
+// checkpoint_seconds, at the end, and when the context says stop: then it throws Interrupted.
+// Throws Diverged where the loss of an update is not finite, or where a parameter is not at a log
+// interval or at a checkpoint, and leaves the last checkpoint as it was. Throws FileError for a
+// checkpoint whose progress cannot be or whose parameters are not finite. Ranks of the context do
+// all of this together, at the same updates: what one of them is told or finds counts for all.
 TrainingSummary run_training(const Context& context, const TrainingPlan& plan,
                              const TrainingFiles& files, Trainable& model);
 

@@ -9,50 +9,15 @@
 #include <vector>
 
 #include "bridgemark/backend/component_share.h"
-#include "bridgemark/bridge/chain_bridge.h"
-#include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
+#include "bridgemark/solver/cp/cp_parameters.h"
 
 namespace bridgemark {
 
 namespace {
-
-// The tensors of a checkpoint.
-template <typename State, typename Visit>
-void each_tensor(State& state, Visit&& visit) {
-  const auto each = [&](const std::string& prefix, auto& tensors) {
-    visit(prefix + "log_beta", tensors.log_beta);
-    visit(prefix + "log_cores", tensors.log_cores);
-    if (tensors.is_chain) visit(prefix + "log_moves", tensors.log_moves);
-  };
-  each("", state.parameters);
-  each("first_", state.first_moment);
-  each("second_", state.second_moment);
-  if (!state.average.log_beta.empty()) each("average_", state.average);
-}
-
-std::shared_ptr<const Bridge> to_bridge(const ReferenceProcess& process,
-                                        const backend::CpTensors<float>& parameters,
-                                        int own_num_steps) {
-  const auto widen = [](std::span<const float> values) {
-    return std::vector<double>(values.begin(), values.end());
-  };
-  const std::size_t D = parameters.dim, S = parameters.num_categories,
-                    K = parameters.num_components;
-  std::vector<double> log_beta = widen(parameters.log_beta);
-  Array3<double> log_cores(D, S, K, widen(parameters.log_cores));
-  if (!parameters.is_chain) {
-    return std::make_shared<CpBridge>(
-        process, CpPotential(std::move(log_beta), std::move(log_cores)), own_num_steps);
-  }
-  Array3<double> log_moves(D - 1, K, K, widen(parameters.log_moves));
-  return std::make_shared<ChainBridge>(
-      process, ChainPotential(std::move(log_beta), std::move(log_moves), std::move(log_cores)),
-      own_num_steps);
-}
 
 class CpModel : public TrainedModel {
  public:
@@ -74,9 +39,10 @@ class CpModel : public TrainedModel {
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
   void save_state(SafetensorsWriter& writer) const override {
-    each_tensor(trainer_->state(), [&](const std::string& name, std::span<const float> values) {
-      writer.add(name, {values.size()}, values);
-    });
+    each_state_tensor(trainer_->state(),
+                      [&](const std::string& name, std::span<const float> values) {
+                        writer.add(name, {values.size()}, values);
+                      });
   }
 
   void load_state(const SafetensorsFile& file) override { load_shards({&file, 1}); }
@@ -104,7 +70,7 @@ class CpModel : public TrainedModel {
 
   std::shared_ptr<const Coupling> coupling() const override {
     const backend::CpTrainingState& state = trainer_->state();
-    return to_bridge(chain_.process(), recipe_.average > 0.0 ? state.average : state.parameters,
+    return bridge_of(chain_.process(), recipe_.average > 0.0 ? state.average : state.parameters,
                      own_num_steps_);
   }
 
@@ -119,7 +85,7 @@ class CpModel : public TrainedModel {
                   backend::CpTrainingState& state) const {
     const std::size_t first = std::max(held.first, share_.first),
                       last = std::min(held.first + held.count, share_.first + share_.count);
-    each_tensor(state, [&](const std::string& name, std::span<float> values) {
+    each_state_tensor(state, [&](const std::string& name, std::span<float> values) {
       const std::size_t rows = values.size() / share_.count;
       shard.expect_shape(name, std::vector{rows * held.count});
       if (held.count == share_.count && held.first == share_.first) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/normal.h"
+#include "bridgemark/solver/cp/held_out_model.h"
 
 namespace bridgemark {
 
@@ -54,7 +56,7 @@ std::vector<backend::CpUpdate> CpRecipe::updates_from(std::int64_t first, std::s
 }
 
 std::vector<OptionSpec> cp_options() {
-  return {
+  std::vector<OptionSpec> specs = {
       {"recipe", "tuned", "tuned or paper; decides what is left empty below"},
       {"updates", "", "gradient updates (tuned 2000, paper 100000)", true},
       {"batch_size", "", "rows of x0 and of x1 in an update (tuned 2048, paper 128)"},
@@ -65,7 +67,7 @@ std::vector<OptionSpec> cp_options() {
       {"average", "",
        "share of the updates, the last ones, whose parameters are averaged (tuned 0.5, paper 0)"},
       {"entropy", "0", "weight of the entropy of the component weights, to keep them in use"},
-      {"components", "1000", "K"},
+      {"components", "auto", "K, or auto: 1000 on endless draws, found by rows held out on data"},
       {"init", "", "samples the cores start on: p1, p0; or gaussian, uniform (tuned p1, paper p0)"},
       {"init_peak", "", "starting probability of a sample's category (tuned 0.05, paper 0.9)"},
       {"init_noise", "",
@@ -75,6 +77,8 @@ std::vector<OptionSpec> cp_options() {
       {"checkpoint_every", "30", "seconds between checkpoints"},
       {"log_every", "100", "updates between lines of the log"},
   };
+  std::ranges::copy(held_out_options(), std::back_inserter(specs));
+  return specs;
 }
 
 void resolve_cp_recipe(SolverOptions& options) {
@@ -95,8 +99,15 @@ void resolve_cp_recipe(SolverOptions& options) {
 CpRecipe read_cp_recipe(const SolverOptions& options) {
   CpRecipe recipe = read_training_recipe(options);
   recipe.entropy = options.real("entropy", 0.0, 1e6);
-  recipe.components = static_cast<std::size_t>(options.integer("components", 1, 1 << 24));
+  read_components(options, "components", 1000, 1 << 24, recipe);
   return recipe;
+}
+
+void read_components(const SolverOptions& options, std::string_view key, int endless, int most,
+                     CpRecipe& recipe) {
+  recipe.finds_components = options.text(key) == "auto";
+  recipe.components = static_cast<std::size_t>(
+      recipe.finds_components ? endless : options.integer(key, 1, most, " or auto"));
 }
 
 CpRecipe read_training_recipe(const SolverOptions& options) {

@@ -18,10 +18,12 @@ struct CpRecipe {
   double learning_rate;
   bool cosine;  // the rate falls to 0 along a cosine, else stays
   double weight_decay;
-  double average;  // share of the updates, the last ones, whose parameters are averaged
-  double entropy;  // weight of the entropy of the component weights in the loss
-  std::size_t components;
-  int init;  // which of p1, p0, gaussian, uniform
+  double average;          // share of the updates, the last ones, whose parameters are averaged
+  double entropy;          // weight of the entropy of the component weights in the loss
+  std::size_t components;  // of endless draws, where rows that end find them
+  bool finds_components;   // on such rows
+  bool is_chain = false;   // whose components are its states
+  int init;                // which of p1, p0, gaussian, uniform
   double init_peak;
   std::optional<double> init_noise;  // empty: by the number of dimensions
   double checkpoint_seconds;
@@ -46,6 +48,10 @@ void resolve_cp_recipe(SolverOptions& options);
 // and their entropy.
 CpRecipe read_cp_recipe(const SolverOptions& options);
 CpRecipe read_training_recipe(const SolverOptions& options);
+
+// The number of components under this key, `endless` where it is "auto".
+void read_components(const SolverOptions& options, std::string_view key, int endless, int most,
+                     CpRecipe& recipe);
 
 // Starting parameters. A component stands on one sample: log init_peak on its category in each
 // dimension and the rest of the probability spread evenly, plus normal noise; or all noise. Those

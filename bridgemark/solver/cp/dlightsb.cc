@@ -13,6 +13,7 @@
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
+#include "bridgemark/solver/cp/held_out_model.h"
 
 namespace bridgemark {
 
@@ -46,6 +47,8 @@ class CpSolver : public TrainedSolver {
          {sizeof(float) * weights, "batch_size"},
          {steps > 0 ? matching_tables_bytes(problem, steps) : 0.0, "num_steps"}});
     task({}, problem, options, 0);
+    read_held_out_settings(options, problem.reference());
+    refuse_holdout_on_ranks(context, problem, options);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
@@ -75,6 +78,16 @@ class CpSolver : public TrainedSolver {
     const CpRecipe recipe = read_cp_recipe(options);
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
     const CpTask what = task(host, problem, options, seed);
+    if (problem.data() && !context.ranks) {
+      return make_held_out_model(context, host, problem, what, recipe,
+                                 read_held_out_settings(options, problem.reference()),
+                                 [host, recipe, dim = problem.dim(), S = problem.num_categories(),
+                                  seed](const TrainingData& rows, std::size_t components) {
+                                   CpRecipe sized = recipe;
+                                   sized.components = components;
+                                   return initial_cp_parameters(host, sized, rows, dim, S, seed);
+                                 });
+    }
     return make_cp_model(context, what, recipe,
                          cp_trainer_plan(host, what, recipe, data,
                                          initial_cp_parameters(host, recipe, data, problem.dim(),

@@ -1,0 +1,51 @@
+#include "bridgemark/solver/cp/cp_parameters.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/backend/ops.h"
+#include "bridgemark/bridge/chain_bridge.h"
+#include "bridgemark/bridge/cp_bridge.h"
+
+namespace bridgemark {
+
+std::shared_ptr<const Bridge> bridge_of(const ReferenceProcess& process,
+                                        const backend::CpTensors<float>& parameters,
+                                        int own_num_steps) {
+  const auto widen = [](std::span<const float> values) {
+    return std::vector<double>(values.begin(), values.end());
+  };
+  const std::size_t D = parameters.dim, S = parameters.num_categories,
+                    K = parameters.num_components;
+  std::vector<double> log_beta = widen(parameters.log_beta);
+  Array3<double> log_cores(D, S, K, widen(parameters.log_cores));
+  if (!parameters.is_chain) {
+    return std::make_shared<CpBridge>(
+        process, CpPotential(std::move(log_beta), std::move(log_cores)), own_num_steps);
+  }
+  Array3<double> log_moves(D - 1, K, K, widen(parameters.log_moves));
+  return std::make_shared<ChainBridge>(
+      process, ChainPotential(std::move(log_beta), std::move(log_moves), std::move(log_cores)),
+      own_num_steps);
+}
+
+backend::CpTensors<float> smoothed(const Context& context, const ReferenceProcess& process,
+                                   const backend::CpTensors<float>& parameters, int steps) {
+  backend::CpTensors<float> result = parameters;
+  if (steps == 0) return result;
+  const Matrix<double>& log_q = process.log_power(context, steps);
+  const std::size_t S = parameters.num_categories, K = parameters.num_components;
+  Matrix<double> cores(S, K), spread(S, K);
+  for (std::size_t d = 0; d < parameters.dim; ++d) {
+    const float* from = parameters.log_cores.data() + d * S * K;
+    std::copy_n(from, S * K, cores.data());
+    backend::log_matmul(context, log_q, cores, spread.view());
+    std::transform(spread.data(), spread.data() + S * K, result.log_cores.begin() + d * S * K,
+                   [](double value) { return static_cast<float>(value); });
+  }
+  return result;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,480 @@
+#include "bridgemark/solver/cp/held_out_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/math/log_domain.h"
+#include "bridgemark/metric/held_out_objective.h"
+#include "bridgemark/solver/core/holdout.h"
+#include "bridgemark/solver/cp/component_merge.h"
+#include "bridgemark/solver/cp/cp_parameters.h"
+
+namespace bridgemark {
+
+namespace {
+
+using Tensors = backend::CpTensors<float>;
+
+constexpr std::int64_t kUpdatesPerLook = 50;
+constexpr std::size_t kMostRowsPerLook = 4096;  // of either end
+constexpr std::size_t kSizes[] = {kLargestSearched, 16, 12, 8, 6, 4, 3, 2, 1};
+constexpr double kFarBelow = 4.0;  // standard errors below the best that end the search
+// Of 128 elementary steps; other references have as many in proportion.
+constexpr int kSmoothings[] = {0, 1, 2, 3, 5, 8, 12, 20};
+constexpr double kLowest = -1e300;  // of an objective: a checkpoint holds finite numbers
+constexpr std::string_view kNoYes[] = {"no", "yes"};
+
+// The training of one size.
+struct Rung {
+  std::size_t components = 0;
+  std::int64_t updates = 0;  // made so far
+  std::int64_t best_update = 0;
+  double value = 0.0, error = 0.0;  // of the held-out objective at its best
+  int smoothing = 0;
+};
+
+enum class Phase { kSearch, kRefit, kDone };
+
+StatesView first_rows(const States& states) {
+  return states.view().slice(0, std::min(states.rows(), kMostRowsPerLook));
+}
+
+std::vector<int> smoothings_of(const HeldOutSettings& settings, const ReferenceProcess& process) {
+  if (settings.smoothing) return {*settings.smoothing};
+  std::vector<int> list;
+  for (const int of_128 : kSmoothings) {
+    const auto steps = static_cast<int>(std::lround(of_128 * process.total_steps() / 128.0));
+    if (list.empty() || steps > list.back()) list.push_back(steps);
+  }
+  return list;
+}
+
+// log of the mean of the reference's rows at the rows of x0, [D,S].
+Matrix<double> log_reach(const Context& host, const FitProblem& problem) {
+  const States& x0 = problem.data()->x0.states();
+  const ReferenceProcess& process = problem.data()->reference;
+  const Matrix<double>& log_q = process.log_power(host, process.total_steps());
+  const std::size_t D = x0.cols(), S = log_q.rows();
+  Matrix<double> counts(D, S, 0.0), reach(D, S);
+  for (std::size_t i = 0; i < x0.rows(); ++i) {
+    for (std::size_t d = 0; d < D; ++d) counts(d, static_cast<std::size_t>(x0(i, d))) += 1.0;
+  }
+  std::vector<double> terms(S);
+  for (std::size_t d = 0; d < D; ++d) {
+    for (std::size_t t = 0; t < S; ++t) {
+      for (std::size_t s = 0; s < S; ++s) {
+        terms[s] = std::log(counts(d, s) / static_cast<double>(x0.rows())) + log_q(s, t);
+      }
+      reach(d, t) = log_sum(terms.data(), S);
+    }
+  }
+  return reach;
+}
+
+class HeldOutModel : public TrainedModel {
+ public:
+  HeldOutModel(const Context& context, const Context& host, const FitProblem& problem,
+               const CpTask& task, const CpRecipe& recipe, const HeldOutSettings& settings,
+               StartFn start)
+      : context_(context),
+        host_(host),
+        task_(task),
+        recipe_(recipe),
+        settings_(settings),
+        start_(std::move(start)),
+        problem_(problem),
+        holdout_(split_holdout(problem, settings.holdout)),
+        smoothings_(smoothings_of(settings, problem.reference())) {
+    if (!recipe.finds_components || holdout_.empty()) {
+      sizes_ = {recipe.components};
+    } else {
+      // A row is no component's alone.
+      const std::size_t rows = holdout_.training.data()->x1.states().rows();
+      for (const std::size_t size : kSizes) {
+        if (size <= std::max<std::size_t>(rows / 4, 1)) sizes_.push_back(size);
+      }
+    }
+    begin_rung(start_(data(), sizes_[0]));
+  }
+
+  // Updates of all sizes, and of the way to the best of them once more.
+  std::int64_t most_updates(std::int64_t planned) const override {
+    return planned * static_cast<std::int64_t>(sizes_.size()) * (refits() ? 2 : 1);
+  }
+  bool finished() const override { return phase_ == Phase::kDone; }
+
+  void updates(std::int64_t, std::span<double> losses) override {
+    std::vector<backend::CpUpdate> list;
+    for (std::size_t i = 1; i <= losses.size(); ++i) {
+      list.push_back(update_at(rung_.updates + static_cast<std::int64_t>(i)));
+    }
+    trainer_->run(rung_.updates + 1, list, losses);
+    rung_.updates += static_cast<std::int64_t>(losses.size());
+    if (phase_ == Phase::kSearch) {
+      if (rung_.updates % kUpdatesPerLook == 0 || rung_.updates == recipe_.updates) look();
+      if (rung_.updates == recipe_.updates || stale_ >= settings_.patience) end_rung();
+    } else if (rung_.updates == rung_.best_update) {
+      end_refit_rung();
+    }
+  }
+
+  std::int64_t updates_at_once() const override {
+    const std::int64_t left =
+        (phase_ == Phase::kSearch ? recipe_.updates : rung_.best_update) - rung_.updates;
+    const std::int64_t to_look = kUpdatesPerLook - rung_.updates % kUpdatesPerLook;
+    return std::max<std::int64_t>(1, std::min({trainer_->updates_at_once(), left, to_look}));
+  }
+
+  TrainingStage stage(std::int64_t) const override {
+    TrainingStage stage;
+    stage.name = fmt::format("{} {}", rung_.components, recipe_.is_chain ? "states" : "components");
+    stage.log = {{recipe_.is_chain ? "states" : "components", rung_.components}};
+    if (phase_ == Phase::kSearch && !holdout_.empty() && last_.best_update > 0) {
+      stage.name += fmt::format(", held-out {:.3f} +- {:.3f}", last_.value, last_.error);
+      stage.log["held_out"] = last_.value;
+      stage.log["held_out_error"] = last_.error;
+      stage.log["smoothing"] = last_.smoothing;
+    } else if (phase_ != Phase::kSearch) {
+      stage.name += ", all rows";
+      stage.log["refit"] = true;
+    }
+    return stage;
+  }
+
+  bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
+
+  std::shared_ptr<const Coupling> coupling() const override {
+    return bridge(chosen_, kept_.smoothing);
+  }
+
+  Diagnostics diagnostics() const override {
+    Diagnostics found = {
+        {recipe_.is_chain ? "states" : "components", static_cast<std::int64_t>(kept_.components)},
+        {"smoothing", std::int64_t{kept_.smoothing}},
+        {"held_out_update", kept_.best_update},
+        {"refit", refits()}};
+    if (!holdout_.empty()) {
+      found["held_out"] = kept_.value;
+      found["held_out_error"] = kept_.error;
+      found["held_out_rows"] = static_cast<std::int64_t>(holdout_.x1.rows());
+      found["training_objective"] = training_value_;
+      const double gap = training_value_ - kept_.value;
+      if (gap > 1.0 && gap > 4.0 * kept_.error) {
+        found["warning"] = fmt::format(
+            "the objective is {:.2f} on rows that were trained on and {:.2f} +- {:.2f} on rows "
+            "that "
+            "were not: {:.1f} nats of it are of these rows alone; more rows would help",
+            training_value_, kept_.value, kept_.error, gap);
+      }
+    }
+    return found;
+  }
+
+  void save_state(SafetensorsWriter& writer) const override {
+    position_ = {static_cast<double>(phase_), static_cast<double>(stale_),
+                 static_cast<double>(kept_at_), static_cast<double>(at_), training_value_};
+    table_.clear();
+    for (const Rung& rung : rungs_) append(rung);
+    append(rung_);
+    append(last_);
+    append(kept_);
+    writer.add("held_out_position", {position_.size()}, std::span<const double>(position_));
+    writer.add("held_out_rungs", {table_.size()}, std::span<const double>(table_));
+    const auto add = [&](const std::string& name, std::span<const float> values) {
+      writer.add(name, {values.size()}, values);
+    };
+    if (best_.num_components > 0) each_tensor("best_", best_, add);
+    if (chosen_.num_components > 0) each_tensor("chosen_", chosen_, add);
+    each_state_tensor(trainer_->state(), add);
+  }
+
+  void load_state(const SafetensorsFile& file) override {
+    const std::vector<double> position = file.read_doubles("held_out_position");
+    const std::vector<double> table = file.read_doubles("held_out_rungs");
+    if (position.size() != 5 || table.size() % kRungNumbers != 0 ||
+        table.size() < 3 * kRungNumbers) {
+      throw_file(file.path(),
+                 "its held-out tensors have {} and {} entries, expected 5 and a multiple of {}",
+                 position.size(), table.size(), kRungNumbers);
+    }
+    std::vector<Rung> rows;
+    for (std::size_t i = 0; i < table.size(); i += kRungNumbers) {
+      rows.push_back(read_rung(file, std::span(table).subspan(i, kRungNumbers)));
+    }
+    phase_ = static_cast<Phase>(whole(file, position[0], 2));
+    stale_ = static_cast<int>(whole(file, position[1], 1 << 30));
+    kept_at_ = static_cast<std::size_t>(whole(file, position[2], 64));
+    at_ = static_cast<std::size_t>(whole(file, position[3], 64));
+    training_value_ = position[4];
+    kept_ = rows.back();
+    last_ = rows[rows.size() - 2];
+    rung_ = rows[rows.size() - 3];
+    rungs_.assign(rows.begin(), rows.end() - 3);
+    if (kept_at_ > rungs_.size() || at_ > rungs_.size()) {
+      throw_file(file.path(), "it names rung {} of {}", std::max(kept_at_, at_), rungs_.size());
+    }
+    best_ = read_tensors(file, "best_");
+    chosen_ = read_tensors(file, "chosen_");
+    make_trainer(Tensors(problem_.dim(), static_cast<std::size_t>(problem_.num_categories()),
+                         rung_.components, recipe_.is_chain));
+    backend::CpTrainingState state = trainer_->state();
+    each_state_tensor(state, [&](const std::string& name, std::span<float> values) {
+      file.expect_shape(name, {values.size()});
+      std::ranges::copy(file.read_floats(name), values.begin());
+    });
+    trainer_->set_state(std::move(state));
+  }
+
+ private:
+  static constexpr std::size_t kRungNumbers = 6;
+
+  bool refits() const { return settings_.refit && !holdout_.empty(); }
+
+  TrainingData data() const {
+    return {phase_ == Phase::kSearch ? holdout_.training : problem_, "", "", task_.seed};
+  }
+
+  const States& rows_x1() const {
+    return (phase_ == Phase::kSearch ? holdout_.training : problem_).data()->x1.states();
+  }
+
+  std::shared_ptr<const Bridge> bridge(const Tensors& parameters, int smoothing) const {
+    return bridge_of(task_.chain.process(),
+                     smoothed(host_, task_.chain.process(), parameters, smoothing),
+                     task_.matching ? task_.chain.num_steps() : 0);
+  }
+
+  // The rate of the schedule, and a mean of the parameters so far that counts update t as t^power:
+  // it is worth looking at after any of them.
+  backend::CpUpdate update_at(std::int64_t update) const {
+    constexpr std::int64_t kEvery = 2;
+    const auto all = static_cast<double>(recipe_.updates);
+    backend::CpUpdate told{recipe_.learning_rate, 0.0};
+    if (recipe_.cosine) {
+      told.learning_rate =
+          cosine_rate(recipe_.learning_rate, static_cast<double>(update - 1) / all);
+    }
+    if (recipe_.average > 0.0 && update % kEvery == 0) {
+      const double power = 4.0 / recipe_.average;
+      told.average_share = (power + 1.0) / (static_cast<double>(update / kEvery) + power);
+    }
+    return told;
+  }
+
+  void make_trainer(Tensors start) {
+    const TrainingData rows = data();
+    backend::CpTrainerPlan plan = cp_trainer_plan(host_, task_, recipe_, rows, std::move(start));
+    // No more rows at a time than there are.
+    plan.batch_size =
+        std::min(plan.batch_size, std::max(plan.x0.observed.rows(), plan.x1.observed.rows()));
+    trainer_ = backend::make_trainer(context_, std::move(plan));
+  }
+
+  void begin_rung(Tensors start) {
+    rung_ = Rung{.components = start.num_components};
+    if (phase_ == Phase::kRefit) {
+      rung_.best_update = rungs_[at_].best_update;
+      rung_.smoothing = rungs_[at_].smoothing;
+    }
+    stale_ = 0;
+    make_trainer(std::move(start));
+  }
+
+  const Tensors& present() const {
+    const backend::CpTrainingState& state = trainer_->state();
+    return recipe_.average > 0.0 ? state.average : state.parameters;
+  }
+
+  HeldOutObjective held_out(const Tensors& parameters, int smoothing) const {
+    return held_out_objective(context_, *bridge(parameters, smoothing), first_rows(holdout_.x0),
+                              first_rows(holdout_.x1));
+  }
+
+  // Keeps the parameters where they are better than before.
+  void look() {
+    const Tensors& parameters = present();
+    last_ = Rung{.components = rung_.components, .best_update = rung_.updates};
+    if (holdout_.empty()) {
+      last_.smoothing = settings_.smoothing.value_or(0);
+    } else {
+      // All smoothings at first, then those beside the best: it moves slowly.
+      const auto best = static_cast<std::size_t>(std::ranges::find(smoothings_, rung_.smoothing) -
+                                                 smoothings_.begin());
+      last_.value = -std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < smoothings_.size(); ++i) {
+        if (rung_.best_update > 0 && (i + 1 < best || i > best + 1)) continue;
+        const HeldOutObjective found = held_out(parameters, smoothings_[i]);
+        if (!(found.value > last_.value) && last_.value > kLowest) continue;
+        last_.value = std::max(found.value, kLowest);
+        last_.error = found.standard_error;
+        last_.smoothing = smoothings_[i];
+      }
+    }
+    ++stale_;
+    if (rung_.best_update > 0 && !holdout_.empty() && !(last_.value > rung_.value)) return;
+    stale_ = 0;
+    best_ = parameters;
+    rung_.best_update = last_.best_update;
+    rung_.value = last_.value;
+    rung_.error = last_.error;
+    rung_.smoothing = last_.smoothing;
+  }
+
+  // A smaller size takes the place of the one kept where it is better by more than the error of
+  // their difference: one component too few costs more than some too many.
+  bool is_clearly_better() const {
+    const MeanEstimate gain =
+        objective_difference(held_out(best_, rung_.smoothing), held_out(chosen_, kept_.smoothing));
+    return gain.mean > gain.standard_error;
+  }
+
+  void end_rung() {
+    if (rungs_.empty() || is_clearly_better()) {
+      kept_ = rung_;
+      kept_at_ = rungs_.size();
+      chosen_ = best_;
+    }
+    rungs_.push_back(rung_);
+    const bool far_below = rung_.value < kept_.value - kFarBelow * kept_.error;
+    if (rungs_.size() < sizes_.size() && !far_below) {
+      begin_rung(merge_components(host_, best_, log_reach(host_, holdout_.training), rows_x1(),
+                                  sizes_[rungs_.size()]));
+      return;
+    }
+    if (!holdout_.empty()) {
+      training_value_ = held_out_objective(context_, *bridge(chosen_, kept_.smoothing),
+                                           first_rows(holdout_.training.data()->x0.states()),
+                                           first_rows(rows_x1()))
+                            .value;
+    }
+    if (!refits()) {
+      phase_ = Phase::kDone;
+      return;
+    }
+    Tensors start = start_(data(), sizes_[0]);
+    phase_ = Phase::kRefit;
+    at_ = 0;
+    begin_rung(std::move(start));
+  }
+
+  void end_refit_rung() {
+    if (at_ == kept_at_) {
+      chosen_ = present();
+      phase_ = Phase::kDone;
+      return;
+    }
+    ++at_;
+    begin_rung(
+        merge_components(host_, present(), log_reach(host_, problem_), rows_x1(), sizes_[at_]));
+  }
+
+  void append(const Rung& rung) const {
+    table_.insert(table_.end(),
+                  {static_cast<double>(rung.components), static_cast<double>(rung.updates),
+                   static_cast<double>(rung.best_update), rung.value, rung.error,
+                   static_cast<double>(rung.smoothing)});
+  }
+
+  static std::int64_t whole(const SafetensorsFile& file, double value, double most) {
+    if (!(value >= 0.0 && value <= most && std::trunc(value) == value)) {
+      throw_file(file.path(), "a held-out number must be whole and in 0..{}, got {}", most, value);
+    }
+    return static_cast<std::int64_t>(value);
+  }
+
+  Rung read_rung(const SafetensorsFile& file, std::span<const double> row) const {
+    const auto updates = static_cast<double>(recipe_.updates);
+    return {static_cast<std::size_t>(whole(file, row[0], 1 << 24)),
+            whole(file, row[1], updates),
+            whole(file, row[2], updates),
+            row[3],
+            row[4],
+            static_cast<int>(whole(file, row[5], kMaxTotalSteps))};
+  }
+
+  // Empty where nothing was kept yet.
+  Tensors read_tensors(const SafetensorsFile& file, const std::string& prefix) const {
+    if (!file.has(prefix + "log_beta")) return {};
+    const std::vector<std::size_t>& shape = file.shape(prefix + "log_beta");
+    Tensors tensors(problem_.dim(), static_cast<std::size_t>(problem_.num_categories()),
+                    shape.size() == 1 ? shape[0] : 0, recipe_.is_chain);
+    each_tensor(prefix, tensors, [&](const std::string& name, auto& values) {
+      file.expect_shape(name, {values.size()});
+      std::ranges::copy(file.read_floats(name), values.begin());
+    });
+    return tensors;
+  }
+
+  Context context_, host_;
+  CpTask task_;
+  CpRecipe recipe_;
+  HeldOutSettings settings_;
+  StartFn start_;
+  FitProblem problem_;
+  Holdout holdout_;
+  std::vector<int> smoothings_;
+  std::vector<std::size_t> sizes_;
+
+  Phase phase_ = Phase::kSearch;
+  std::unique_ptr<backend::CpTrainer> trainer_;
+  Rung rung_;                // in training
+  Rung last_;                // what the last look found
+  int stale_ = 0;            // looks since the last gain
+  Tensors best_;             // of this size
+  std::vector<Rung> rungs_;  // sizes whose search has ended
+  Rung kept_;                // the best of them
+  std::size_t kept_at_ = 0;
+  Tensors chosen_;
+  std::size_t at_ = 0;  // of the refit
+  double training_value_ = 0.0;
+  mutable std::vector<double> position_, table_;  // of a checkpoint
+};
+
+}  // namespace
+
+std::vector<OptionSpec> held_out_options() {
+  return {
+      {"holdout", "0.2",
+       "share of the rows, 50 at least, that stop and choose where the data ends; 0: none"},
+      {"patience", "8", "looks at them, one every 50 updates, without gain that end a training"},
+      {"smoothing", "auto",
+       "steps of the reference that the cores of data are smoothed by, or auto: the best by the "
+       "rows held out"},
+      {"refit", "yes", "train on all rows in the end, as far as those held out said: yes or no"}};
+}
+
+HeldOutSettings read_held_out_settings(const SolverOptions& options,
+                                       const ReferenceProcess& process) {
+  HeldOutSettings settings;
+  settings.holdout = options.real("holdout", 0.0, 0.9);
+  settings.patience = options.integer("patience", 1, 1 << 20);
+  if (options.text("smoothing") != "auto") {
+    settings.smoothing = options.integer("smoothing", 0, process.total_steps());
+  }
+  settings.refit = options.choice("refit", kNoYes) == 1;
+  return settings;
+}
+
+void refuse_holdout_on_ranks(const Context& context, const FitProblem& problem,
+                             const SolverOptions& options) {
+  if (context.ranks && problem.data() && options.real("holdout", 0.0, 0.9) > 0.0) {
+    throw_invalid("options", "holdout must be 0 where ranks share a model, got '{}'",
+                  options.text("holdout"));
+  }
+}
+
+std::unique_ptr<TrainedModel> make_held_out_model(const Context& context, const Context& host,
+                                                  const FitProblem& problem, const CpTask& task,
+                                                  const CpRecipe& recipe,
+                                                  const HeldOutSettings& settings, StartFn start) {
+  return std::make_unique<HeldOutModel>(context, host, problem, task, recipe, settings,
+                                        std::move(start));
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bridgemark/solver/core/options.h"
+#include "bridgemark/solver/core/training_data.h"
+#include "bridgemark/solver/cp/cp_model.h"
+
+// The training of a bridge on rows that end: some are kept apart, and by the held-out objective on
+// these (metric/held_out_objective.h) it finds the number of components, how much the cores are
+// smoothed and when to stop, without looking at any truth.
+//
+// First a potential of many components is trained. Every 50 updates its cores are smoothed by
+// several numbers of reference steps, and the best of all that is kept; the training ends when
+// nothing was gained for `patience` looks. Then components that are alike are merged
+// (component_merge.h) and the smaller potential is trained from there in the same way, again and
+// again, down to one component or to a size that is far worse. With refit=yes the way to the best
+// one is gone once more on all rows: the same start, sizes, numbers of updates and smoothing.
+namespace bridgemark {
+
+struct HeldOutSettings {
+  double holdout = 0.0;          // share of the rows kept apart
+  int patience = 1;              // looks without gain that end the training of a size
+  std::optional<int> smoothing;  // steps of the reference; empty: found
+  bool refit = false;
+};
+
+// The options behind HeldOutSettings, for solvers that have them.
+std::vector<OptionSpec> held_out_options();
+HeldOutSettings read_held_out_settings(const SolverOptions& options,
+                                       const ReferenceProcess& process);
+
+// Throws InvalidArgument where ranks that share a model are given data of which rows would be held
+// out: they train on all of it alone.
+void refuse_holdout_on_ranks(const Context& context, const FitProblem& problem,
+                             const SolverOptions& options);
+
+// Starting parameters of this many components on the rows of `data`.
+using StartFn =
+    std::function<backend::CpTensors<float>(const TrainingData& data, std::size_t components)>;
+
+// A model on the rows of problem.data(), which must not be null. `host` is the context's CPU.
+std::unique_ptr<TrainedModel> make_held_out_model(const Context& context, const Context& host,
+                                                  const FitProblem& problem, const CpTask& task,
+                                                  const CpRecipe& recipe,
+                                                  const HeldOutSettings& settings, StartFn start);
+
+// Components that the search starts with.
+inline constexpr std::size_t kLargestSearched = 32;
+
+}  // namespace bridgemark
