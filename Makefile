@@ -222,7 +222,7 @@ tables:
 	studies/paper_cells.py | studies/put_tables.py results/paper/README.md $(PUT)
 	studies/contest.py table | studies/put_tables.py docs/contest.md $(PUT)
 	studies/samplers.py table | studies/put_tables.py results/defects/samplers.md $(PUT)
-	for name in dlightsb chain csbm switch-rate; do \
+	for name in dlightsb chain csbm samples switch-rate; do \
 	  studies/result_tables.py $$name | studies/put_tables.py results/$$name/README.md $(PUT) || exit; done
 
 check-tables:

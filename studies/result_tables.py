@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, chain, csbm or switch-rate."""
+"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, chain, csbm, samples or switch-rate."""
 import json
 import math
 import statistics
@@ -142,8 +142,32 @@ def switch_rate():
             row(f"{base}-{rate}", *joint_kls(cells, f"{base}-{rate}"))
 
 
+def samples():
+    """The joint KL on n rows, a mean over training sets, and what the rows held out chose."""
+    sizes = (300, 1000, 3000, 10000, 100000)
+    by_pair = {}
+    for line in (ROOT / "results" / "samples" / "few-rows.jsonl").read_text().splitlines():
+        line = json.loads(line)
+        key = line["pair"], line["solver"]
+        by_pair.setdefault(key, {}).setdefault(line["samples"], []).append(line)
+    head("joint KL, nats", "solver", "training sets", *(f"n = {n:,}" for n in sizes))
+    for (pair, solver), cells in by_pair.items():
+        row(pair, solver, str(len(cells[300])),
+            *(f"{statistics.mean(line['value'] for line in cells[n]):.3g}" if n in cells else ""
+              for n in sizes))
+    print()
+    head("chosen, of each set", *(f"n = {n:,}" for n in sizes))
+    for (pair, _), cells in by_pair.items():
+        row(pair, *(", ".join(chosen(line["diagnostics"]) for line in cells.get(n, ())) for n in sizes))
+
+
+def chosen(found):
+    return f"{found.get('components', found.get('states'))} by {found['smoothing']}"
+
+
 if __name__ == "__main__":
-    tables = {"dlightsb": dlightsb, "chain": chain, "csbm": csbm, "switch-rate": switch_rate}
+    tables = {"dlightsb": dlightsb, "chain": chain, "csbm": csbm, "samples": samples,
+              "switch-rate": switch_rate}
     if sys.argv[1:] not in ([name] for name in tables):
         sys.exit(__doc__)
     tables[sys.argv[1]]()
