@@ -41,7 +41,7 @@ void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key
                         std::uint64_t first_index, MutableStatesView out, void* stream);
 void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
                          StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
-                         MutableStatesView out);
+                         MutableStatesView out, void* stream);
 std::unique_ptr<RowKernel> make_row_kernel(MatrixView<const double> log_k, StatesView x0,
                                            StatesView x1);
 void sample_weighted_rows(const Context& context, const WeightedRows& weighted, StatesView x0,
@@ -58,6 +58,10 @@ std::vector<std::int64_t> pair_differences(const ComparedStates& states, void* s
 RowSigns row_signs(StatesView truth, StatesView prediction, int num_categories, void* stream);
 void add_step_kl(const double* log_p, const double* log_q, std::size_t rows, std::size_t dim,
                  std::size_t num_categories, double* kl, void* stream);
+void step_log_probability(const double* log_p, StatesView to, std::size_t num_categories,
+                          double* out, void* stream);
+void take_rows(StatesView x, std::span<const std::uint32_t> rows, MutableStatesView out,
+               void* stream);
 std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan);
 std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan, int sharers);
 void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
@@ -67,5 +71,8 @@ void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedS
 void network_log_transition(const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
                             double* out, KeptTables* kept, void* stream);
+void network_step_log_probability(const NetworkTensors<float>& parameters,
+                                  const ChainTables<float>& chain, int steps_left, StatesView from,
+                                  StatesView to, double* out, KeptTables* kept, void* stream);
 
 }  // namespace bridgemark::backend::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bridgemark/core/array.h"
@@ -41,5 +42,15 @@ RowSigns row_signs(const Context& context, StatesView truth, StatesView predicti
 // has 0 and p has not. All three lie in the memory of the context's device, which may be the CPU.
 void add_step_kl(const Context& context, const double* log_p, const double* log_q, std::size_t rows,
                  std::size_t dim, std::size_t num_categories, double* kl);
+
+// out[b] = sum_d log_p[b,d,to[b,d]] of log-probabilities [rows,D,S]. All three lie in the memory of
+// the context's device, which may be the CPU.
+void step_log_probability(const Context& context, const double* log_p, StatesView to,
+                          std::size_t num_categories, double* out);
+
+// out[i] = x[rows[i]]: `rows` lie on the host, the states both on the host or both on the context's
+// device.
+void take_rows(const Context& context, StatesView x, std::span<const std::uint32_t> rows,
+               MutableStatesView out);
 
 }  // namespace bridgemark::backend

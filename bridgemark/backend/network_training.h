@@ -83,4 +83,11 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
                             const ChainTables<float>& chain, int steps_left, StatesView x,
                             Array3<double>& out);
 
+// out[b] = log of the model's probability of the whole step from[b] -> to[b], all coordinates
+// together: the sum over d of what network_log_transition has at to[b,d], without the other
+// categories. States may lie on the context's device, then both do and so does `out`.
+void network_step_log_probability(const Context& context, const NetworkTensors<float>& parameters,
+                                  const ChainTables<float>& chain, int steps_left, StatesView from,
+                                  StatesView to, double* out, KeptTables* kept = nullptr);
+
 }  // namespace bridgemark::backend

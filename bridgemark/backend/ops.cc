@@ -104,7 +104,8 @@ void sample_product_rows(const Context& context, const ScaledRows& left, const S
                          StatesView left_rows, StatesView right_rows, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView out) {
   if (context.device == Device::kCuda) {
-    return cuda::sample_product_rows(left, right, left_rows, right_rows, key, first_index, out);
+    return cuda::sample_product_rows(left, right, left_rows, right_rows, key, first_index, out,
+                                     context.stream);
   }
   cpu::sample_product_rows(context, left, right, left_rows, right_rows, key, first_index, out);
 }
@@ -176,6 +177,23 @@ void add_step_kl(const Context& context, const double* log_p, const double* log_
   cpu::add_step_kl(context, log_p, log_q, rows, dim, num_categories, kl);
 }
 
+void step_log_probability(const Context& context, const double* log_p, StatesView to,
+                          std::size_t num_categories, double* out) {
+  if (context.device == Device::kCuda) {
+    return cuda::step_log_probability(log_p, to, num_categories, out, context.stream);
+  }
+  cpu::step_log_probability(context, log_p, to, num_categories, out);
+}
+
+void take_rows(const Context& context, StatesView x, std::span<const std::uint32_t> rows,
+               MutableStatesView out) {
+  if (x.on_device) {
+    if (context.device != Device::kCuda) throw_not_on_device(context);
+    return cuda::take_rows(x, rows, out, context.stream);
+  }
+  cpu::take_rows(context, x, rows, out);
+}
+
 std::unique_ptr<CpTrainer> make_trainer(const Context& context, CpTrainerPlan plan) {
   if (context.device == Device::kCuda) return cuda::make_cp_trainer(context, std::move(plan));
   return cpu::make_cp_trainer(context, std::move(plan));
@@ -215,6 +233,16 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
                             Array3<double>& out) {
   out = Array3<double>(x.rows, parameters.shape.dim, parameters.shape.num_categories);
   network_log_transition(context, parameters, chain, steps_left, x, out.data());
+}
+
+void network_step_log_probability(const Context& context, const NetworkTensors<float>& parameters,
+                                  const ChainTables<float>& chain, int steps_left, StatesView from,
+                                  StatesView to, double* out, KeptTables* kept) {
+  if (context.device == Device::kCuda) {
+    return cuda::network_step_log_probability(parameters, chain, steps_left, from, to, out, kept,
+                                              context.stream);
+  }
+  cpu::network_step_log_probability(context, parameters, chain, steps_left, from, to, out);
 }
 
 }  // namespace bridgemark::backend

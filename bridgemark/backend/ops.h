@@ -69,7 +69,7 @@ void sample_bridge_step(const Context& context, const BridgeStep& step, StatesVi
                         const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
 
 // out[b,d] = s with weight left[left_rows[b,d], s] * right[right_rows[b,d], s]; row i uses the
-// draws of index first_index + i in order.
+// draws of index first_index + i in order. States may lie on the device, then all three do.
 void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
                          StatesView left_rows, StatesView right_rows, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView out);

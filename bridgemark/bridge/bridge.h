@@ -72,9 +72,9 @@ class Bridge : public Coupling {
                          const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out) const override;
 
-  // out[b] = log q(to[b] | x_n = from[b]) of one whole step, all coordinates together.
+  // By the joint of a step, whose coordinates depend on each other.
   void log_transition(const Context& context, int num_steps, int n, StatesView from, StatesView to,
-                      std::span<double> out) const;
+                      std::span<double> out) const override;
 
   // The conditional as kernels take it, ready for num_samples draws.
   std::shared_ptr<const backend::BridgeStep> conditional_step(const Context& context,

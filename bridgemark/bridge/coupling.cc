@@ -6,8 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/device_scores.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
+#include "bridgemark/core/states.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/process/pinned_reference.h"
 
@@ -26,6 +29,31 @@ bool Coupling::has_transitions(int) const { return false; }
 void Coupling::log_transition_marginals(const Context&, int num_steps, int, StatesView,
                                         Array3<double>&) const {
   throw_invalid("coupling", "this coupling has no transitions with num_steps = {}", num_steps);
+}
+
+void Coupling::log_transition(const Context& context, int num_steps, int n, StatesView from,
+                              StatesView to, std::span<double> out) const {
+  if (from.rows != to.rows || from.on_device != to.on_device) {
+    throw_invalid("coupling", "both states must have the same rows and memory, got {} and {} rows",
+                  from.rows, to.rows);
+  }
+  check_states("to", to, dim(), num_categories());
+  constexpr std::size_t kMaxEntries = std::size_t{1} << 21;  // 16 MiB of marginals
+  const auto S = static_cast<std::size_t>(num_categories());
+  const std::size_t part = std::min(from.rows, std::max<std::size_t>(1, kMaxEntries / (dim() * S)));
+  const std::size_t entries = part * dim() * S;
+  std::vector<double> on_host(from.on_device ? 0 : entries);
+  const std::shared_ptr<void> on_device =
+      from.on_device ? backend::allocate_memory(context, entries * sizeof(double)) : nullptr;
+  double* log_marginals = from.on_device ? static_cast<double*>(on_device.get()) : on_host.data();
+  Context where = context;
+  if (!from.on_device) where.device = Device::kCpu;
+  for (std::size_t first = 0; first < from.rows; first += part) {
+    const std::size_t rows = std::min(part, from.rows - first);
+    write_log_transition_marginals(context, num_steps, n, from.slice(first, rows), log_marginals);
+    backend::step_log_probability(where, log_marginals, to.slice(first, rows), S,
+                                  out.data() + first);
+  }
 }
 
 void Coupling::sample_transition(const Context& context, int num_steps, int n, StatesView x,

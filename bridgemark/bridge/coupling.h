@@ -52,6 +52,15 @@ class Coupling {
   virtual void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                         Array3<double>& out) const;
 
+  // Whether log_transition() is the law of its steps: where these factorise, or have a joint.
+  virtual bool has_joint_transitions(int num_steps) const { return has_transitions(num_steps); }
+
+  // out[b] = log q(x_{n+1} = to[b] | x_n = from[b]) of one whole step, all coordinates together.
+  // Where it is not overridden, the transition marginals are multiplied: right for a model whose
+  // transitions factorise.
+  virtual void log_transition(const Context& context, int num_steps, int n, StatesView from,
+                              StatesView to, std::span<double> out) const;
+
   // Draws x_{n+1} given x_n for rows of one step. Where it is not overridden, the coordinates are
   // drawn from their transition marginals, independently of each other given x_n: right for a model
   // whose transitions factorise.

@@ -38,6 +38,7 @@ enum class DrawPurpose : std::uint32_t {
   kTrainingSource = 24,         // x0 of a training set; its number is the seed
   kTrainingTargetSource = 25,   // the x0 behind an x1 of a training set
   kTrainingTarget = 26,         // x1 of a training set
+  kParticles = 27,              // pinned paths of the joint KL; 2 n: step n, 2 n + 1: resampling
 };
 
 // The key of one family of draws: `detail` tells steps, components or epochs apart.

@@ -50,6 +50,10 @@ void weighted_row_marginals(const Context& context, const WeightedRows& weighted
                             double* out);
 void add_step_kl(const Context& context, const double* log_p, const double* log_q, std::size_t rows,
                  std::size_t dim, std::size_t num_categories, double* kl);
+void step_log_probability(const Context& context, const double* log_p, StatesView to,
+                          std::size_t num_categories, double* out);
+void take_rows(const Context& context, StatesView x, std::span<const std::uint32_t> rows,
+               MutableStatesView out);
 std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan);
 std::unique_ptr<NetworkTrainer> make_network_trainer(const Context& context,
                                                      NetworkTrainerPlan plan);
@@ -60,5 +64,8 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
 void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
                             double* out);
+void network_step_log_probability(const Context& context, const NetworkTensors<float>& parameters,
+                                  const ChainTables<float>& chain, int steps_left, StatesView from,
+                                  StatesView to, double* out);
 
 }  // namespace bridgemark::backend::cpu

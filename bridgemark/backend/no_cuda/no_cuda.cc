@@ -42,7 +42,7 @@ void log_chain(std::span<const double>, const Array3<double>&, const Array3<doub
   throw_no_cuda();
 }
 void sample_product_rows(const ScaledRows&, const ScaledRows&, StatesView, StatesView,
-                         const DrawKey&, std::uint64_t, MutableStatesView) {
+                         const DrawKey&, std::uint64_t, MutableStatesView, void*) {
   throw_no_cuda();
 }
 void sample_network_chain(const NetworkTensors<float>&, const PinnedSteps&, int, int, StatesView,
@@ -51,6 +51,10 @@ void sample_network_chain(const NetworkTensors<float>&, const PinnedSteps&, int,
 }
 void network_log_transition(const NetworkTensors<float>&, const ChainTables<float>&, int,
                             StatesView, double*, KeptTables*, void*) {
+  throw_no_cuda();
+}
+void network_step_log_probability(const NetworkTensors<float>&, const ChainTables<float>&, int,
+                                  StatesView, StatesView, double*, KeptTables*, void*) {
   throw_no_cuda();
 }
 
@@ -76,6 +80,12 @@ std::vector<std::int64_t> pair_differences(const ComparedStates&, void*) { throw
 RowSigns row_signs(StatesView, StatesView, int, void*) { throw_no_cuda(); }
 void add_step_kl(const double*, const double*, std::size_t, std::size_t, std::size_t, double*,
                  void*) {
+  throw_no_cuda();
+}
+void step_log_probability(const double*, StatesView, std::size_t, double*, void*) {
+  throw_no_cuda();
+}
+void take_rows(StatesView, std::span<const std::uint32_t>, MutableStatesView, void*) {
   throw_no_cuda();
 }
 

@@ -70,6 +70,19 @@ void NetworkBridge::write_log_transition_marginals(const Context& context, int n
                                   out, kept_.get());
 }
 
+void NetworkBridge::log_transition(const Context& context, int num_steps, int n, StatesView from,
+                                   StatesView to, std::span<double> out) const {
+  check_step(num_steps, n);
+  check_states("from", from, dim(), num_categories());
+  check_states("to", to, dim(), num_categories());
+  if (from.rows != to.rows) {
+    throw_invalid("network bridge", "both states must have the same rows, got {} and {}", from.rows,
+                  to.rows);
+  }
+  backend::network_step_log_probability(context, *forward_, steps_.towards_x1->chain, num_steps - n,
+                                        from, to, out.data(), kept_.get());
+}
+
 void NetworkBridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
                                       const DrawKey& key, std::uint64_t first_index,
                                       MutableStatesView out) const {

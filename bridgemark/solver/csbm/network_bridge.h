@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 
 #include "bridgemark/backend/network_training.h"
 #include "bridgemark/bridge/coupling.h"
@@ -39,6 +40,8 @@ class NetworkBridge : public Coupling {
   bool takes_device_memory() const override { return true; }
   void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
                                       double* out) const override;
+  void log_transition(const Context& context, int num_steps, int n, StatesView from, StatesView to,
+                      std::span<double> out) const override;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                          const DrawKey& key, std::uint64_t first_index,
                          MutableStatesView out) const override;

@@ -5,6 +5,7 @@
 #include "bridgemark/backend/cpu/network/dense_layer.h"
 #include "bridgemark/backend/cpu/network/network_forward.h"
 #include "bridgemark/backend/cpu/network/network_math.h"
+#include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
 
 namespace bridgemark::backend::cpu {
@@ -64,6 +65,62 @@ const float* pinned_row(const PinnedSteps& pinned, int steps_left, std::size_t x
   return scratch.data();
 }
 
+// The probability of a step from x to `to`, from the logits of its clean end:
+//   Q_1[x,to] sum_c e^z[c] Q_{r-1}[to,c] / sum_c e^z[c] Q_r[x,c],
+// the second sum being that of the first over all `to`. In float where both sums are in range, else
+// in the log domain.
+class StepProbability {
+ public:
+  StepProbability(const NetworkShape& shape, const ChainTables<float>& chain, int steps_left)
+      : S_(shape.num_categories),
+        softmax_step_(shape.is_softmax_step(steps_left)),
+        log_one_(chain.log_power(1)),
+        after_(chain.linear_power(steps_left - 1)),
+        whole_(chain.linear_power(steps_left)),
+        log_after_(chain.log_power(steps_left - 1)),
+        log_whole_(chain.log_power(steps_left)),
+        ones_(S_, 1.0f) {}
+
+  // The sum over the coordinates, whose logits follow each other.
+  double log_of_row(const float* logits, const std::int32_t* from, const std::int32_t* to,
+                    std::size_t dim) {
+    constexpr std::size_t kRatios = 8;  // 1e-25 to 1e25 each, so that their product is in range
+    double sum = 0.0, product = 1.0;
+    for (std::size_t d = 0; d < dim; ++d, logits += S_) {
+      const auto x = static_cast<std::size_t>(from[d]), s = static_cast<std::size_t>(to[d]);
+      if (softmax_step_) {
+        const SoftmaxSums sums = softmax_sums(logits, ones_.data(), ones_.data(), S_);
+        sum += static_cast<double>(logits[s]) - static_cast<double>(sums.high);
+        product *= 1.0 / static_cast<double>(sums.first);
+      } else {
+        const SoftmaxSums sums = softmax_sums(logits, after_ + s * S_, whole_ + x * S_, S_);
+        sum += log_one_[x * S_ + s];
+        if (sums.first >= kSoftmaxSumFloor && sums.second >= kSoftmaxSumFloor) {
+          product *= static_cast<double>(sums.first) / static_cast<double>(sums.second);
+        } else {
+          z_.assign(logits, logits + S_);
+          sum += log_dot(z_.data(), log_after_ + s * S_, S_) -
+                 log_dot(z_.data(), log_whole_ + x * S_, S_);
+        }
+      }
+      if (d % kRatios == kRatios - 1 || d + 1 == dim) {
+        sum += std::log(product);
+        product = 1.0;
+      }
+    }
+    return sum;
+  }
+
+ private:
+  std::size_t S_;
+  bool softmax_step_;
+  const double* log_one_;
+  const float *after_, *whole_;
+  const double *log_after_, *log_whole_;
+  std::vector<float> ones_;
+  std::vector<double> z_;
+};
+
 }  // namespace
 
 void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
@@ -119,6 +176,23 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
         log_transition_row(parameters.shape, chain, steps_left, static_cast<std::size_t>(x(b, d)),
                            z.data(), out + (b * D + d) * S);
       }
+    }
+  });
+}
+
+void network_step_log_probability(const Context& context, const NetworkTensors<float>& parameters,
+                                  const ChainTables<float>& chain, int steps_left, StatesView from,
+                                  StatesView to, double* out) {
+  const std::size_t D = parameters.shape.dim;
+  std::vector<std::vector<float>> packed;
+  pack_network(context, parameters, packed);
+  const std::size_t grain = block_rows(context, from.rows);
+  parallel_blocks(context, from.rows, grain, [&](std::size_t first, std::size_t last) {
+    Evaluator evaluator(parameters, packed);
+    StepProbability step(parameters.shape, chain, steps_left);
+    const float* logits = evaluator.logits(from.slice(first, last - first), steps_left);
+    for (std::size_t b = first; b < last; ++b, logits += parameters.shape.output_width()) {
+      out[b] = step.log_of_row(logits, from.row(b), to.row(b), D);
     }
   });
 }

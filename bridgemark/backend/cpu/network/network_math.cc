@@ -152,6 +152,33 @@ std::size_t DrawSoftmax(const float* HWY_RESTRICT logits, const float* HWY_RESTR
   return FindCategory(scratch, count, static_cast<float>(uniform * static_cast<double>(total)));
 }
 
+SoftmaxSums SoftmaxSumsOf(const float* HWY_RESTRICT logits, const float* HWY_RESTRICT first,
+                          const float* HWY_RESTRICT second, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto highs = hn::Set(d, -std::numeric_limits<float>::infinity());
+  float high = -std::numeric_limits<float>::infinity();
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) highs = hn::Max(highs, hn::LoadU(d, logits + i));
+  for (; i < count; ++i) high = std::max(high, logits[i]);
+  high = std::max(high, hn::GetLane(hn::MaxOfLanes(d, highs)));
+  const auto shift = hn::Set(d, high);
+  auto sum0 = hn::Zero(d), sum1 = sum0;
+  for (i = 0; i + lanes <= count; i += lanes) {
+    const auto e = ExpOrZero(d, hn::Sub(hn::LoadU(d, logits + i), shift));
+    sum0 = hn::MulAdd(e, hn::LoadU(d, first + i), sum0);
+    sum1 = hn::MulAdd(e, hn::LoadU(d, second + i), sum1);
+  }
+  SoftmaxSums sums{high, hn::GetLane(hn::SumOfLanes(d, sum0)),
+                   hn::GetLane(hn::SumOfLanes(d, sum1))};
+  for (; i < count; ++i) {
+    const float x = logits[i] - high, e = x >= kLowestExponent<float> ? std::exp(x) : 0.0f;
+    sums.first += e * first[i];
+    sums.second += e * second[i];
+  }
+  return sums;
+}
+
 BM_ENTRIES(MixRows);
 BM_ENTRIES(DotRows);
 
@@ -174,6 +201,12 @@ void dot_rows(const T* rows, const T* v, std::size_t count, std::size_t width, T
   BM_BEST(DotRows, T)(rows, v, count, width, out);
 }
 BM_INSTANTIATE(dot_rows);
+
+HWY_EXPORT(SoftmaxSumsOf);
+SoftmaxSums softmax_sums(const float* logits, const float* first, const float* second,
+                         std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(SoftmaxSumsOf)(logits, first, second, count);
+}
 
 HWY_EXPORT(DrawWeighted);
 HWY_EXPORT(DrawSoftmax);

@@ -22,4 +22,14 @@ std::size_t draw_weighted(const float* weights, std::size_t count, double unifor
 std::size_t draw_softmax(const float* logits, const float* tilt, std::size_t count, double uniform,
                          float* scratch);
 
+// Sums of exp(logits - their maximum) with two rows of weights, which lie in [0, 1]. What leaves
+// the range of float is taken as 0: a sum of at least kSoftmaxSumFloor has lost nothing to it.
+struct SoftmaxSums {
+  float high;  // the maximum
+  float first, second;
+};
+inline constexpr float kSoftmaxSumFloor = 1e-25f;
+SoftmaxSums softmax_sums(const float* logits, const float* first, const float* second,
+                         std::size_t count);
+
 }  // namespace bridgemark::backend::cpu

@@ -295,20 +295,23 @@ void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key
 
 void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
                          StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
-                         MutableStatesView out) {
+                         MutableStatesView out, void* queue) {
+  const auto stream = static_cast<cudaStream_t>(queue);
   const std::size_t D = out.cols, S = left.cols();
-  const Buffer<double> a(left.linear.data(), left.linear.size()),
-      log_a(left.log.data(), left.log.size()), b(right.linear.data(), right.linear.size()),
-      log_b(right.log.data(), right.log.size());
-  const Buffer<std::int32_t> i(left_rows.data, left_rows.size()),
-      j(right_rows.data, right_rows.size());
-  Buffer<std::int32_t> drawn(out.size());
   if (out.size() == 0) return;
-  draw_products<<<blocks_for(out.size()), kThreads>>>(a.get(), log_a.get(), b.get(), log_b.get(),
-                                                      i.get(), j.get(), key, first_index, out.rows,
-                                                      D, S, drawn.get());
+  const auto upload = [&](const Matrix<double>& table) {
+    return Input<double>(table.data(), table.size(), false, stream);
+  };
+  const Input<double> a = upload(left.linear), log_a = upload(left.log), b = upload(right.linear),
+                      log_b = upload(right.log);
+  const Input<std::int32_t> i(left_rows.data, left_rows.size(), left_rows.on_device, stream),
+      j(right_rows.data, right_rows.size(), right_rows.on_device, stream);
+  Output<std::int32_t> drawn(out.data, out.size(), out.on_device, stream);
+  draw_products<<<blocks_for(out.size()), kThreads, 0, stream>>>(
+      a.get(), log_a.get(), b.get(), log_b.get(), i.get(), j.get(), key, first_index, out.rows, D,
+      S, drawn.get());
   BM_CUDA_CHECK(cudaGetLastError());
-  drawn.copy_to(out.data);
+  drawn.finish();
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -90,6 +90,46 @@ __global__ void __launch_bounds__(kBlock)
   for (int s = lane; s < S; s += 32) row[s] -= log_total;
 }
 
+// log sum_c exp(z[c] + log_weights[c]) by a warp; log_weights may be null.
+__device__ double log_dot_of_lanes(const float* z, const double* log_weights, int S, int lane) {
+  const auto term = [=](int c) {
+    return static_cast<double>(z[c]) + (log_weights != nullptr ? log_weights[c] : 0.0);
+  };
+  double high = -INFINITY;
+  for (int c = lane; c < S; c += 32) high = fmax(high, term(c));
+  high = max_of_lanes<32>(high);
+  double sum = 0.0;
+  for (int c = lane; c < S; c += 32) sum += exp(term(c) - high);
+  return high + log(sum_of_lanes<32>(sum));
+}
+
+// A warp for each row and dimension: the sums that the CPU has, in the log domain.
+__global__ void __launch_bounds__(kBlock)
+    step_log_probability(int D, int S, bool softmax_step, const double* log_one,
+                         const double* log_after, const double* log_whole, const std::int32_t* from,
+                         const std::int32_t* to, const float* logits, std::size_t pairs,
+                         double* out) {
+  const std::size_t i = blockIdx.x * std::size_t{kBlock / 32} + threadIdx.x / 32;
+  if (i >= pairs) return;
+  const int lane = threadIdx.x % 32;
+  const float* z = logits + i * S;
+  const std::size_t x = static_cast<std::size_t>(from[i]) * S, s = to[i];
+  const double value = softmax_step
+                           ? static_cast<double>(z[s]) - log_dot_of_lanes(z, nullptr, S, lane)
+                           : log_one[x + s] + log_dot_of_lanes(z, log_after + s * S, S, lane) -
+                                 log_dot_of_lanes(z, log_whole + x, S, lane);
+  if (lane == 0) out[i] = value;
+}
+
+__global__ void add_coordinates(const double* of_coordinates, int D, std::size_t rows,
+                                double* out) {
+  const std::size_t b = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
+  if (b >= rows) return;
+  double sum = 0.0;
+  for (int d = 0; d < D; ++d) sum += of_coordinates[b * D + d];
+  out[b] = sum;
+}
+
 }  // namespace
 
 void launch_forward(const NetworkShape& shape, const float* parameters, std::size_t rows,
@@ -129,6 +169,19 @@ void launch_log_transition(int D, int S, bool softmax_step, const double* log_on
   if (rows == 0) return;
   log_transition<<<blocks_of(rows * D, 32), kBlock, 0, stream>>>(
       D, S, softmax_step, log_one, log_after, x, logits, rows * D, out);
+  BM_CUDA_CHECK(cudaGetLastError());
+}
+
+void launch_step_log_probability(int D, int S, bool softmax_step, const double* log_one,
+                                 const double* log_after, const double* log_whole,
+                                 const std::int32_t* from, const std::int32_t* to,
+                                 const float* logits, std::size_t rows, double* of_coordinates,
+                                 double* out, cudaStream_t stream) {
+  if (rows == 0) return;
+  step_log_probability<<<blocks_of(rows * D, 32), kBlock, 0, stream>>>(
+      D, S, softmax_step, log_one, log_after, log_whole, from, to, logits, rows * D,
+      of_coordinates);
+  add_coordinates<<<blocks_of(rows, 1), kBlock, 0, stream>>>(of_coordinates, D, rows, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -104,6 +104,32 @@ void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedS
   // A network that is not kept is freed here, which waits for the device.
 }
 
+namespace {
+
+// The logits of states in parts that fit the memory, `bytes` a row beside the network's values.
+// use(first, rows, states, logits) makes of each part what is asked for.
+template <typename Use>
+void for_logits(const FittedNetwork& network, const NetworkShape& shape, int steps_left,
+                StatesView x, std::size_t bytes, cudaStream_t stream, Use&& use) {
+  const std::size_t D = shape.dim, widest = widest_values(shape);
+  const std::size_t part = std::min(rows_per_launch(2 * widest * sizeof(float) + bytes), x.rows);
+  const Scratch<float> even(part * widest, stream), odd(part * widest, stream);
+  std::vector<float*> values;
+  for (std::size_t l = 0; l <= shape.num_layers(); ++l) {
+    values.push_back(l % 2 == 0 ? even.get() : odd.get());
+  }
+  for (std::size_t first = 0; first < x.rows; first += part) {
+    const std::size_t rows = std::min(part, x.rows - first);
+    const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
+    launch_inputs(shape, network.parameters(), states.get(), nullptr, steps_left, rows, values[0],
+                  stream);
+    launch_forward(shape, network.parameters(), rows, values, stream);
+    use(first, rows, states.get(), values.back());
+  }
+}
+
+}  // namespace
+
 void network_log_transition(const NetworkTensors<float>& parameters,
                             const ChainTables<float>& chain, int steps_left, StatesView x,
                             double* out, KeptTables* kept, void* queue) {
@@ -113,26 +139,39 @@ void network_log_transition(const NetworkTensors<float>& parameters,
   const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
   const double* log_one = network->log_power(chain, 1);
   const double* log_after = network->log_power(chain, steps_left - 1);
-  const std::size_t widest = widest_values(shape);
-  const std::size_t part =
-      std::min(rows_per_launch(2 * widest * sizeof(float) + D * S * sizeof(double)), x.rows);
-  const Scratch<float> even(part * widest, stream), odd(part * widest, stream);
-  std::vector<float*> values;
-  for (std::size_t l = 0; l <= shape.num_layers(); ++l) {
-    values.push_back(l % 2 == 0 ? even.get() : odd.get());
-  }
-  for (std::size_t first = 0; first < x.rows; first += part) {
-    const std::size_t rows = std::min(part, x.rows - first);
-    const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
-    Output<double> result(out + first * D * S, rows * D * S, x.on_device, stream);
-    launch_inputs(shape, network->parameters(), states.get(), nullptr, steps_left, rows, values[0],
-                  stream);
-    launch_forward(shape, network->parameters(), rows, values, stream);
-    launch_log_transition(static_cast<int>(D), static_cast<int>(S),
-                          shape.is_softmax_step(steps_left), log_one, log_after, states.get(),
-                          values.back(), rows, result.get(), stream);
-    result.finish();
-  }
+  for_logits(
+      *network, shape, steps_left, x, D * S * sizeof(double), stream,
+      [&](std::size_t first, std::size_t rows, const std::int32_t* states, const float* logits) {
+        Output<double> result(out + first * D * S, rows * D * S, x.on_device, stream);
+        launch_log_transition(static_cast<int>(D), static_cast<int>(S),
+                              shape.is_softmax_step(steps_left), log_one, log_after, states, logits,
+                              rows, result.get(), stream);
+        result.finish();
+      });
+}
+
+void network_step_log_probability(const NetworkTensors<float>& parameters,
+                                  const ChainTables<float>& chain, int steps_left, StatesView from,
+                                  StatesView to, double* out, KeptTables* kept, void* queue) {
+  const auto stream = static_cast<cudaStream_t>(queue);
+  const NetworkShape& shape = parameters.shape;
+  const std::size_t D = shape.dim, S = shape.num_categories;
+  const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
+  const double* log_one = network->log_power(chain, 1);
+  const double* log_after = network->log_power(chain, steps_left - 1);
+  const double* log_whole = network->log_power(chain, steps_left);
+  for_logits(
+      *network, shape, steps_left, from, D * (sizeof(double) + sizeof(std::int32_t)), stream,
+      [&](std::size_t first, std::size_t rows, const std::int32_t* states, const float* logits) {
+        const Input<std::int32_t> ends(to.row(first), rows * D, to.on_device, stream);
+        const Scratch<double> of_coordinates(rows * D, stream);
+        Output<double> result(out + first, rows, from.on_device, stream);
+        launch_step_log_probability(static_cast<int>(D), static_cast<int>(S),
+                                    shape.is_softmax_step(steps_left), log_one, log_after,
+                                    log_whole, states, ends.get(), logits, rows,
+                                    of_coordinates.get(), result.get(), stream);
+        result.finish();
+      });
 }
 
 }  // namespace bridgemark::backend::cuda

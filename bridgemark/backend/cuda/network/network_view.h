@@ -135,4 +135,12 @@ void launch_log_transition(int D, int S, bool softmax_step, const double* log_on
                            const double* log_after, const std::int32_t* x, const float* logits,
                            std::size_t rows, double* out, cudaStream_t stream);
 
+// out[row] = the sum over d of the same at to[row,d]; log_whole is Q_{steps_left}, and
+// of_coordinates has room for rows * D values.
+void launch_step_log_probability(int D, int S, bool softmax_step, const double* log_one,
+                                 const double* log_after, const double* log_whole,
+                                 const std::int32_t* from, const std::int32_t* to,
+                                 const float* logits, std::size_t rows, double* of_coordinates,
+                                 double* out, cudaStream_t stream);
+
 }  // namespace bridgemark::backend::cuda
