@@ -8,6 +8,7 @@
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_list.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -100,6 +101,8 @@ int run(const Options& options) {
   } else {
     say("{}\n", score_list(terminal_text(what), terminal_text(pair.identity().name),
                            evaluation.num_seeds, record.evaluation.scores));
+    const std::string joint_kl = joint_kl_text(record.evaluation.joint_kl);
+    if (record.evaluation.joint_kl.particles > 0) say("{}\n", joint_kl);
   }
   return 0;
 }
@@ -161,6 +164,19 @@ void add_evaluate(CLI::App& app, Action& action) {
                    "Draws for each conditional input; more raise the ceiling of the conditional "
                    "scores. Answer files must have as many")
       ->check(CLI::Range(1, int{kMaxConditionalSamples}))
+      ->capture_default_str();
+  command
+      ->add_option("--particles", evaluation.particles,
+                   "Particles of a test row for the joint KL of a solver that has steps alone, "
+                   "such as csbm: an upper bound, closer with more; 0: none")
+      ->check(CLI::Range(0, int{kMaxParticles}))
+      ->capture_default_str();
+  command
+      ->add_option("--max-seconds", evaluation.max_seconds,
+                   fmt::format("Seconds for these particles, after which the test rows done so far "
+                               "are enough ({} at least); inf: no bound",
+                               kFewestParticleRows))
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--c2st", evaluation.c2st,
                     "Also train a classifier on (x0, x1); always done for a reversed pair");

@@ -36,6 +36,8 @@ ExperimentRun read_cell(const std::string& text) {
   run.evaluation.conditional_samples =
       json_get<std::uint64_t>(evaluation, "conditional_samples", kWhere);
   run.evaluation.c2st = json_get<bool>(evaluation, "c2st", kWhere);
+  run.evaluation.particles = json_get<std::uint64_t>(evaluation, "particles", kWhere);
+  run.evaluation.max_seconds = json_get<double>(evaluation, "max_seconds", kWhere);
   run.both_directions = json_get<bool>(cell, "both_directions", kWhere);
   if (evaluation.contains("num_steps")) {
     run.evaluation.num_steps = json_get<int>(evaluation, "num_steps", kWhere);
@@ -70,7 +72,9 @@ std::string cell_text(const ExperimentRun& run) {
                  {"num_seeds", evaluation.num_seeds},
                  {"num_trajectories", evaluation.num_trajectories},
                  {"conditional_samples", evaluation.conditional_samples},
-                 {"c2st", evaluation.c2st}}}};
+                 {"c2st", evaluation.c2st},
+                 {"particles", evaluation.particles},
+                 {"max_seconds", evaluation.max_seconds}}}};
   add_training_rows(cell, run.config.rows);
   if (evaluation.num_steps) cell["evaluation"]["num_steps"] = *evaluation.num_steps;
   return cell.dump();

@@ -78,7 +78,8 @@ class Reader {
     const toml::table* table = toml_.table_of(toml_.root(), "evaluation");
     if (!table) return;
     toml_.expect_keys(*table, "[evaluation]",
-                      {"seeds", "num_steps", "trajectories", "conditional_samples", "c2st"});
+                      {"seeds", "num_steps", "trajectories", "conditional_samples", "c2st",
+                       "particles", "max_seconds"});
     const auto whole = [&](const toml::node& node, const char* key, std::int64_t high) {
       return toml_.integer_of(node, key, 1, high);
     };
@@ -96,6 +97,15 @@ class Reader {
     if (const toml::node* samples = table->get("conditional_samples")) {
       evaluation_.conditional_samples =
           static_cast<std::size_t>(whole(*samples, "conditional_samples", kMaxConditionalSamples));
+    }
+    if (const toml::node* particles = table->get("particles")) {
+      evaluation_.particles = static_cast<std::size_t>(
+          toml_.integer_of(*particles, "particles", 0, std::int64_t{kMaxParticles}));
+    }
+    if (const toml::node* seconds = table->get("max_seconds")) {
+      constexpr std::int64_t kYear = 366 * 86400;
+      evaluation_.max_seconds =
+          static_cast<double>(toml_.integer_of(*seconds, "max_seconds", 0, kYear));
     }
     if (const toml::node* c2st = table->get("c2st")) {
       evaluation_.c2st = toml_.flag_of(*c2st, "c2st");

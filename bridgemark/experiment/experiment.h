@@ -33,6 +33,8 @@ struct ExperimentRun {
 //   trajectories = 1000
 //   conditional_samples = 1000  # draws for each conditional input
 //   c2st = false
+//   particles = 256       # of a test row, for the joint KL of solvers with steps alone; 0: none
+//   max_seconds = 120     # for these, after which the test rows done so far are enough
 //
 //   [[grid]]
 //   pairs = ["d2-*"]      # presets, patterns of presets, pair folders

@@ -26,6 +26,7 @@ bool is_scored_as(const RunResult& result, const EvaluationOptions& wanted) {
          result.evaluation_num_steps == wanted.num_steps &&
          result.trajectories == wanted.num_trajectories &&
          result.conditional_samples == wanted.conditional_samples &&
+         result.particles == wanted.particles &&
          (result.find("c2st_auc") != nullptr) == wanted.c2st;
 }
 

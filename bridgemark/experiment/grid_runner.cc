@@ -418,6 +418,7 @@ std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
   if (options.num_steps) add("--num-steps", static_cast<std::uint64_t>(*options.num_steps));
   add("--trajectories", options.num_trajectories);
   add("--conditional-samples", options.conditional_samples);
+  add("--particles", options.particles);
   arguments.push_back("--json");
   if (options.c2st) arguments.push_back("--c2st");
   return arguments;

@@ -25,6 +25,9 @@ constexpr std::size_t kMaxResultBytes = std::size_t{1} << 30;
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Of a score that is an upper bound.
+constexpr char kBound[] = "bound", kBoundChange[] = "half_particles_change";
+
 // A number, null for NaN, "inf" for what JSON has no number for.
 json number_json(double value) {
   if (std::isnan(value)) return nullptr;
@@ -62,7 +65,11 @@ std::vector<Score> scores_of(const json& evaluation, const std::string& file) {
                 number_from(errors, name.c_str(), file),
                 {},
                 json_get_or<std::string>(missing, name, "", file),
-                blocks_from_json(blocks, name, file)};
+                blocks_from_json(blocks, name, file),
+                {}};
+    if (name == kJointKl) {
+      score.bound_change = bound_change_from_json(evaluation, kJointKlBound, kJointKlChange, file);
+    }
     const bool is_infinite = std::find(infinite.begin(), infinite.end(), name) != infinite.end();
     if (is_infinite) score.mean = kInfinity;
     for (const json& value : values) {
@@ -93,11 +100,17 @@ json line_json(const RunResult& result, const Score& score) {
                {"evaluation_num_steps", result.evaluation_num_steps},
                {"trajectories", result.trajectories},
                {"conditional_samples", result.conditional_samples},
+               {"particles", result.particles},
                {"set", result.assignments},
                {"pair_identity", result.pair_identity},
                {"data", result.data}});
   if (std::isnan(score.mean)) line["missing"] = score.missing;
   if (!score.blocks.means.empty()) line["blocks"] = blocks_json(score.blocks);
+  if (score.bound_change) {
+    line[kBound] = kUpperBound;
+    line[kBoundChange] =
+        std::isfinite(*score.bound_change) ? json(*score.bound_change) : json(nullptr);
+  }
   return line;
 }
 
@@ -135,6 +148,7 @@ RunResult run_of(const json& line, const std::string& where) {
   result.trajectories = natural("trajectories");
   result.conditional_samples =
       json_get_or<std::uint64_t>(line, "conditional_samples", kConditionalSamples, where);
+  result.particles = json_get_or<std::uint64_t>(line, "particles", 0, where);
   result.version = text("version");
   result.device = text("device");
   result.machine = text("machine");
@@ -160,7 +174,8 @@ Score score_of(const json& line, const std::string& where) {
               number_from(line, "standard_error", where),
               {},
               json_get_or<std::string>(line, "missing", "", where),
-              blocks_from_json(line, "blocks", where)};
+              blocks_from_json(line, "blocks", where),
+              bound_change_from_json(line, kBound, kBoundChange, where)};
   const json& values = json_part(line, "values", json::value_t::array, where);
   for (std::size_t i = 0; i < values.size(); ++i)
     score.values.push_back(number_of(values[i], where));
@@ -237,6 +252,7 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
   result.evaluation_num_steps = json_get<int>(scores, "num_steps", scored);
   result.trajectories = json_get<std::uint64_t>(scores, "num_trajectories", scored);
   result.conditional_samples = json_get<std::uint64_t>(scores, "conditional_samples", scored);
+  result.particles = json_get_or<std::uint64_t>(scores, "particles", 0, scored);
   result.evaluate_seconds = json_get<double>(scores, "wall_seconds", scored);
   result.scores = scores_of(scores, scored);
   result.version = json_get<std::string>(trained, "version", result_file);
@@ -304,7 +320,8 @@ ExperimentRun recorded_run(const RunResult& result) {
                     .num_steps = result.evaluation_num_steps,
                     .num_trajectories = result.trajectories,
                     .conditional_samples = result.conditional_samples,
-                    .c2st = result.find("c2st_auc") != nullptr || result.find("c2st_score")};
+                    .c2st = result.find("c2st_auc") != nullptr || result.find("c2st_score"),
+                    .particles = result.particles};
   run.dim = result.dim;
   return run;
 }
@@ -323,6 +340,7 @@ void take_record(const EvaluationRecord& record, RunResult& result) {
   json.at("num_steps").get_to(result.evaluation_num_steps);
   json.at("num_trajectories").get_to(result.trajectories);
   json.at("conditional_samples").get_to(result.conditional_samples);
+  json.at("particles").get_to(result.particles);
   json.at("version").get_to(result.version);
   json.at("device").get_to(result.device);
   json.at("machine").get_to(result.machine);

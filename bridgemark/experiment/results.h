@@ -32,6 +32,7 @@ struct RunResult {
   int evaluation_num_steps = 16;
   std::size_t trajectories = 1000;
   std::size_t conditional_samples = kConditionalSamples;
+  std::size_t particles = 0;  // asked for, for a joint KL; older records have none
   std::string version;
   std::string device;
   std::string machine;

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/estimate.h"
+#include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/placed_arrays.h"
 #include "bridgemark/metric/sample_blocks.h"
 #include "bridgemark/metric/sample_scores.h"
@@ -30,6 +32,7 @@ struct Value {
   bool drawn_anew = true;            // another repetition draws something that decides the value
   std::string missing = {};          // why there is no value
   BlockMeans blocks = {};            // of a score that is a mean over test inputs
+  std::optional<double> bound_change = {};  // of a score that is an upper bound
 };
 
 Value missing(std::string reason) { return {.missing = std::move(reason)}; }
@@ -80,6 +83,7 @@ class Protocol {
   }
 
   int num_steps() const { return num_steps_; }
+  JointKlDetail joint_kl_detail() const { return joint_kl_ ? joint_kl_->detail : JointKlDetail{}; }
 
   Values run(std::uint64_t seed) const {
     Values values;
@@ -222,21 +226,48 @@ class Protocol {
     values.push_back({"reverse_trajectory_kl", reverse});
   }
 
+  // Nothing of it depends on the repetition: particles are drawn once, by the first seed.
   void score_joint(Values& values) const {
-    Value joint;
-    if (!truth_) {
-      joint = missing(no_truth());
-    } else if (!coupling_.has_joint()) {
-      joint = missing(coupling_.why_missing(Ability::kJoint, num_steps_));
-    } else if (!truth_->has_joint()) {
-      joint = missing("the truth gives no joint log-probability");
-    } else {
-      std::vector<double> log_truth = log_conditional_of(*truth_, test_x1_.view());
-      const std::vector<double> log_own = log_conditional_of(coupling_, test_x1_.view());
-      for (std::size_t i = 0; i < log_truth.size(); ++i) log_truth[i] -= log_own[i];
-      joint = mean_with_error(log_truth, false);
+    if (!joint_kl_) joint_kl_ = make_joint_kl();
+    Value joint = joint_kl_missing_.empty() ? mean_with_error(joint_kl_->rows, false)
+                                            : missing(joint_kl_missing_);
+    if (joint_kl_->detail.particles > 0) {
+      const double change = joint_kl_->detail.half_particles_change;
+      joint.bound_change = std::isnan(change) ? std::numeric_limits<double>::infinity() : change;
     }
-    values.push_back({"joint_kl", joint});
+    values.push_back({"joint_kl", std::move(joint)});
+  }
+
+  JointKl make_joint_kl() const {
+    joint_kl_missing_ = why_no_joint_kl();
+    if (!joint_kl_missing_.empty()) return {};
+    if (!coupling_.has_joint()) return joint_kl_by_particles();
+    std::vector<double> rows = log_conditional_of(*truth_, test_x1_.view());
+    const std::vector<double> log_own = log_conditional_of(coupling_, test_x1_.view());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] -= log_own[i];
+    return exact_joint_kl(std::move(rows));
+  }
+
+  std::string why_no_joint_kl() const {
+    if (!truth_) return no_truth();
+    if (!truth_->has_joint()) return "the truth gives no joint log-probability";
+    if (coupling_.has_joint()) return {};
+    const std::string no_joint = coupling_.why_missing(Ability::kJoint, num_steps_);
+    if (!coupling_.has_joint_transitions(num_steps_)) return no_joint;
+    return options_.particles > 0 ? "" : no_joint + ", and particles = 0";
+  }
+
+  JointKl joint_kl_by_particles() const {
+    ParticlePlan plan;
+    plan.particles = {num_steps_, options_.particles, options_.seed};
+    plan.max_seconds = options_.max_seconds;
+    ParticleRows rows{test_x0_.view(), test_x1_.view(), 0, {}};
+    std::vector<double> log_truth;
+    if (!truth_->has_joint_transitions(num_steps_)) {
+      log_truth = log_conditional_of(*truth_, test_x1_.view());
+      rows = {test_.x0, test_.x1, 0, log_truth};
+    }
+    return particle_joint_kl(context_, pair_.reference(), *truth_, coupling_, plan, rows);
   }
 
   Value offdiagonal(Value value) const {
@@ -263,6 +294,8 @@ class Protocol {
   PlacedStates test_x0_, test_x1_;
   States inputs_;
   Array3<double> log_truth_;  // [inputs, D, S]; empty where the truth has no marginals
+  mutable std::optional<JointKl> joint_kl_;  // made once
+  mutable std::string joint_kl_missing_;     // why it has no rows
 };
 
 void check_request(const BenchmarkPair& pair, const Coupling& coupling,
@@ -280,6 +313,13 @@ void check_request(const BenchmarkPair& pair, const Coupling& coupling,
   check_range("num_seeds", options.num_seeds, kMaxEvaluationSeeds);
   check_range("num_trajectories", options.num_trajectories, kMaxTrajectories);
   check_range("conditional_samples", options.conditional_samples, kMaxConditionalSamples);
+  if (options.particles > kMaxParticles) {
+    throw_invalid("evaluate", "particles must lie in 0..{}, got {}", kMaxParticles,
+                  options.particles);
+  }
+  if (!(options.max_seconds >= 0.0)) {
+    throw_invalid("evaluate", "max_seconds must be at least 0, got {}", options.max_seconds);
+  }
   const int total = pair.reference().total_steps();
   const int steps = options.num_steps.value_or(trajectory_steps(coupling, {}));
   if (steps < 1 || total % steps != 0) {
@@ -339,7 +379,8 @@ Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Cou
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto& [name, value] = values[i];
       if (repetition == 0) {
-        evaluation.scores.push_back({name, 0.0, value.standard_error, {}, value.missing});
+        evaluation.scores.push_back(
+            {name, 0.0, value.standard_error, {}, value.missing, {}, value.bound_change});
         drawn_anew.push_back(value.drawn_anew);
         blocks.emplace_back();
       }
@@ -355,6 +396,7 @@ Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Cou
     if (options.num_seeds > 1 && drawn_anew[i]) score.standard_error = over_seeds.standard_error;
     if (std::isnan(score.mean) && score.missing.empty()) score.missing = "it is not a number";
   }
+  evaluation.joint_kl = protocol.joint_kl_detail();
   return evaluation;
 }
 

@@ -1,6 +1,7 @@
 #include "bridgemark/metric/evaluation_json.h"
 
 #include <cmath>
+#include <limits>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
@@ -34,7 +35,32 @@ nlohmann::json evaluation_json(const Evaluation& evaluation) {
   json["infinite"] = infinite;
   json["missing"] = missing;
   json["blocks"] = blocks;
+  json.update(joint_kl_json(evaluation.joint_kl));
   return json;
+}
+
+nlohmann::json joint_kl_json(const JointKlDetail& detail) {
+  if (detail.rows == 0) return {{kJointKlBound, nullptr}};
+  return {{kJointKlBound, detail.particles > 0 ? kUpperBound : kExactBound},
+          {"joint_kl_particles", detail.particles},
+          {"joint_kl_rows", detail.rows},
+          {kJointKlChange, number_or_null(detail.half_particles_change)},
+          {"joint_kl_worst_share", number_or_null(detail.worst_share)},
+          {"joint_kl_worst_rows", detail.worst_rows}};
+}
+
+std::optional<double> bound_change_from_json(const nlohmann::json& object, const char* bound_key,
+                                             const char* change_key, const std::string& file) {
+  const auto bound = object.find(bound_key);
+  if (bound == object.end() || bound->is_null() || *bound == kExactBound) return {};
+  if (*bound != kUpperBound) {
+    throw_file(file, "'{}' must be \"{}\", \"{}\" or null", bound_key, kExactBound, kUpperBound);
+  }
+  const auto change = object.find(change_key);
+  if (change == object.end() || !change->is_number()) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return change->get<double>();
 }
 
 nlohmann::json blocks_json(const BlockMeans& blocks) {

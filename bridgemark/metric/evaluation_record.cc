@@ -29,6 +29,7 @@ EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair
   record.json["num_steps"] = record.evaluation.num_steps;
   record.json["num_trajectories"] = options.num_trajectories;
   record.json["conditional_samples"] = options.conditional_samples;
+  record.json["particles"] = options.particles;
   record.json["version"] = kVersion;
   record.json["device"] = std::string(device_name(context.device));
   record.json["machine"] = backend::machine_of(context);

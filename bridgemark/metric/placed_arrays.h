@@ -66,6 +66,13 @@ class PlacedDoubles {
 
   double* data() { return placed_ ? static_cast<double*>(placed_.get()) : host_.data(); }
   std::span<double> span() { return {data(), count_}; }
+  // Where the host can read them: `buffer` holds what lies on the device.
+  const double* fetch(const Context& context, std::vector<double>& buffer) {
+    if (!placed_) return host_.data();
+    buffer.resize(count_);
+    backend::copy_memory(context, placed_.get(), buffer.data(), bytes());
+    return buffer.data();
+  }
   std::vector<double> to_host(const Context& context) && {
     if (!placed_) return std::move(host_);
     std::vector<double> fetched(count_);

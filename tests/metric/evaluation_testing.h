@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -17,6 +18,8 @@ inline EvaluationOptions quick_options() {
   EvaluationOptions options;
   options.num_steps = 4;
   options.num_trajectories = 100;
+  options.particles = 8;
+  options.max_seconds = std::numeric_limits<double>::infinity();
   return options;
 }
 

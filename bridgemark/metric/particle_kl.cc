@@ -1,0 +1,254 @@
+#include "bridgemark/metric/particle_kl.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "bridgemark/backend/device_scores.h"
+#include "bridgemark/core/error.h"
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/math/log_domain.h"
+#include "bridgemark/math/log_rows.h"
+#include "bridgemark/metric/placed_arrays.h"
+#include "bridgemark/process/pinned_reference.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kHalves = 2;
+constexpr double kEffectiveShare = 0.5;  // of a half's particles, below which it is resampled
+
+// The particles of one half: those from `first` on.
+struct Half {
+  std::size_t first, count;
+};
+
+Half half_of(std::size_t particles, std::size_t which) {
+  const std::size_t middle = (particles + 1) / 2;
+  return which == 0 ? Half{0, middle} : Half{middle, particles - middle};
+}
+
+// log of the mean of exp(log_weights).
+double log_mean(std::span<const double> log_weights) {
+  return log_sum(log_weights.data(), log_weights.size()) -
+         std::log(static_cast<double>(log_weights.size()));
+}
+
+// The particles of a block of rows on their way through the chain.
+class ParticleBlock {
+ public:
+  ParticleBlock(const Context& context, const ReferenceChain& chain, const Coupling& truth,
+                const Coupling& coupling, const ParticleOptions& options, bool on_device,
+                std::size_t most_rows)
+      : context_(context),
+        chain_(chain),
+        truth_(truth),
+        coupling_(coupling),
+        options_(options),
+        by_truth_(truth.has_joint_transitions(options.num_steps)),
+        current_(context, on_device, most_rows * options.particles, truth.dim()),
+        next_(context, on_device, most_rows * options.particles, truth.dim()),
+        end_(context, on_device, most_rows * options.particles, truth.dim()),
+        log_own_(context, on_device, most_rows * options.particles),
+        log_other_(context, on_device && by_truth_, most_rows * options.particles) {}
+
+  // The estimates of `rows` into all[] and half[].
+  void run(const ParticleRows& rows, double* all, double* half) {
+    start(rows);
+    for (int n = 0; n < options_.num_steps; ++n) {
+      const bool last = n + 1 == options_.num_steps;
+      if (!last) draw(n);
+      weigh(n, last ? std::as_const(end_) : std::as_const(next_));
+      if (last) break;
+      std::swap(current_, next_);
+      if (by_truth_) resample(n);
+    }
+    finish(rows, all, half);
+  }
+
+ private:
+  std::size_t states() const { return count_ * options_.particles; }
+  StatesView view(const PlacedStates& placed) const { return placed.view().slice(0, states()); }
+  MutableStatesView view(PlacedStates& placed) const { return placed.view().slice(0, states()); }
+
+  void start(const ParticleRows& rows) {
+    count_ = rows.x0.rows;
+    first_row_ = rows.first_row;
+    std::vector<std::uint32_t> row_of(states());
+    for (std::size_t i = 0; i < states(); ++i) {
+      row_of[i] = static_cast<std::uint32_t>(i / options_.particles);
+    }
+    backend::take_rows(context_, rows.x0, row_of, view(current_));
+    backend::take_rows(context_, rows.x1, row_of, view(end_));
+    log_weights_.assign(states(), 0.0);
+    log_totals_.assign(count_ * kHalves, 0.0);
+  }
+
+  void draw(int n) {
+    const DrawKey key{options_.seed, DrawPurpose::kParticles, 2 * static_cast<std::uint32_t>(n)};
+    PinnedReference::step(context_, chain_, n)
+        .sample(context_, view(std::as_const(current_)), view(std::as_const(end_)), key,
+                first_row_ * options_.particles, view(next_));
+  }
+
+  // Adds log m - log q* of step n to the weights, or log m - log Q_1 where q*_n is not known.
+  void weigh(int n, const PlacedStates& to) {
+    const StatesView from = view(std::as_const(current_)), there = view(to);
+    coupling_.log_transition(context_, options_.num_steps, n, from, there,
+                             log_own_.span().first(states()));
+    if (by_truth_) {
+      truth_.log_transition(context_, options_.num_steps, n, from, there,
+                            log_other_.span().first(states()));
+    } else {
+      log_reference(1, from, there, log_other_.span());
+    }
+    const double* own = log_own_.fetch(context_, own_on_host_);
+    const double* other = log_other_.fetch(context_, other_on_host_);
+    for (std::size_t i = 0; i < states(); ++i) {
+      // The truth allows every pinned path, so `other` is finite.
+      log_weights_[i] = own[i] == kLogZero ? kLogZero : log_weights_[i] + own[i] - other[i];
+    }
+  }
+
+  // out[i] = log of the reference's probability of `steps` steps from[i] -> to[i], on the host.
+  void log_reference(int steps, StatesView from, StatesView to, std::span<double> out) const {
+    const Matrix<double>& log_q = chain_.log_cumulative(context_, steps);
+    parallel_blocks(context_, from.rows, 1024, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        out[i] = log_of_rows(log_q.data(), log_q.cols(), from.row(i), to.row(i), from.cols);
+      }
+    });
+  }
+
+  // After step n: every half that has become too uneven draws its particles anew by their weights.
+  void resample(int n) {
+    std::vector<std::uint32_t> ancestors(states());
+    for (std::size_t i = 0; i < states(); ++i) ancestors[i] = static_cast<std::uint32_t>(i);
+    bool any = false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      for (std::size_t h = 0; h < kHalves; ++h) any = resample_half(n, i, h, ancestors) || any;
+    }
+    if (!any) return;
+    backend::take_rows(context_, view(std::as_const(current_)), ancestors, view(next_));
+    std::swap(current_, next_);
+  }
+
+  bool resample_half(int n, std::size_t row, std::size_t h, std::vector<std::uint32_t>& ancestors) {
+    const Half half = half_of(options_.particles, h);
+    if (half.count < 2) return false;
+    const std::size_t first = row * options_.particles + half.first;
+    const std::span<double> log_weights(log_weights_.data() + first, half.count);
+    const double high = *std::ranges::max_element(log_weights);
+    if (high == kLogZero) return false;
+    std::vector<double>& cumulative = cumulative_;
+    cumulative.resize(half.count);
+    double sum = 0.0, squares = 0.0;
+    for (std::size_t p = 0; p < half.count; ++p) {
+      const double weight = std::exp(log_weights[p] - high);
+      sum += weight;
+      squares += weight * weight;
+      cumulative[p] = sum;
+    }
+    const auto count = static_cast<double>(half.count);
+    if (sum * sum >= kEffectiveShare * count * squares) return false;
+    log_totals_[row * kHalves + h] += high + std::log(sum / count);
+    const DrawKey key{options_.seed, DrawPurpose::kParticles,
+                      2 * static_cast<std::uint32_t>(n) + 1};
+    const double offset = draw_uniform(key, (first_row_ + row) * kHalves + h, 0);
+    for (std::size_t p = 0, from = 0; p < half.count; ++p) {
+      const double at = (offset + static_cast<double>(p)) / count * sum;
+      while (from + 1 < half.count && cumulative[from] <= at) ++from;
+      ancestors[first + p] = static_cast<std::uint32_t>(first + from);
+    }
+    std::ranges::fill(log_weights, 0.0);
+    return true;
+  }
+
+  void finish(const ParticleRows& rows, double* all, double* half) {
+    std::vector<double> log_ends(by_truth_ ? 0 : count_);
+    if (!by_truth_) log_reference(options_.num_steps, rows.x0, rows.x1, log_ends);
+    const auto particles = static_cast<double>(options_.particles);
+    for (std::size_t i = 0; i < count_; ++i) {
+      // The weights estimate q / q*, or q / q_ref.
+      const double offset = by_truth_ ? 0.0 : rows.log_truth[i] - log_ends[i];
+      std::vector<double> log_shares;
+      half[i] = 0.0;
+      for (std::size_t h = 0; h < kHalves; ++h) {
+        const Half own = half_of(options_.particles, h);
+        if (own.count == 0) continue;
+        const double log_ratio =
+            log_totals_[i * kHalves + h] +
+            log_mean({log_weights_.data() + i * options_.particles + own.first, own.count});
+        const double share = static_cast<double>(own.count) / particles;
+        log_shares.push_back(log_ratio + std::log(share));
+        half[i] += share * (log_ratio == kLogZero ? kInfinity : offset - log_ratio);
+      }
+      const double log_ratio = log_sum(log_shares.data(), log_shares.size());
+      all[i] = log_ratio == kLogZero ? kInfinity : offset - log_ratio;
+    }
+  }
+
+  const Context& context_;
+  const ReferenceChain& chain_;
+  const Coupling &truth_, &coupling_;
+  const ParticleOptions& options_;
+  const bool by_truth_;
+  std::size_t count_ = 0;  // rows of this run
+  std::uint64_t first_row_ = 0;
+  PlacedStates current_, next_, end_;  // [rows * particles, D]
+  PlacedDoubles log_own_, log_other_;
+  std::vector<double> own_on_host_, other_on_host_;
+  std::vector<double> log_weights_;  // [rows, particles], since the last resampling
+  std::vector<double> log_totals_;   // [rows, halves], up to it
+  std::vector<double> cumulative_;
+};
+
+void check(const Coupling& truth, const Coupling& coupling, const ParticleOptions& options,
+           const ParticleRows& rows) {
+  if (options.particles < 1) {
+    throw_invalid("particles", "particles must be at least 1, got {}", options.particles);
+  }
+  if (!coupling.has_joint_transitions(options.num_steps)) {
+    throw_invalid("particles", "the coupling must have transitions with {} steps, got none",
+                  options.num_steps);
+  }
+  if (rows.x0.rows != rows.x1.rows) {
+    throw_invalid("particles", "x0 and x1 must have the same rows, got {} and {}", rows.x0.rows,
+                  rows.x1.rows);
+  }
+  if (truth.has_joint_transitions(options.num_steps)) return;
+  if (rows.log_truth.size() != rows.x0.rows || rows.x0.on_device) {
+    throw_invalid("particles",
+                  "a truth without transitions needs log_truth of {} rows on the host, got {}",
+                  rows.x0.rows, rows.log_truth.size());
+  }
+}
+
+}  // namespace
+
+ParticleKls particle_kls(const Context& context, const ReferenceProcess& process,
+                         const Coupling& truth, const Coupling& coupling,
+                         const ParticleOptions& options, const ParticleRows& rows) {
+  check(truth, coupling, options, rows);
+  const std::size_t count = rows.x0.rows;
+  const bool on_device = rows.x0.on_device;
+  // States of a block: so few that they stay in a core's cache, so many that a device is filled.
+  const std::size_t states =
+      context.device == Device::kCpu ? std::size_t{1} << 14 : std::size_t{1} << 17;
+  const std::size_t part = std::clamp<std::size_t>(states / options.particles, 1, count + 1);
+  const ReferenceChain chain(process, options.num_steps);
+  ParticleBlock block(context, chain, truth, coupling, options, on_device, std::min(part, count));
+  ParticleKls kls{std::vector<double>(count), std::vector<double>(count)};
+  for (std::size_t first = 0; first < count; first += part) {
+    const std::size_t own = std::min(part, count - first);
+    block.run({rows.x0.slice(first, own), rows.x1.slice(first, own), rows.first_row + first,
+               rows.log_truth.empty() ? rows.log_truth : rows.log_truth.subspan(first, own)},
+              kls.all.data() + first, kls.half.data() + first);
+  }
+  return kls;
+}
+
+}  // namespace bridgemark
