@@ -176,7 +176,6 @@ void add_evaluate(CLI::App& app, Action& action) {
                    fmt::format("Seconds for these particles, after which the test rows done so far "
                                "are enough ({} at least); inf: no bound",
                                kFewestParticleRows))
-      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--c2st", evaluation.c2st,
                     "Also train a classifier on (x0, x1); always done for a reversed pair");

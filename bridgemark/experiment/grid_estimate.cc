@@ -77,14 +77,29 @@ double training_seconds(const Context& context, const ExperimentRun& run, const 
   return last.around + last.updates + slope * (1.0 - last.share);
 }
 
-// One repetition of the protocol, as often as the run asks for.
+// One repetition of the protocol, as often as the run asks for. The particles of a joint KL are
+// drawn once for all of them, here on the fewest rows.
 double evaluation_seconds(const Context& context, const ExperimentRun& run,
                           const BenchmarkPair& pair, const Coupling& coupling) {
+  const auto seconds_of = [&](const EvaluationOptions& options) {
+    const auto start = Clock::now();
+    evaluate_and_record(context, pair, coupling, options);
+    return seconds_since(start);
+  };
   EvaluationOptions once = run.evaluation;
   once.num_seeds = 1;
-  const auto start = Clock::now();
-  evaluate_and_record(context, pair, coupling, once);
-  return seconds_since(start) * run.evaluation.num_seeds;
+  once.particles = 0;
+  const double without = seconds_of(once), all = without * run.evaluation.num_seeds;
+  const int steps = trajectory_steps(coupling, once.num_steps);
+  if (run.evaluation.particles == 0 || coupling.has_joint() ||
+      !coupling.has_joint_transitions(steps)) {
+    return all;
+  }
+  once.particles = run.evaluation.particles;
+  once.max_seconds = 0.0;
+  constexpr double kPasses = static_cast<double>(kParticleRows) / kFewestParticleRows;
+  const double particles = kPasses * std::max(0.0, seconds_of(once) - without);
+  return all + std::min(particles, run.evaluation.max_seconds);
 }
 
 }  // namespace

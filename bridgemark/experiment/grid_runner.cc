@@ -1,5 +1,7 @@
 #include "bridgemark/experiment/grid_runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -419,6 +421,9 @@ std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
   add("--trajectories", options.num_trajectories);
   add("--conditional-samples", options.conditional_samples);
   add("--particles", options.particles);
+  if (options.max_seconds != kParticleSeconds) {
+    arguments.insert(arguments.end(), {"--max-seconds", fmt::format("{}", options.max_seconds)});
+  }
   arguments.push_back("--json");
   if (options.c2st) arguments.push_back("--c2st");
   return arguments;

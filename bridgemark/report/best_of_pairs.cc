@@ -39,6 +39,10 @@ std::set<std::string> measured_methods(const Table& table, const std::string& pa
   return methods_of(table, pair, [](const TableCell& cell) { return cell.measured(); });
 }
 
+std::set<std::string> compared_methods(const Table& table, const std::string& pair) {
+  return methods_of(table, pair, [](const TableCell& cell) { return cell.compared(); });
+}
+
 std::set<std::string> first_methods(const Table& table, const std::string& pair) {
   return methods_of(table, pair, [](const TableCell& cell) { return cell.rank == 1; });
 }
@@ -47,7 +51,7 @@ std::set<std::string> first_methods(const Table& table, const std::string& pair)
 // then what is best may be what the deciding score cannot see.
 bool overlooks_the_best(const Table& decided, const Table& draws, const std::string& pair) {
   const std::set<std::string> named = first_methods(decided, pair),
-                              seen = measured_methods(decided, pair),
+                              seen = compared_methods(decided, pair),
                               best = first_methods(draws, pair);
   const auto is_in = [](const std::set<std::string>& set) {
     return [&set](const std::string& method) { return set.contains(method); };
@@ -66,7 +70,7 @@ PairBest best_of(const std::vector<const Table*>& tables, const std::string& pai
   best.methods = methods.size();
   const auto decide_by = [&](const std::string& score) {
     for (const Table* table : tables) {
-      const std::size_t compared = measured_methods(*table, pair).size();
+      const std::size_t compared = compared_methods(*table, pair).size();
       if (table->score.score != score || compared < 2 || compared <= best.compared) continue;
       best.table = table;
       best.column = column_of(*table, pair);

@@ -42,7 +42,7 @@ json table_json(const Table& table) {
       json runs = json::array();
       for (const RunResult* run : cell.runs) runs.push_back(run->run);
       cells.push_back({{"mean", number(cell.mean)},
-                       {"text", table.format(cell.mean)},
+                       {"text", table.format_cell(cell)},
                        {"error", table.format_error(cell)},
                        {"published", cell.published ? json(*cell.published) : json(nullptr)},
                        {"published_text", table.format_published(cell)},

@@ -16,6 +16,8 @@ namespace bridgemark {
 
 namespace {
 
+constexpr double kBoundSlack = 10.0;  // times Score::bound_change
+
 // The mean over the runs of a training set; without blocks where they are not of the same inputs.
 BlockMeans mean_blocks(const std::vector<const RunResult*>& runs, const std::string& score) {
   BlockMeans mean = runs[0]->find(score)->blocks;
@@ -55,6 +57,7 @@ class Ranking {
           left.begin(), left.end(), [&](const TableCell* cell) { return reaches(*cell, *goal); });
       for (auto cell = left.begin(); cell != rest; ++cell) (*cell)->rank = place;
       left.erase(left.begin(), rest);
+      std::erase_if(left, [&](const TableCell* cell) { return is_undecided(*cell, *goal); });
     }
   }
 
@@ -119,6 +122,12 @@ class Ranking {
            std::abs(cell.mean - goal.mean) <= gap(cell, goal);
   }
 
+  // Of a cell that does not reach the goal.
+  bool is_undecided(const TableCell& cell, const TableCell& goal) {
+    if (!cell.bound_change) return false;
+    return std::abs(cell.mean - goal.mean) <= gap(cell, goal) + kBoundSlack * *cell.bound_change;
+  }
+
   void find_gaps(const TableCell* oracle, const std::vector<TableCell*>& cells, double& smallest) {
     TableCell* const best = best_of(cells);
     for (TableCell* cell : cells) {
@@ -136,6 +145,15 @@ class Ranking {
   std::map<const TableCell*, std::vector<BlockMeans>> blocks_;  // of each independent training
   double largest_error_ = 0.0;                                  // of the column
 };
+
+bool has_bounds(const std::vector<Table>& tables) {
+  return std::ranges::any_of(tables, [](const Table& table) {
+    return std::ranges::any_of(table.rows, [](const TableRow& row) {
+      return std::ranges::any_of(
+          row.cells, [](const TableCell& cell) { return cell.bound_change.has_value(); });
+    });
+  });
+}
 
 }  // namespace
 
@@ -169,6 +187,13 @@ std::string tie_note(const std::vector<Table>& tables) {
     note +=
         " Rows over the same instances of a pair are compared by their differences on each "
         "(Student's t, 95 %).";
+  }
+  if (has_bounds(tables)) {
+    note += fmt::format(
+        " An upper bound (≤, the joint KL by particles) that is not the best has a letter only "
+        "where "
+        "its distance is more than {:g} times what half of the particles would add to it.",
+        kBoundSlack);
   }
   if (std::any_of(tables.begin(), tables.end(), [](const Table& t) { return t.unpaired; })) {
     note +=

@@ -16,6 +16,11 @@ namespace bridgemark {
 // are in the first group. The second has the best of the rest and those that tie with it, and so
 // on.
 //
+// An upper bound can show that a method is better than another, not that it is worse. Where it is
+// worse by no more than the smallest gap and ten times what half of its effort would add to it
+// (Score::bound_change), that is not decided and it has no group. Ten times covers a bound that
+// falls as slowly as the seventh root of the effort.
+//
 // Cells without block means, those of older records, tie where they differ by at most two standard
 // errors of the difference, taken as independent; the column's largest error stands for one that is
 // not known, and where none is the digits alone decide. Table::unpaired says that there are such.

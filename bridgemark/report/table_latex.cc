@@ -29,6 +29,7 @@ std::string colour_of(Band band) {
 std::string cell_latex(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "--";
   std::string number = latex_number(table.format(cell.mean));
+  if (cell.bound_change) number = "$\\leq$ " + number;
   if (table.marked_place(cell) == 1) number = fmt::format("\\textbf{{{}}}", number);
   if (table.marked_place(cell) == 2) number = fmt::format("\\underline{{{}}}", number);
   if (cell.rank > 0) number += fmt::format("$^{{{}}}$", group_letters(cell.rank));

@@ -27,7 +27,7 @@ std::string cell_markdown(const Table& table, const TableCell& cell) {
     case Band::kNone:
       break;
   }
-  std::string number = table.format(cell.mean);
+  std::string number = table.format_cell(cell);
   if (table.marked_place(cell) == 1) number = fmt::format("**{}**", number);
   if (table.marked_place(cell) == 2) number = fmt::format("<ins>{}</ins>", number);
   if (cell.rank > 0) number = fmt::format("{} {}", number, group_letters(cell.rank));

@@ -16,7 +16,7 @@ constexpr std::size_t kColumnsAtATime = 4;
 // The group stands beside the number, so that it survives where there are no colours.
 std::string cell_text(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "–";
-  std::string text = table.format(cell.mean);
+  std::string text = table.format_cell(cell);
   if (cell.rank > 0) text = fmt::format("{} {}", text, group_letters(cell.rank));
   const std::string error = table.format_error(cell);
   if (!error.empty()) text += " ±" + error;

@@ -305,6 +305,10 @@ class Builder {
       cell.mean = means[0];
       cell.standard_error = cell.runs[0]->find(score_.score)->standard_error;
     }
+    for (const RunResult* run : cell.runs) {
+      const std::optional<double>& change = run->find(score_.score)->bound_change;
+      if (change) cell.bound_change = std::max(cell.bound_change.value_or(0.0), *change);
+    }
     const auto above =
         static_cast<int>(std::count_if(std::begin(score_.bounds), std::end(score_.bounds),
                                        [&](double bound) { return cell.mean >= bound; }));
@@ -376,6 +380,10 @@ std::string Table::format(double value) const {
   if (std::isnan(value)) return {};
   if (score.significant_digits > 0) return significant_text(value, score.significant_digits);
   return fixed_or_small(value, kDecimals, 2);
+}
+
+std::string Table::format_cell(const TableCell& cell) const {
+  return (cell.bound_change ? "≤ " : "") + format(cell.mean);
 }
 
 std::string Table::format_error(const TableCell& cell) const {

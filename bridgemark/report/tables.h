@@ -45,8 +45,10 @@ struct TableCell {
   double seed_spread = std::numeric_limits<double>::quiet_NaN();
   std::string missing;  // why there is no number where there are runs
   std::optional<double> published;
-  // The group of ties it is in: 1 has the best, 2 the best of the rest, and so on. 0 for the Oracle
-  // and for an infinite mean.
+  // Of an upper bound: the largest Score::bound_change of the runs. None: no run is one.
+  std::optional<double> bound_change = {};
+  // The group of ties it is in: 1 has the best, 2 the best of the rest, and so on. 0 for the
+  // Oracle, for an infinite mean and for an upper bound that leaves open whether it is worse.
   int rank = 0;
   // The smallest gap to the column's best row that would be told apart; of that row itself to the
   // Oracle. NaN where it is not known.
@@ -54,6 +56,8 @@ struct TableCell {
   Band band = Band::kNone;
 
   bool measured() const { return !runs.empty(); }
+  // Not so for an upper bound that leaves open where the method stands.
+  bool compared() const { return measured() && !(bound_change && rank == 0); }
 };
 
 struct TableRow {
@@ -80,6 +84,7 @@ struct Table {
   int marked_place(const TableCell& cell) const;
 
   std::string format(double value) const;                 // "" for NaN
+  std::string format_cell(const TableCell& cell) const;   // with "≤ " before an upper bound
   std::string format_error(const TableCell& cell) const;  // "" where it is not known
   // "instances 0.012, seeds 0.003" of a cell over several instances, else "".
   std::string format_spreads(const TableCell& cell) const;

@@ -64,6 +64,8 @@ def shown(expression):
         ("os.PathLike[str]", "PathLike"),
         ("_core.DEFAULT_SEEDS", str(_core.DEFAULT_SEEDS)),
         ("_core.DEFAULT_TRAJECTORIES", str(_core.DEFAULT_TRAJECTORIES)),
+        ("_core.DEFAULT_PARTICLES", str(_core.DEFAULT_PARTICLES)),
+        ("_core.DEFAULT_MAX_SECONDS", str(_core.DEFAULT_MAX_SECONDS)),
         ("_core.DEFAULT_CONDITIONAL_SAMPLES", str(_core.DEFAULT_CONDITIONAL_SAMPLES)),
         ("_core.", ""),
         ("Callable[[str, int, int, str], object]", "Callable"),

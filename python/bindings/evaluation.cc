@@ -91,7 +91,7 @@ TrainingRows rows_of(nb::handle coupling, const TrainingRows& said) {
 nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const Seed& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
-                       bool c2st, nb::handle like,
+                       bool c2st, const WholeNumber& particles, double max_seconds, nb::handle like,
                        const std::optional<std::filesystem::path>& add_to,
                        const std::optional<std::filesystem::path>& submission,
                        const Seed& training_seed, double training_seconds,
@@ -108,6 +108,8 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   options.num_trajectories = num_trajectories.rows("num_trajectories");
   options.conditional_samples = conditional_samples.rows("conditional_samples");
   options.c2st = c2st;
+  options.particles = particles.in_range("particles", 0, kMaxParticles);
+  options.max_seconds = max_seconds;
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
   const TrainingRows rows =
@@ -143,17 +145,20 @@ void init_evaluation(nb::module_& module) {
   module.attr("DEFAULT_SEEDS") = defaults.num_seeds;
   module.attr("DEFAULT_TRAJECTORIES") = defaults.num_trajectories;
   module.attr("DEFAULT_CONDITIONAL_SAMPLES") = defaults.conditional_samples;
+  module.attr("DEFAULT_PARTICLES") = defaults.particles;
+  module.attr("DEFAULT_MAX_SECONDS") = defaults.max_seconds;
   module.def(
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a.none(),
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
-      "like"_a.none(), "add_to"_a.none(), "submission"_a.none(), "training_seed"_a,
-      "training_seconds"_a, "samples"_a.none(), "training_set"_a.none(), "label"_a,
-      "progress"_a.none(), "device"_a,
+      "particles"_a, "max_seconds"_a, "like"_a.none(), "add_to"_a.none(), "submission"_a.none(),
+      "training_seed"_a, "training_seconds"_a, "samples"_a.none(), "training_set"_a.none(),
+      "label"_a, "progress"_a.none(), "device"_a,
       nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
               "int | numpy.random.Generator | None, "
               "num_seeds: int, "
               "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
-              "like: typing.Any, add_to: str | os.PathLike[str] | None, submission: str | "
+              "particles: int, max_seconds: float, like: typing.Any, add_to: str | "
+              "os.PathLike[str] | None, submission: str | "
               "os.PathLike[str] | None, training_seed: int, training_seconds: float, samples: int, "
               "training_set: int, label: str, "
               "progress: "

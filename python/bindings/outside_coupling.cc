@@ -89,6 +89,10 @@ class OutsideCoupling : public Coupling {
   bool has_transitions(int num_steps) const override {
     return num_steps_ > 0 && num_steps == num_steps_;
   }
+  // Steps that the object draws itself may depend on each other in ways that marginals do not say.
+  bool has_joint_transitions(int num_steps) const override {
+    return has_transitions(num_steps) && !draws_transitions_;
+  }
   int own_num_steps() const override { return num_steps_; }
   void log_transition_marginals(const Context&, int num_steps, int n, StatesView x,
                                 Array3<double>& out) const override {

@@ -17,7 +17,8 @@ class OutsideCoupling(Protocol):
         KL;
       - num_steps, an int, and log_transition_marginals(x, num_steps, n): log q(x_{n+1}^d = s |
         x_n = x) for x [B,D] and n in 0..num_steps-1: [B,D,S]; for the trajectory KLs, on that
-        grid, which divides the pair's total_steps;
+        grid, which divides the pair's total_steps, and, without log_conditional and
+        sample_transition, for an upper bound of the joint KL by particles;
       - sample_transition(x, num_steps, n, seed): x_{n+1} given x_n = x [B,D]: [B,D]. Without it
         coordinates are drawn from their transition marginals independently of each other given
         x_n, which is right for a model whose transitions factorise.

@@ -27,7 +27,8 @@ class Result(Mapping[str, Any]):
     A mapping with the keys of `bridgemark evaluate --json`: each score's mean by its name (None
     where it is infinite, then it is named in `infinite`, or cannot be given, then `missing` says
     why), `standard_errors` (None where nothing was drawn anew), `values` for each seed, `blocks`
-    (rows and means over blocks of the test inputs, see paired_difference), and pair, seed,
+    (rows and means over blocks of the test inputs, see paired_difference), `joint_kl_bound` ("exact",
+    or "upper" where it comes from particles) and what else says how that came about, and pair, seed,
     version, machine and time. `print(result)` shows the scores, `label` is what it calls the
     solver.
     """
@@ -105,6 +106,8 @@ def evaluate(
     num_trajectories: int = _core.DEFAULT_TRAJECTORIES,
     conditional_samples: int = _core.DEFAULT_CONDITIONAL_SAMPLES,
     c2st: bool = False,
+    particles: int = _core.DEFAULT_PARTICLES,
+    max_seconds: float = _core.DEFAULT_MAX_SECONDS,
     like: Any = None,
     label: str | None = None,
     add_to: str | os.PathLike[str] | None = None,
@@ -137,7 +140,11 @@ def evaluate(
     conditional scores is the truth's share of the noise. `num_steps` is the grid of the trajectory
     KL, where the solver has transitions for it; without it, the one that the solver was trained
     with, else 16. More `conditional_samples` raise the ceiling of the conditional scores. `c2st`
-    also trains a classifier to tell (x0, x1) apart; a reversed pair always has it. `label` names
+    also trains a classifier to tell (x0, x1) apart; a reversed pair always has it. A solver that has
+    steps alone (CSBM, or an object with log_transition_marginals) gets its joint KL by `particles`
+    for each test row: an upper bound that more of them lower (`joint_kl_bound` says "upper"); 0
+    leaves it out. It takes the first 2,000 test rows, more while its error is above 5 %, and fewer
+    where `max_seconds` are over (math.inf: no bound). `label` names
     the result. With `add_to`, the folder of `bridgemark run`, the result enters the tables and the
     report of that experiment under its label; the same label, pair and seed again replace it.
     With `submission`, a folder, the answers are kept there for the board under the label, with the
@@ -150,6 +157,7 @@ def evaluate(
     """
     require_text(device=device)
     require_flag(c2st=c2st)
+    require_number(max_seconds=max_seconds)
     if label is not None:
         require_text(label=label)
     if add_to is not None:
@@ -179,6 +187,8 @@ def evaluate(
         num_trajectories=num_trajectories,
         conditional_samples=conditional_samples,
         c2st=c2st,
+        particles=particles,
+        max_seconds=float(max_seconds),
         like=like,
         add_to=add_to,
         submission=submission,

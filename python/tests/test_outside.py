@@ -92,6 +92,41 @@ def test_own_transitions_are_drawn_by_the_object(pair):
     assert stepper.steps == [(8, n, 50) for n in range(7)]  # the last step needs no draw
 
 
+class Steps(Sampler):
+    """Steps alone: what a chain solver knows of itself."""
+
+    num_steps = 4
+
+    def log_transition_marginals(self, x, num_steps, n):
+        return self.source.log_transition_marginals(x, num_steps, n)
+
+
+def test_steps_alone_have_a_joint_kl_by_particles(pair):
+    quick = QUICK | {"conditional_samples": 10, "max_seconds": 0}
+    one, many = (bm.evaluate(pair, Steps(pair), particles=p, **quick) for p in (1, 16))
+    assert many["joint_kl_bound"] == "upper" and many["joint_kl_particles"] == 16
+    assert many["joint_kl_rows"] == 200 and len(many["joint_kl_worst_rows"]) == 2
+    assert one["joint_kl_half_particles_change"] is None
+    assert many["joint_kl_half_particles_change"] >= 0
+    assert many["joint_kl"] < one["joint_kl"]  # that of whole paths
+    # The truth's steps, but for how their coordinates go together.
+    assert many["joint_kl"] < 0.5 and many["forward_trajectory_kl"] < 1e-9
+    off = bm.evaluate(pair, Steps(pair), particles=0, **quick)
+    assert off["joint_kl"] is None and off["joint_kl_bound"] is None
+    assert off["missing"]["joint_kl"].endswith("log_conditional(x0, x1), and particles = 0")
+    with pytest.raises(ValueError, match="particles must lie in 0..65536, got 65537"):
+        bm.evaluate(pair, Steps(pair), particles=65537, **quick)
+
+    class Stepper(Steps):  # its steps may be more than the product of their marginals
+        def sample_transition(self, x, num_steps, n, seed):
+            return x
+
+    own = bm.evaluate(pair, Stepper(pair), particles=1, **quick)
+    assert own["missing"] == off["missing"] | {
+        "joint_kl": "the object has no log_conditional(x0, x1)"
+    }
+
+
 def test_a_missing_score_names_what_the_object_lacks(pair):
     result = bm.evaluate(pair, Sampler(pair), **QUICK)
     assert result["missing"] == {

@@ -134,7 +134,8 @@ TEST_F(EvaluateCommand, TrainsAndScoresNetworks) {
               solver == "csbm" ? 40 : 20);
     // The trajectory KL is on the grid of the run, not on the 16 steps of other solvers.
     const ProgramRun scored =
-        run("evaluate pair --run " + solver + " --trajectories 100 --threads 1 --json");
+        run("evaluate pair --run " + solver +
+            " --trajectories 100 --threads 1 --particles 4 --max-seconds 0 --json");
     ASSERT_EQ(scored.status, 0) << scored.err;
     const nlohmann::json json = nlohmann::json::parse(scored.out);
     EXPECT_EQ(json.at("num_steps"), 8);
@@ -142,10 +143,18 @@ TEST_F(EvaluateCommand, TrainsAndScoresNetworks) {
                             "conditional_shape_score", "sampled_conditional_shape_score"}) {
       EXPECT_TRUE(json.at(key).is_number()) << key;
     }
-    EXPECT_TRUE(json.at("joint_kl").is_null());
+    // No time for particles: they are those of the fewest rows.
+    EXPECT_TRUE(json.at("joint_kl").is_number());
+    EXPECT_EQ(json.at("joint_kl_bound"), "upper");
+    EXPECT_EQ(json.at("joint_kl_particles"), 4);
+    EXPECT_EQ(json.at("joint_kl_rows"), 200);
+    EXPECT_EQ(json.at("particles"), 4);
     EXPECT_TRUE(json.at("exact_conditional_shape_score").is_null());
-    EXPECT_EQ(json.at("missing").at("joint_kl"), "the coupling gives no joint log-probability");
   }
+  EXPECT_THAT(run("evaluate pair --run csbm --trajectories 10 --particles 2 --max-seconds 0").out,
+              HasSubstr("joint_kl: an upper bound by 2 particles on 200 rows"));
+  expect_refused("evaluate pair --run csbm --max-seconds -1", HasSubstr("max_seconds"));
+  expect_refused("evaluate pair --run csbm --particles -1", HasSubstr("particles"));
   expect_refused("train csbm --pair pair -o bad --set update_first=3", HasSubstr("updates_first"));
   expect_refused("train csbm --pair pair -o bad --set num_steps=7", HasSubstr("num_steps"));
   expect_refused("train csbm --pair pair -o bad --set hidden=0", HasSubstr("hidden"));

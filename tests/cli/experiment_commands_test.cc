@@ -44,7 +44,7 @@ TEST_F(ExperimentCommands, RunThenReport) {
   EXPECT_THAT(expect_success({"run", path("x.toml"), "-o", path("out"), "--dry-run"}),
               AllOf(HasSubstr("pair.reference.seed1\n  bridgemark train reference --pair "),
                     HasSubstr("--seed 2 --seeds 2 --num-steps 16 --trajectories 20 "
-                              "--conditional-samples 1000 --json")));
+                              "--conditional-samples 1000 --particles 256 --json")));
   EXPECT_FALSE(std::filesystem::exists(path("out")));
   EXPECT_THAT(expect_success({"run", path("x.toml"), "-o", path("out")}),
               HasSubstr("x: 4 of 4 runs done"));

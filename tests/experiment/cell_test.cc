@@ -25,7 +25,9 @@ ExperimentRun reference_cell() {
                     .num_steps = 8,
                     .num_trajectories = 20,
                     .conditional_samples = 50,
-                    .c2st = false};
+                    .c2st = false,
+                    .particles = 3,
+                    .max_seconds = 0.0};
   return run;
 }
 
@@ -47,6 +49,8 @@ TEST(Cell, TextKeepsWhatARunIs) {
   EXPECT_EQ(read.evaluation.num_steps, 8);
   EXPECT_EQ(read.evaluation.num_trajectories, 20u);
   EXPECT_EQ(read.evaluation.conditional_samples, 50u);
+  EXPECT_EQ(read.evaluation.particles, 3u);
+  EXPECT_EQ(read.evaluation.max_seconds, 0.0);
   run.evaluation.num_steps.reset();
   EXPECT_EQ(parse_cell(cell_text(run)).evaluation.num_steps, std::nullopt);
 }
@@ -109,6 +113,16 @@ TEST(Cell, ScoresBothDirections) {
   write_results(results, dir.path());
   const std::vector<RunResult> read = load_results(dir.path() / kResultsJsonl);
   ASSERT_EQ(read.size(), 2u);
+  // What a joint KL by particles is goes with it.
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Score* joint = read[i].find("joint_kl");
+    ASSERT_NE(joint, nullptr);
+    ASSERT_TRUE(joint->bound_change.has_value());
+    EXPECT_EQ(joint->bound_change, results[i].find("joint_kl")->bound_change);
+    EXPECT_GE(*joint->bound_change, 0.0);
+    EXPECT_EQ(read[i].particles, 3u);
+    EXPECT_FALSE(read[i].find("shape_score")->bound_change);
+  }
   const ExperimentRun recorded = recorded_run(read[1]);
   EXPECT_EQ(train_arguments(recorded, "RUN")[3], "d2-uniform-0.01");
   EXPECT_EQ(evaluate_arguments(recorded, "RUN")[1], "d2-uniform-0.01-reverse");

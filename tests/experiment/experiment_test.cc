@@ -56,6 +56,8 @@ description = "two grids"
 [evaluation]
 seeds = 3
 trajectories = 50
+particles = 8
+max_seconds = 7
 [[grid]]
 pairs = ["d2-gaussian-*-spread"]
 solvers = ["oracle", "reference"]
@@ -85,6 +87,8 @@ learning_rate = 0.005
   EXPECT_EQ(run.config.options.at("learning_rate"), "0.005");
   EXPECT_EQ(run.config.options.at("schedule"), "cosine");  // resolved
   EXPECT_EQ(run.evaluation.num_steps, 32);                 // the solver's own grid
+  EXPECT_EQ(run.evaluation.particles, 8u);
+  EXPECT_EQ(run.evaluation.max_seconds, 7.0);
   EXPECT_EQ(experiment.runs[0].evaluation.num_steps, 16);
   EXPECT_EQ(run.evaluation.num_trajectories, 50u);
   EXPECT_EQ(run.evaluation.num_seeds, 3);
@@ -207,6 +211,7 @@ TEST_F(ExperimentFile, RefusesWrongTypes) {
   expect("name = 'x'\n[evaluation]\nseeds = '3'\n", "3", "whole number in 1..100000, got text");
   expect("name = 'x'\n[evaluation]\nseeds = 0\n", "3", "got 0");
   expect("name = 'x'\n[evaluation]\nc2st = 1\n", "3", "true or false");
+  expect("name = 'x'\n[evaluation]\nparticles = -1\n", "3", "0..65536, got -1");
   expect("name = 'x'\n[[grid]]\nsolvers = ['oracle']\n", "2", "must have 'pairs'");
   expect(grid, "2", "must have 'solvers'");
   expect(grid + "solvers = 'oracle'\n", "4", "must be a list");

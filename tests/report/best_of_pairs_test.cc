@@ -91,6 +91,39 @@ TEST(BestOfPairs, DrawsDecideWhereTheBestHasNoKl) {
   EXPECT_EQ(decided(0.7, 0.8), "joint_kl dlightsb");
 }
 
+// Of two solvers, one with an upper bound of its joint KL: it may be the best, or be told worse
+// where the bound has settled; else it has no group, and draws decide if it is best by those.
+TEST(BestOfPairs, UpperBoundsProveNothingWorse) {
+  const auto ranks = [](double bound, double change, const char* best_is) {
+    const auto scored = [](const char* solver, Score joint, double trend) {
+      return result(kPair, solver, 0,
+                    {std::move(joint), {"conditional_trend_score", trend, 0.001, {}}});
+    };
+    const std::vector<RunResult> results = {
+        scored("oracle", {"joint_kl", 0.0, 0.0, {}}, 0.95),
+        scored("dlightsb", {"joint_kl", 0.2, 0.001, {}}, 0.8),
+        scored("reference", {"joint_kl", 5.0, 0.001, {}}, 0.6),
+        scored("csbm", {"joint_kl", bound, 0.001, {}, {}, {}, change}, 0.9)};
+    const std::vector<Table> tables = make_tables(results, false);
+    const auto joint =
+        std::ranges::find(tables, "joint_kl", [](const Table& table) { return table.score.score; });
+    const PairBest best = best_of_pairs(tables).at(0);
+    EXPECT_EQ(best.table->score.score + " " + best.rows[0]->solver, best_is);
+    std::string text;
+    for (const TableRow& row : joint->rows) {
+      if (row.oracle) continue;
+      text += fmt::format("{} {} {}; ", row.solver, joint->format_cell(row.cells[0]),
+                          row.cells[0].rank);
+    }
+    return text;
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(ranks(0.1, 0.5, "joint_kl csbm"), HasSubstr("csbm ≤ 0.100 1; "));
+  EXPECT_THAT(ranks(0.5, 0.01, "joint_kl dlightsb"), HasSubstr("csbm ≤ 0.500 2; "));
+  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("csbm ≤ 0.500 0; "));
+  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("reference 5.00 2; "));
+}
+
 // A pair of the Oracle alone has no best.
 TEST(BestOfPairs, IsNeverTheOracle) {
   const std::vector<Table> tables = make_tables(
