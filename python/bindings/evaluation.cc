@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/submission/make_submission.h"
@@ -138,6 +140,12 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   return result;
 }
 
+std::string text_of_joint_kl(std::size_t rows, std::size_t particles, std::optional<double> change,
+                             std::optional<double> worst_share) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  return joint_kl_text({rows, particles, change.value_or(kNaN), worst_share.value_or(kNaN), {}});
+}
+
 }  // namespace
 
 void init_evaluation(nb::module_& module) {
@@ -147,6 +155,9 @@ void init_evaluation(nb::module_& module) {
   module.attr("DEFAULT_CONDITIONAL_SAMPLES") = defaults.conditional_samples;
   module.attr("DEFAULT_PARTICLES") = defaults.particles;
   module.attr("DEFAULT_MAX_SECONDS") = defaults.max_seconds;
+  module.def("joint_kl_text", text_of_joint_kl, "rows"_a, "particles"_a, "change"_a.none(),
+             "worst_share"_a.none(),
+             "How a joint KL came about, as `bridgemark evaluate` says it.");
   module.def(
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a.none(),
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,

@@ -74,16 +74,16 @@ std::optional<std::tuple<double, double>> compare_blocks(const BlocksOfTrainings
   return std::tuple(found->difference, found->half_width);
 }
 
-// A row's name, mean, standard error, and rows and means of its blocks.
-using ComparedRow =
-    std::tuple<std::string, double, std::optional<double>, std::size_t, std::vector<double>>;
+// A row's name, mean, standard error, rows and means of its blocks, and Score::bound_change.
+using ComparedRow = std::tuple<std::string, double, std::optional<double>, std::size_t,
+                               std::vector<double>, std::optional<double>>;
 
 // The letters of each row in the library's own table of the score on one pair; none where it has no
 // such table.
 std::vector<std::string> tie_letters(const std::string& score, bool reverse,
                                      const std::vector<ComparedRow>& rows) {
   std::vector<RunResult> results;
-  for (const auto& [label, mean, error, inputs, means] : rows) {
+  for (const auto& [label, mean, error, inputs, means, bound_change] : rows) {
     RunResult& result = results.emplace_back();
     result.method = label;
     result.solver = label;
@@ -93,7 +93,8 @@ std::vector<std::string> tie_letters(const std::string& score, bool reverse,
                       error.value_or(std::numeric_limits<double>::quiet_NaN()),
                       {mean},
                       {},
-                      {inputs, means}}};
+                      {inputs, means},
+                      bound_change}};
   }
   std::vector<std::string> letters(rows.size());
   for (const Table& table : make_tables(results, false)) {
@@ -143,7 +144,8 @@ void init_tables(nb::module_& module) {
              "and block means of each training: what bridgemark.paired_difference wraps.");
   module.def("tie_letters", tie_letters, "score"_a, "reverse"_a, "rows"_a,
              "The groups of ties of rows (name, mean, standard error or None, number of inputs, "
-             "block means) on one pair, by letters: what bridgemark.compare shows.");
+             "block means, of an upper bound what half the effort adds, else None) on one pair, by "
+             "letters: what bridgemark.compare shows.");
   module.def("score_list", list_scores, "label"_a, "pair"_a, "num_seeds"_a, "scores"_a,
              "Scores (name, mean, standard error, why it is missing) as `bridgemark evaluate`\n"
              "prints them.");

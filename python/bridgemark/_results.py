@@ -70,7 +70,18 @@ class Result(Mapping[str, Any]):
     def __str__(self) -> str:
         errors, missing = self["standard_errors"], self["missing"]
         scores = [(name, self._shown(name), errors[name], missing.get(name)) for name in self.scores]
-        return _core.score_list(self.label, self["pair"], self["num_seeds"], scores)
+        text = _core.score_list(self.label, self["pair"], self["num_seeds"], scores)
+        if self._bound_change() is not None:
+            keys = ("rows", "particles", "half_particles_change", "worst_share")
+            text += "\n" + _core.joint_kl_text(*(self[f"joint_kl_{key}"] for key in keys))
+        return text
+
+    def _bound_change(self) -> float | None:
+        """What half of the particles would add to a joint KL that is an upper bound, else None."""
+        if self.get("joint_kl_bound") != "upper":
+            return None
+        change = self["joint_kl_half_particles_change"]
+        return math.inf if change is None else change
 
     def _shown(self, name: str) -> float | None:
         """A score for a table: infinite ones are told from those that cannot be given."""
@@ -277,7 +288,8 @@ def _tie_letters(named: Mapping[str, Result], score: str) -> dict[str, str]:
                 continue
             blocks = result.get("blocks", {}).get(score, {"rows": 0, "means": []})
             error = result["standard_errors"][score]
-            rows.append((label, mean, error, blocks["rows"], blocks["means"]))
+            bound = result._bound_change() if score == "joint_kl" else None
+            rows.append((label, mean, error, blocks["rows"], blocks["means"], bound))
             labels.append(label)
             reverse = result["pair_identity"]["reverse"]
         if rows:
@@ -293,7 +305,7 @@ def compare(
     A mapping names the rows. Without `scores` every score is shown. With `ties` a column of letters
     follows each score that tables of the report have: rows that share one are not told apart on the
     test inputs (see paired_difference), and `a` has the best; a row called `oracle` is the ceiling
-    and has none. Raises ValueError for a score that a result does not have.
+    and has none, nor has an upper bound of which it is not decided whether it is worse. Raises ValueError for a score that a result does not have.
     """
     require_flag(ties=ties)
     given = list(results.values() if isinstance(results, Mapping) else results)

@@ -109,6 +109,16 @@ def test_steps_alone_have_a_joint_kl_by_particles(pair):
     assert one["joint_kl_half_particles_change"] is None
     assert many["joint_kl_half_particles_change"] >= 0
     assert many["joint_kl"] < one["joint_kl"]  # that of whole paths
+    assert "joint_kl: an upper bound by 16 particles on 200 rows" in str(many)
+    oracle = bm.evaluate(pair, bm.Oracle().fit(pair), **QUICK)
+    assert oracle["joint_kl_bound"] == "exact" and "upper bound" not in str(oracle)
+    # Of one particle nothing is known of how far the bound is: it is not told worse.
+    reference = bm.evaluate(pair, bm.Reference().fit(pair), **QUICK)
+    table = bm.compare({"one": one, "reference": reference}, "joint_kl", ties=True)
+    assert table[0]["joint_kl"] < table[1]["joint_kl"]
+    assert [row["joint_kl ties"] for row in table] == ["a", "b"]
+    worse = bm.compare({"one": one, "exact": oracle}, "joint_kl", ties=True)
+    assert [row["joint_kl ties"] for row in worse] == ["", "a"]
     # The truth's steps, but for how their coordinates go together.
     assert many["joint_kl"] < 0.5 and many["forward_trajectory_kl"] < 1e-9
     off = bm.evaluate(pair, Steps(pair), particles=0, **quick)
