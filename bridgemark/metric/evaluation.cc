@@ -229,8 +229,8 @@ class Protocol {
   // Nothing of it depends on the repetition: particles are drawn once, by the first seed.
   void score_joint(Values& values) const {
     if (!joint_kl_) joint_kl_ = make_joint_kl();
-    Value joint = joint_kl_missing_.empty() ? mean_with_error(joint_kl_->rows, false)
-                                            : missing(joint_kl_missing_);
+    Value joint = joint_kl_->missing.empty() ? mean_with_error(joint_kl_->rows, false)
+                                             : missing(joint_kl_->missing);
     if (joint_kl_->detail.particles > 0) {
       const double change = joint_kl_->detail.half_particles_change;
       joint.bound_change = std::isnan(change) ? std::numeric_limits<double>::infinity() : change;
@@ -239,8 +239,9 @@ class Protocol {
   }
 
   JointKl make_joint_kl() const {
-    joint_kl_missing_ = why_no_joint_kl();
-    if (!joint_kl_missing_.empty()) return {};
+    if (std::string reason = why_no_joint_kl(); !reason.empty()) {
+      return {.missing = std::move(reason)};
+    }
     if (!coupling_.has_joint()) return joint_kl_by_particles();
     std::vector<double> rows = log_conditional_of(*truth_, test_x1_.view());
     const std::vector<double> log_own = log_conditional_of(coupling_, test_x1_.view());
@@ -295,7 +296,6 @@ class Protocol {
   States inputs_;
   Array3<double> log_truth_;  // [inputs, D, S]; empty where the truth has no marginals
   mutable std::optional<JointKl> joint_kl_;  // made once
-  mutable std::string joint_kl_missing_;     // why it has no rows
 };
 
 void check_request(const BenchmarkPair& pair, const Coupling& coupling,

@@ -42,7 +42,7 @@ bool is_unsure(const std::vector<double>& rows, double relative_error) {
 }  // namespace
 
 JointKl exact_joint_kl(std::vector<double> rows) {
-  JointKl kl{std::move(rows), {}};
+  JointKl kl{.rows = std::move(rows)};
   describe_rows(kl);
   return kl;
 }

@@ -10,8 +10,9 @@ namespace bridgemark {
 
 // log q*(x1|x0) - log q(x1|x0) of the first test rows.
 struct JointKl {
-  std::vector<double> rows;
-  JointKlDetail detail;
+  std::vector<double> rows = {};
+  JointKlDetail detail = {};
+  std::string missing = {};  // why there are no rows
 };
 
 // Of rows that have a closed form.

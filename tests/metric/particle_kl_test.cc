@@ -466,6 +466,35 @@ TEST(JointKl, OfCsbmIsThatOfEnumeration) {
   EXPECT_THROW(evaluate({}, pair, *forward, options), InvalidArgument);
 }
 
+// A reversed pair without closed forms: whole paths, and an estimate of the truth's own joint.
+TEST(JointKl, OfCsbmOnAReversedPairIsByWholePaths) {
+  PairSpec spec = testing::small_spec();
+  spec.dim = 5;
+  spec.reverse = true;
+  const BenchmarkPair pair = testing::pair_with_test_set(spec, 60);
+  ASSERT_FALSE(pair.truth({})->has_transitions(4));
+  const std::shared_ptr<const Coupling> coupling =
+      testing::fit_solver("csbm", pair,
+                          {"num_steps=4", "imf_iterations=1", "updates_first=20", "hidden=16",
+                           "initial=independent", "batch_size=32"})
+          .coupling;
+  EvaluationOptions options;
+  options.conditional_samples = 10;
+  options.max_seconds = kInfinity;
+  options.particles = 128;
+  const Evaluation found = evaluate({}, pair, *coupling, options);
+  EXPECT_EQ(found.joint_kl.rows, 60u);
+  EXPECT_TRUE(std::isnan(found.mean("forward_trajectory_kl")));
+  EXPECT_GE(found.joint_kl.half_particles_change, 0.0);
+  const PairedStates test = pair.test_set({});
+  std::vector<double> log_truth(60);
+  pair.truth({})->log_conditional({}, test.x0, test.x1, log_truth);
+  const ParticleKls kls = particle_kls({}, pair.reference(), *pair.truth({}), *coupling,
+                                       {kSteps, 512, 9}, {test.x0, test.x1, 0, log_truth});
+  EXPECT_NEAR(found.mean("joint_kl"), mean_of(kls.all), 0.05);
+  EXPECT_GT(mean_of(kls.all), 1.0);
+}
+
 TEST(JointKl, OfABridgeIsExact) {
   const BenchmarkPair pair = testing::pair_with_test_set(testing::small_spec(), 250);
   EvaluationOptions options;
