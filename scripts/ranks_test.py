@@ -5,7 +5,7 @@
 
 The model and the losses of 2 and 3 ranks must be those of one process, byte for byte, also where
 ranks were killed (SIGKILL to one of them, SIGTERM to all) and the run went on with another number
-of them; sample must draw the same states. A build without MPI, other solvers, other commands, and
+of them; sample must draw the same states. The program without MPI, other solvers, other commands, and
 ranks with different runs must be refused in one line. Exits 1 where anything differs; does nothing,
 aloud, where mpirun is not installed.
 """
@@ -163,15 +163,15 @@ def refusals(runs, without_mpi):
     runs.expect(not (runs.folder / "refused").exists(), "what was refused left no folder")
     if without_mpi:
         program, runs.program = runs.program, without_mpi
-        runs.expect_refusal("a build without MPI", on_ranks(4, runs.train("refused")),
-                            r"ranks must be 1 in this build, got 4")
+        runs.expect_refusal("the program without MPI", on_ranks(4, runs.train("refused")),
+                            r"ranks must be 1 in this program, got 4")
         runs.program = program
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("--without-mpi", type=pathlib.Path, help="a build that has no MPI")
+    parser.add_argument("--without-mpi", type=pathlib.Path, help="the program without MPI")
     parser.add_argument("--kills", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
