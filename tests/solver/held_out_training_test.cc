@@ -125,6 +125,17 @@ TEST_P(HeldOutTraining, WithoutHoldoutAllUpdatesAreMade) {
   EXPECT_EQ(found["smoothing"], 0);
 }
 
+// As few rows and updates as there can be.
+TEST_P(HeldOutTraining, TakesAHandfulOfRows) {
+  for (const std::size_t samples : {1, 2, 3, 9}) {
+    RunConfig config = this->config(samples);
+    config.options["updates"] = samples == 9 ? "1" : "3";
+    train_run({}, config, folder(std::to_string(samples)), false);
+    EXPECT_TRUE(std::isfinite(
+        testing::joint_kl(pair_, *load_run({}, pair_, folder(std::to_string(samples))))));
+  }
+}
+
 TEST_P(HeldOutTraining, TheLogSaysWhatWasFound) {
   RunConfig config = this->config();
   config.options["log_every"] = "50";

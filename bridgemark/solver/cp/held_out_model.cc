@@ -167,9 +167,8 @@ class HeldOutModel : public TrainedModel {
       const double gap = training_value_ - kept_.value;
       if (gap > 1.0 && gap > 4.0 * kept_.error) {
         found["warning"] = fmt::format(
-            "the objective is {:.2f} on rows that were trained on and {:.2f} +- {:.2f} on rows "
-            "that "
-            "were not: {:.1f} nats of it are of these rows alone; more rows would help",
+            "the objective is {:.2f} on the rows trained on and {:.2f} +- {:.2f} on those held "
+            "out: {:.1f} nats of it are the first ones' own; more rows would help",
             training_value_, kept_.value, kept_.error, gap);
       }
     }
@@ -260,9 +259,10 @@ class HeldOutModel : public TrainedModel {
       told.learning_rate =
           cosine_rate(recipe_.learning_rate, static_cast<double>(update - 1) / all);
     }
-    if (recipe_.average > 0.0 && update % kEvery == 0) {
+    if (recipe_.average > 0.0 && (update == 1 || update % kEvery == 0)) {
       const double power = 4.0 / recipe_.average;
-      told.average_share = (power + 1.0) / (static_cast<double>(update / kEvery) + power);
+      const auto count = static_cast<double>(std::max<std::int64_t>(update / kEvery, 1));
+      told.average_share = (power + 1.0) / (count + power);
     }
     return told;
   }
@@ -312,7 +312,7 @@ class HeldOutModel : public TrainedModel {
         const HeldOutObjective found = held_out(parameters, smoothings_[i]);
         if (!(found.value > last_.value) && last_.value > kLowest) continue;
         last_.value = std::max(found.value, kLowest);
-        last_.error = found.standard_error;
+        last_.error = std::min(found.standard_error, -kLowest);
         last_.smoothing = smoothings_[i];
       }
     }
@@ -348,10 +348,10 @@ class HeldOutModel : public TrainedModel {
       return;
     }
     if (!holdout_.empty()) {
-      training_value_ = held_out_objective(context_, *bridge(chosen_, kept_.smoothing),
-                                           first_rows(holdout_.training.data()->x0.states()),
-                                           first_rows(rows_x1()))
-                            .value;
+      const HeldOutObjective of_training = held_out_objective(
+          context_, *bridge(chosen_, kept_.smoothing),
+          first_rows(holdout_.training.data()->x0.states()), first_rows(rows_x1()));
+      training_value_ = std::max(of_training.value, kLowest);
     }
     if (!refits()) {
       phase_ = Phase::kDone;
