@@ -66,9 +66,12 @@ assert min(len(english), len(spanish)) >= 200
 # other. Its gamma is the chance of that in an elementary step, of which there are 128. A small one
 # keeps letters; too small, and no path leads from one list to the other. Each component of DLightSB
 # starts at a Spanish word (`init_peak`: with 0.99 on its letters), so that a few seconds suffice.
+# The answers are to be words of the list and no others, so none of them is held out.
 
 # %%
-solver = bm.DLightSB(components=400, updates=800, init_peak=0.99, init_noise=0.0).fit(
+solver = bm.DLightSB(
+    components=400, updates=800, init_peak=0.99, init_noise=0.0, holdout=0
+).fit(
     english, spanish, reference="uniform", gamma=0.005, num_categories=26
 )
 print(solver.coupling, "last loss", round(solver.history["loss"][-1], 3))
