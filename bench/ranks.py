@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times an update of DLightSB on one and on two ranks, one thread each, and counts what they exchange.
 
-    bench/ranks.py build-mpi/bridgemark [--components 20000] [--updates 8] [--turns 3]
+    bench/ranks.py build/bridgemark-mpi [--components 20000] [--updates 8] [--turns 3]
 
 First the models of one process and of two ranks are compared byte by byte. Then runs of one and of
 two ranks take turns; the ratio is that of the fastest of each. Needs mpirun and two idle cores.

@@ -5,8 +5,7 @@
 
 // Tiles are arrays of vectors, which vectors of unknown length cannot form. SSSE3 is left to the
 // scalar form: x86 machines without SSE4 are rare, and each set takes seconds to compile.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bridgemark/backend/cpu/simd/tile_product.cc"
 #include <hwy/foreach_target.h>
