@@ -123,13 +123,13 @@ void add_train(CLI::App& app, Action& action) {
       "--set marginal_samples=200000\n"
       "  bridgemark train dlightsb --pair d16-gaussian-0.02-spread --samples 1000 -o run\n"
       "  bridgemark train dlightsb --x0 threes.npy --x1 eights.npy -o run\n"
-      "  mpirun -n 4 bridgemark train dlightsb --pair d64-gaussian-0.02 -o run "
+      "  mpirun -n 4 bridgemark-mpi train dlightsb --pair d64-gaussian-0.02 -o run "
       "--set components=100000\n"
       "With --samples a solver sees that many unpaired rows of either end, the same for everyone, "
       "and nothing else of the pair but its reference.\n"
       "Data has no truth: sample --run draws from such a run; evaluate PAIR scores it on a pair of "
       "the same reference, S and D.\n"
-      "Ranks that mpirun or srun starts share the model of dlightsb (a build with MPI).");
+      "Ranks that mpirun or srun starts share the model of dlightsb (bridgemark-mpi).");
   command->add_option("SOLVER", options->solver, "A solver, see below")->required();
   command->add_option("--pair", options->pair, "A preset or a pair folder");
   add_training_rows_options(*command, options->rows,

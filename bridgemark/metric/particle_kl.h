@@ -46,7 +46,7 @@ struct ParticleKls {
 // m / pinned, whose ratios cancel only at the end of a path. Where the truth has no joint
 // transitions, whole paths are weighed by m / pinned, without resampling.
 //
-// Particle p of row i stands in step n on the draws of (seed, kParticles, 2 n) at index
+// In step n, particle p of row i takes the draws of (seed, kParticles, 2 n) at index
 // i * particles + p, so that no result depends on threads, blocks or the rows beside it. All sums
 // are in the log domain, in float64.
 ParticleKls particle_kls(const Context& context, const ReferenceProcess& process,

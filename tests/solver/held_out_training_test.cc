@@ -192,7 +192,7 @@ class MergeComponents : public ::testing::Test {
   }
 };
 
-// The weights of what is left are shares of the rows; what it emits is what it was.
+// Two equal components become one that emits the same. Its weight is its share of the rows.
 TEST_F(MergeComponents, EqualOnesBecomeOne) {
   const Matrix<double> reach(D, S, -std::log(static_cast<double>(S)));
   const States x = rows();
