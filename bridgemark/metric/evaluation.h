@@ -75,6 +75,7 @@ struct JointKlDetail {
   std::vector<std::size_t> worst_rows;  // of them, the worst first, at most kShownWorstRows
 };
 
+// How many of the worst rows an evaluation names.
 inline constexpr std::size_t kShownWorstRows = 20;
 
 // The scores of a coupling, in the order of the protocol.

@@ -20,9 +20,10 @@
 // more it falls to the joint KL.
 namespace bridgemark {
 
+// How the particles of a row are drawn.
 struct ParticleOptions {
-  int num_steps = 0;
-  std::size_t particles = 1;
+  int num_steps = 0;          // the grid of times that a path takes
+  std::size_t particles = 1;  // for each row
   std::uint64_t seed = 0;
 };
 
