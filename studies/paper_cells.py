@@ -27,50 +27,72 @@ def share(value, low, high):
     return (value - low) / (high - low) if high - low > 0.01 else None
 
 
+class Counts:
+    """Of the cells of our recipes: how many a method and score have, how many of them a published
+    number judges, how many reach it, and the lines below it. Baselines train nothing and have
+    nothing to reach."""
+
+    def __init__(self, lines):
+        self.measured, self.judged, self.reached = (collections.Counter() for _ in range(3))
+        self.below, self.distances = [], []  # the latter of baselines, from the published numbers
+        self.ends = {(line["method"], line["score"], line["pair"]): line for line in lines
+                     if line["method"] in ("Oracle", "Independent")}
+        for line in lines:
+            published = line["published"] and line["score"] in TABLES
+            if published and not line["method"].endswith(RECIPE):
+                self.add(line)
+
+    def add(self, line):
+        row = line["method"], line["score"]
+        self.measured[row] += 1
+        if line["method"] in BASELINES:
+            # Published KLs of the baselines say nothing (docs/corrections.md).
+            if not line["score"].endswith("_kl"):
+                self.distances.append(abs(float(line["mean"]) - float(line["published"])))
+        elif line["score"] != "c2st_score":  # nor does the published C2ST
+            self.judged[row] += 1
+            good = self.reaches(line)
+            self.reached[row] += good
+            if not good:
+                self.below.append(line)
+
+    def reaches(self, line):
+        """To the published digits, or by the share of the way from Independent to the Oracle."""
+        score, pair, paper = line["score"], line["pair"], float(line["published"])
+        ours = round(float(line["mean"]), len(line["published"].partition(".")[2]))
+        if score.endswith("_kl"):
+            return ours <= paper
+        oracle, independent = (self.ends.get((name, score, pair))
+                               for name in ("Oracle", "Independent"))
+        if ours >= paper or not oracle or not independent or not independent["published"]:
+            return ours >= paper
+        high = float(oracle["mean"])
+        own = share(float(line["mean"]), float(independent["mean"]), high)
+        published = share(paper, float(independent["published"]), high)
+        return own is not None and published is not None and own >= published
+
+    def text(self, method, score):
+        row = method, score
+        if self.judged[row]:
+            return f"{self.reached[row]} of {self.judged[row]}"
+        return str(self.measured[row] or "")
+
+    def total(self):
+        """Cells that reach the published number, and those that it judges."""
+        return sum(self.reached.values()), sum(self.judged.values())
+
+
 def main():
     lines = load()
-    ends = {(line["method"], line["score"], line["pair"]): line for line in lines
-            if line["method"] in ("Oracle", "Independent")}
-    measured, judged, reached = (collections.Counter() for _ in range(3))
-    below = []
-    for line in lines:
-        score, pair = line["score"], line["pair"]
-        if not line["published"] or score not in TABLES or line["method"].endswith(RECIPE):
-            continue
-        row = line["method"], score
-        measured[row] += 1
-        is_kl = score.endswith("_kl")
-        # Published KLs of the baselines and published C2ST say nothing (docs/corrections.md).
-        if score == "c2st_score" or is_kl and line["method"] in BASELINES:
-            continue
-        judged[row] += 1
-        digits = len(line["published"].partition(".")[2])
-        ours, paper = round(float(line["mean"]), digits), float(line["published"])
-        good = ours <= paper if is_kl else ours >= paper
-        oracle, independent = (ends.get((name, score, pair)) for name in ("Oracle", "Independent"))
-        if not good and not is_kl and oracle and independent and independent["published"]:
-            high = float(oracle["mean"])
-            own = share(float(line["mean"]), float(independent["mean"]), high)
-            published = share(paper, float(independent["published"]), high)
-            good = own is not None and published is not None and own >= published
-        reached[row] += good
-        if not good:
-            below.append(line)
-
-    methods = list(dict.fromkeys(method for method, _ in measured))
-    print(f"{sum(measured.values())} of {CELLS} cells are measured.\n")
+    counts = Counts(lines)
+    print(f"{sum(counts.measured.values())} of {CELLS} cells are measured.\n")
     print("| method | " + " | ".join(score.replace("_", " ") for score in TABLES) + " |")
     print("|" + " --- |" * (1 + len(TABLES)))
-    for method in methods:
-        cells = [f"{reached[method, score]} of {judged[method, score]}" if judged[method, score] else
-                 str(measured[method, score] or "") for score in TABLES]
-        print(f"| {method} | " + " | ".join(cells) + " |")
-    total, good = sum(judged.values()), sum(reached.values())
-    print(f"\n{good} of {total} cells whose published number is meaningful reach it: {100 * good / total:.1f} %.\n")
-    trained = [line for line in below if line["method"] not in BASELINES]
-    print(f"{len(below) - len(trained)} of the rest are baselines; of the solvers that train:\n")
+    for method in dict.fromkeys(method for method, _ in counts.measured):
+        print(f"| {method} | " + " | ".join(counts.text(method, score) for score in TABLES) + " |")
+    print("\nBelow the published number, of the solvers that train:\n")
     print("| score | method | loss, steps | pair | ours | published |\n|" + " --- |" * 6)
-    for line in trained:
+    for line in counts.below:
         where = ", ".join(filter(None, (line["loss"].upper(), line["num_steps"])))
         print(f"| {line['score'].replace('_', ' ')} | {line['method']} | {where} | {line['pair']} | "
               f"{float(line['mean']):.3f} | {line['published']} |")
@@ -95,17 +117,23 @@ def print_recipes(lines):
               f" | {statistics.median(distances):.3f} |")
 
 
-def print_seconds():
-    """Of the updates of a cell's first training: the median over pairs and losses."""
+def seconds_of_trainings():
+    """(method, steps) -> seconds of the updates of a cell's first training by D, the median over
+    pairs and losses."""
     seconds = collections.defaultdict(dict)
     for line in map(json.loads, open(ROOT / "results/paper/results.jsonl")):
         # The reverse direction of a training that answers both is no training of its own.
         if (line["train_seconds"] > 0.1 and line["seed"] == 0 and line["method"] not in BASELINES and
                 not line["method"].endswith(RECIPE) and not line["pair"].endswith("-reverse")):
             seconds[line["method"], line["num_steps"], line["dim"]][line["run"]] = line["train_seconds"]
+    return {key: {dim: statistics.median(seconds[(*key, dim)].values()) for dim in (2, 16, 64)}
+            for key in dict.fromkeys(key[:2] for key in seconds)}
+
+
+def print_seconds():
     print("| method | steps | D = 2 | D = 16 | D = 64 |\n|" + " --- |" * 5)
-    for method, steps in dict.fromkeys(key[:2] for key in seconds):
-        cells = [f"{statistics.median(seconds[method, steps, dim].values()):.1f}" for dim in (2, 16, 64)]
+    for (method, steps), by_dim in seconds_of_trainings().items():
+        cells = (f"{seconds:.1f}" for seconds in by_dim.values())
         print(f"| {method} | {steps} | " + " | ".join(cells) + " |")
 
 
