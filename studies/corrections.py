@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Measures what two faults of the published code do, with our exact truth. Standard library only.
 
-    studies/corrections.py skipped-step [PAIR [NUM_STEPS]]   a solver that learned the identity as last step
-    studies/corrections.py epsilon [PAIR [NUM_STEPS]]        targets from log(one_hot + 1e-7)
+    studies/corrections.py skipped-step [PAIR [NUM_STEPS]] [--json]
+        a solver that learned the identity as last step
+    studies/corrections.py epsilon [PAIR [NUM_STEPS [EPSILON]]]
+        targets from log(one_hot + EPSILON), by default that of float32
 
-docs/corrections.md says what they are. The program is build/bridgemark, or $BRIDGEMARK.
+docs/corrections.md says what they are. --json prints one line, as results/csbm/skipped-step.jsonl
+has them. The program is build/bridgemark, or $BRIDGEMARK.
 """
 
 import array
@@ -22,7 +25,7 @@ import tempfile
 PROGRAM = os.environ.get("BRIDGEMARK", str(pathlib.Path(__file__).parent.parent / "build/bridgemark"))
 TOTAL_STEPS = 128
 CATEGORIES = 50
-EPSILON = 1e-7
+SCORES = ("conditional_shape_score", "conditional_trend_score", "shape_score", "trend_score")
 
 
 def bridgemark(*arguments):
@@ -62,7 +65,7 @@ def before_last(folder, pair, given, num_steps, seed):
     return rows, dim, kept
 
 
-def skipped_step(pair, num_steps):
+def skipped_step(pair, num_steps, as_json=False):
     """A perfect solver but for its last step, which it leaves out, scored like any other."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -81,7 +84,12 @@ def skipped_step(pair, num_steps):
         scores = json.loads(bridgemark("evaluate", pair, "--predictions", answers, "--json"))
         bridgemark("train", "oracle", "--pair", pair, "-o", folder / "oracle")
         ceiling = json.loads(bridgemark("evaluate", pair, "--run", folder / "oracle", "--json"))
-    for score in ("conditional_shape_score", "conditional_trend_score", "shape_score", "trend_score"):
+    if as_json:
+        print(json.dumps({"pair": pair, "num_steps": num_steps,
+                          "without": {score: round(scores[score], 5) for score in SCORES},
+                          "with": {score: round(ceiling[score], 5) for score in SCORES}}))
+        return
+    for score in SCORES:
         print(f"{pair}, {num_steps} steps, {score}: {scores[score]:.3f} without the last step, "
               f"{ceiling[score]:.3f} with it")
 
@@ -108,7 +116,7 @@ def total_variation(left, right):
     return 0.5 * sum(abs(a / sum(left) - b / sum(right)) for a, b in zip(left, right))
 
 
-def epsilon(pair, num_steps, rows=2000):
+def epsilon(pair, num_steps, added=2.0**-23, rows=2000):
     """The share of one-step targets q_ref(x_{n+1} | x_n, x_1) that the epsilon moves."""
     one = elementary_matrix(pair.split("-", 1)[1], CATEGORIES)
     for _ in range((TOTAL_STEPS // num_steps).bit_length() - 1):
@@ -130,19 +138,24 @@ def epsilon(pair, num_steps, rows=2000):
         x = draw.choices(range(CATEGORIES), weights=inside)[0]
         rest = powers[num_steps - n - 1]
         exact = [one[x][y] * rest[y][x1] for y in range(CATEGORIES)]
-        published = [one[x][y] * (rest[y][x1] + EPSILON) for y in range(CATEGORIES)]
+        published = [one[x][y] * (rest[y][x1] + added) for y in range(CATEGORIES)]
         moved += total_variation(exact, published) > 0.1
-    print(f"{pair}, {num_steps} steps: {100 * moved / len(ends[0]):.1f} % of the targets are off by "
-          "more than 0.1 in total variation")
+    print(f"{pair}, {num_steps} steps: {100 * moved / len(ends[0]):.1f} % of the targets with "
+          f"{added:.2g} are off by more than 0.1 in total variation")
 
 
 def main():
     faults = {"skipped-step": (skipped_step, "d2-gaussian-0.05-spread"),
               "epsilon": (epsilon, "d2-gaussian-0.02-spread")}
-    if len(sys.argv) < 2 or sys.argv[1] not in faults:
+    words = [word for word in sys.argv[1:] if word != "--json"]
+    if not words or words[0] not in faults:
         sys.exit(__doc__)
-    measure, pair = faults[sys.argv[1]]
-    measure(sys.argv[2] if len(sys.argv) > 2 else pair, int(sys.argv[3]) if len(sys.argv) > 3 else 16)
+    measure, pair = faults[words[0]]
+    options = {"as_json": True} if "--json" in sys.argv and measure is skipped_step else {}
+    if len(words) > 3 and measure is epsilon:
+        options["added"] = float(words[3])
+    num_steps = int(words[2]) if len(words) > 2 else 16
+    measure(words[1] if len(words) > 1 else pair, num_steps, **options)
 
 
 if __name__ == "__main__":
