@@ -216,14 +216,16 @@ results: packages build/build.ninja .venv-figures/bin/python
 	$(MAKE) --no-print-directory tables
 
 # Writes the tables of the pages; what a program prints besides is for their sentences. check-tables
-# only says whether a page has others.
+# only says whether a page has others, or lacks words of claims.py.
 PUT =
 tables:
 	studies/paper_cells.py | studies/put_tables.py results/paper/README.md $(PUT)
 	studies/contest.py table | studies/put_tables.py docs/contest.md $(PUT)
 	studies/samplers.py table | studies/put_tables.py results/defects/samplers.md $(PUT)
+	studies/claims.py tables | studies/put_tables.py docs/corrections.md $(PUT)
 	for name in dlightsb chain csbm samples switch-rate; do \
 	  studies/result_tables.py $$name | studies/put_tables.py results/$$name/README.md $(PUT) || exit; done
+	studies/claims.py words $(PUT)
 
 check-tables:
 	@$(MAKE) --no-print-directory tables PUT=--check

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""claims.py words [--check] | tables: sentences of the pages whose numbers are read off results/.
+
+Each function of CLAIMS recomputes the numbers of one claim and yields (page, words): words that
+the page must have, line breaks aside. `words` prints them; with --check it prints those that a
+page lacks, which is an error. `tables` prints the tables of docs/corrections.md.
+"""
+import csv
+import itertools
+import json
+import statistics
+import sys
+
+import family_tables
+import paper_cells
+from contest import CLOSED, NETWORKS, REFERENCES, SHAPE, SOLVERS, mean, share
+from published import ROOT
+from result_tables import EXACT, PAIRS, PAPER, head, measured, row
+
+CONTEST, CORRECTIONS, README = "docs/contest.md", "docs/corrections.md", "README.md"
+MEASURED, RECIPES = "results/paper/README.md", "results/dlightsb/README.md"
+BENCH = "bench/README.md"
+SPREAD = [f"{pair}-spread" for pair in PAIRS]
+SCORES = {"conditional_shape_score": "conditional shape",
+          "conditional_trend_score": "conditional trend",
+          "shape_score": "shape", "trend_score": "trend"}
+
+
+def page_table(page, *first):
+    """Rows of the first table of a page whose head begins with these columns."""
+    lines = (ROOT / page).read_text().splitlines()
+    words = "| " + " | ".join(first) + " |"
+    start = next(i for i, line in enumerate(lines) if line.startswith(words))
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2:])
+    return [[word.strip() for word in line.strip("|").split("|")] for line in table]
+
+
+def ends(values, digits):
+    """Smallest and largest."""
+    return f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+
+
+def joint_kls(cells, name, pairs):
+    return [mean(cells, (*SOLVERS[name], pair, "joint_kl")) for pair in pairs]
+
+
+def form_fits(paper, families):
+    """What the CP solvers lack where the truth is a mixture of products."""
+    fitting = [pair + end for pair in PAIRS
+               for end in ("", "-spread", "-twosided", "-twosided-reverse")]
+    solvers = "DLightSB", "DLightSB-M"
+    static, matching = (max(joint_kls(families, name, fitting)) for name in solvers)
+    yield CONTEST, f"within {static:.3f} and {matching:.3f} nats of the truth"
+    static, matching = (max(joint_kls(paper, name, SPREAD)) for name in solvers)
+    yield CONTEST, (f"The joint KL of DLightSB is {static:.3f} nats at the most, "
+                    f"that of DLightSB-M {matching:.3f}")
+
+
+def form_fails(paper, families):
+    """What DLightSB lacks where the truth has another form."""
+    back = joint_kls(paper, "DLightSB", [pair + "-reverse" for pair in SPREAD[4:]])  # D = 16, 64
+    yield CONTEST, f"DLightSB loses {min(back):.2f} to {max(back):.1f} nats"
+    chain = joint_kls(families, "DLightSB", [pair + "-chain" for pair in PAIRS])
+    yield CONTEST, f"DLightSB loses up to {max(chain):.1f} nats"
+
+
+def chain_at_64(_, families):
+    """On chain pairs of D = 64 CSBM goes as far as one bridge for each coordinate."""
+    solvers, pair = CLOSED | NETWORKS, "d64-gaussian-0.02-chain"
+    for name in ("CSBM", "Feature-wise SB", "DLightSB"):
+        forth, back = (share(families, solvers[name], pair + end) for end in ("", "-reverse"))
+        yield CONTEST, f"{name} {forth:.2f} and {back:.2f}"
+    network, single = (mean(families, (*solvers[name], pair, SHAPE))
+                       for name in ("CSBM", "Feature-wise SB"))
+    yield CONTEST, f"conditional shape {network:.4f} and {single:.4f}"
+
+
+def dimension(paper, _):
+    """What the dimension costs: the share of the way at D = 2 less that at D = 64."""
+
+    def lost(*solvers):
+        return [share(paper, solver, f"d2-{reference}-spread") -
+                share(paper, solver, f"d64-{reference}-spread")
+                for solver in solvers for reference in REFERENCES]
+
+    texts = []
+    for steps in ("16", "64"):
+        low, high = ends(lost(("CSBM", "kl", steps), ("α-CSBM", "kl", steps)), 2)
+        texts.append(f"by {low} to {high} with {steps} steps")
+    yield CONTEST, " and ".join(texts)
+    bridges = max(lost(SOLVERS["DLightSB"], SOLVERS["DLightSB-M"]))
+    yield CONTEST, f"by {bridges:.2f} at the most"
+
+
+def loss_minimum(paper, _):
+    """What the pairs of DLightSB-M's loss cost, beside all that the published recipe loses."""
+    minimum = {}
+    for pair, _, pairs, value in page_table(RECIPES, "pair", "steps", "pairs"):
+        minimum.setdefault(pair, {})[pairs] = float(value)
+    bias = max(by_pairs["truth"] - by_pairs["independent"] for by_pairs in minimum.values())
+    for page in (CONTEST, CORRECTIONS):
+        for by_pairs in minimum.values():
+            yield page, (f"{by_pairs['independent']:.4f} with independent pairs, "
+                         f"{by_pairs['minibatch']:.4f} with pairs by the reference and "
+                         f"{by_pairs['truth']:.4f} with the bridge's own")
+        yield page, f"at most {bias:.2f}"
+
+    published = "DLightSB-M" + PAPER
+    low, high = ends([mean(paper, ("DLightSB-M", *key[1:])) - mean(paper, key) for key in paper
+                      if key[0] == published and key[-1] == EXACT], 2)
+    yield CONTEST, f"the published recipe loses {low} to {high} of exact shape"
+    pairs = ("d16-gaussian-0.02-spread", "d64-gaussian-0.02-spread", "d64-gaussian-0.05-spread")
+    name, *values = page_table(RECIPES, "recipe", *pairs)[0]
+    assert name == "even steps, independent pairs, rate 0.01"
+    ours = [f"{float(value):.3f}" for value in values]
+    theirs = [f"{mean(paper, (published, 'kl', '64', pair, EXACT)):.3f}" for pair in pairs]
+    yield CONTEST, (f"{ours[0]}, {ours[1]} and {ours[2]} where the published recipe has "
+                    f"{theirs[0]}, {theirs[1]} and {theirs[2]}")
+
+
+def construction(_, __):
+    """How many published cells of the baselines lie within the range of a construction."""
+    lines = family_tables.read_lines(family_tables.FOLDER / "instances.jsonl")
+    instances, published = family_tables.Instances(lines), family_tables.read_published()
+    spread, sphere = (sum(family_tables.inside(value, *instances.range(name, "text", *cell))
+                          for cell, value in published.items()) for name in ("spread-10", "sphere"))
+    for page in (CONTEST, MEASURED):
+        yield page, f"{spread} of the {len(published)} published cells of baselines"
+    yield CONTEST, f"of the sphere {sphere}"
+
+
+def published_recipe(paper, _):
+    """By how much our recipe exceeds the published one, on the forward pairs."""
+    for name, digits in (("DLightSB", 3), ("DLightSB-M", 2)):
+        gains = [mean(paper, (name, *key[1:])) - mean(paper, key) for key in paper
+                 if key[0] == name + PAPER and key[3] in SPREAD and key[4] == SHAPE]
+        low, high = f"{min(gains):.3f}", f"{max(gains):.{digits}f}"
+        yield MEASURED, f"{low} to {high} for {name}"
+        if name == "DLightSB":
+            yield CONTEST, f"exceeds by {low} to {high}"
+
+
+def spreads(paper, _):
+    """How far apart the trainings of a cell end, of the forward pairs and of the reversed ones."""
+    groups = {}  # (method, loss, reversed or not) -> (distance, pair) of each cell
+    for (method, loss, _, pair, score), lines in paper.items():
+        if score == SHAPE and len(lines) > 1:
+            values = [line["value"] for line in lines]
+            group = groups.setdefault((method, loss, pair.endswith("-reverse")), [])
+            group.append((max(values) - min(values), pair))
+
+    def median(method, loss="", back=False):
+        return f"{statistics.median(cell[0] for cell in groups[method, loss, back]):.4f}"
+
+    def most(loss, back, *methods):
+        return max(cell for method in methods for cell in groups[method, loss, back])
+
+    networks = "CSBM", "α-CSBM"
+    yield CONTEST, (f"{median('DLightSB')} apart for DLightSB, "
+                    f"{median('DLightSB-M', 'kl')} for DLightSB-M, {median('CSBM', 'kl')} for CSBM "
+                    f"and {median('α-CSBM', 'kl')} for α-CSBM")
+    bridges = max(most("", False, "DLightSB")[0], most("kl", False, "DLightSB-M")[0])
+    worst, pair = most("kl", False, *networks)
+    yield CONTEST, (f"the most {bridges:.3f} for the first two, {worst:.3f} for the networks, "
+                    f"on {pair}")
+    yield CONTEST, (f"{median('DLightSB-M', 'mse')}, {median('CSBM', 'mse')} and "
+                    f"{median('α-CSBM', 'mse')} "
+                    f"(the most of the networks {most('mse', False, *networks)[0]:.3f})")
+    low, _, high = sorted(cell[0] for cell in groups["DLightSB-M", "mse", False])[-3:]
+    yield CONTEST, f"three cells whose trainings lie {low:.2f} to {high:.2f} apart"
+    yield CONTEST, (f"Of the reversed cells: {median('CSBM', 'kl', True)} for CSBM and "
+                    f"{median('α-CSBM', 'kl', True)} for α-CSBM "
+                    f"(the most {most('kl', True, *networks)[0]:.3f})")
+
+
+def updates(paper, _):
+    """What the network solvers train on, ours and published, and what comes of it."""
+    options = next(lines[0]["options"] for key, lines in paper.items() if key[0] == "CSBM")
+    part = int(options["updates_first"]) / 60000
+    assert part == int(options["updates_later"]) / 20000
+    rows = part * int(options["points"])  # published: one point for each pair
+    seconds = ends([by_dim[64] for (method, _), by_dim in paper_cells.seconds_of_trainings().items()
+                    if method in ("CSBM", "α-CSBM")], 0)
+    counts = paper_cells.Counts(paper_cells.load())
+    reached, judged = (sum(table[method, SHAPE] for method in ("CSBM", "α-CSBM"))
+                       for table in (counts.reached, counts.judged))
+    for page in (CONTEST, README):
+        yield page, f"{100 * part:.0f} % of the published updates"
+        yield page, f"{100 * rows:.0f} % of the published rows"
+        yield page, f"{int(options['initial_pairs']):,} first pairs"
+        yield page, f"{seconds[0]} to {seconds[1]} s at D = 64"
+        yield page, f"{reached} of the {judged} cells"
+
+
+def cells_reached(_, __):
+    """Of the solvers that train; baselines have nothing to reach."""
+    counts = paper_cells.Counts(paper_cells.load())
+    reached, judged = counts.total()
+    for page in (CONTEST, MEASURED):
+        yield page, f"{reached} of {judged} cells of solvers that train"
+        yield page, f"{100 * reached / judged:.1f} %"
+    distances = counts.distances
+    yield MEASURED, (f"{statistics.median(distances):.3f} in the median of {len(distances)} cells, "
+                     f"{max(distances):.3f} at the most")
+    yield MEASURED, f"{counts.measured.total()} of {paper_cells.CELLS} cells are measured"
+    pairs = [line["pair"] for line in counts.below]
+    two = sum(sorted(map(pairs.count, set(pairs)))[-2:])
+    yield CONTEST, f"The {len(pairs)} others, {two} of them on two pairs"
+
+
+def skipped_lines():
+    text = (ROOT / "results/csbm/skipped-step.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def published_networks(pair, steps):
+    """(method, loss, score) -> the published cell of a pair and number of steps."""
+    column = pair.removesuffix("-spread").replace("-", "_")
+    with open(ROOT / "bridgemark/report/data/published.csv") as file:
+        lines = [line for line in csv.DictReader(file) if line["table"] in SCORES]
+    return {(line["method"], line["loss"], line["table"]): float(line[column]) for line in lines
+            if "CSBM" in line["method"] and line["steps"] == str(steps)}
+
+
+def skipped_step(_, __):
+    """Published cells above what the truth without its last step reaches."""
+    gaps = [value - line["without"][score] for line in skipped_lines()
+            for (*_, score), value in published_networks(line["pair"], line["num_steps"]).items()]
+    yield CORRECTIONS, f"{sum(gap > 0 for gap in gaps)} of the {len(gaps)} published cells"
+    yield CORRECTIONS, f"by up to {max(gaps):.3f}"
+
+
+def skipped_step_tables():
+    """The fault alone: on one pair in all scores, on all Gaussian 0.05 pairs in one."""
+    first = skipped_lines()[0]
+    published = published_networks(first["pair"], first["num_steps"])
+    head("score", "without the last step", "with it", "published, CSBM KL 16")
+    for score, title in SCORES.items():
+        values = first["without"][score], first["with"][score], published["CSBM", "KL", score]
+        row(title, *(f"{value:.3f}" for value in values))
+    print()
+    solvers = [(method, loss) for method in ("CSBM", "alpha-CSBM") for loss in ("KL", "MSE")]
+    head("conditional shape", "steps", "without the last step", "with it",
+         *(f"published, {method.replace('alpha', 'α')} {loss}" for method, loss in solvers))
+    for line in skipped_lines():
+        published = published_networks(line["pair"], line["num_steps"])
+        values = [line["without"][SHAPE], line["with"][SHAPE],
+                  *(published[(*solver, SHAPE)] for solver in solvers)]
+        row(line["pair"], str(line["num_steps"]), *(f"{value:.3f}" for value in values))
+
+
+def recipe_scale(_, __):
+    """How far the published recipe of DLightSB-M ends from the published cells, D = 16 and 64."""
+    cells = [line for line in paper_cells.load() if line["method"] == "DLightSB-M" + PAPER and
+             line["score"] == SHAPE and line["pair"] in SPREAD[4:]]
+    distances = [abs(float(line["mean"]) - float(line["published"])) for line in cells]
+    yield CORRECTIONS, f"of the {len(cells)} cells of D = 16 and 64"
+    yield CORRECTIONS, f"rises from {statistics.median(distances):.3f}"
+    kl = statistics.median(float(line["mean"]) for line in cells if line["loss"] == "kl")
+    yield CORRECTIONS, f"the median of the KL cells from {kl:.3f}"
+
+
+def beside_torch(_, __):
+    """How much faster an update is than the same in PyTorch on the same cores."""
+    table = page_table(BENCH, "reference", "DLightSB ms, PyTorch")
+    static, matching = (ends([float(line[column]) for line in table], 1) for column in (3, 6))
+    yield README, (f"{static[0]} to {static[1]} times as fast for DLightSB and "
+                   f"{matching[0]} to {matching[1]} times for DLightSB-M")
+
+
+CLAIMS = (form_fits, form_fails, chain_at_64, dimension, loss_minimum, construction,
+          published_recipe, spreads, updates, cells_reached, skipped_step, recipe_scale,
+          beside_torch)
+
+
+def main():
+    if sys.argv[1:] == ["tables"]:
+        skipped_step_tables()
+        return
+    if sys.argv[1:] not in (["words"], ["words", "--check"]):
+        sys.exit(__doc__)
+    cells = measured("paper"), measured("families")
+    claims = [claim for function in CLAIMS for claim in function(*cells)]
+    if "--check" not in sys.argv:
+        for page, words in claims:
+            print(f"{page}: {words}")
+        return
+    texts = {page: " ".join((ROOT / page).read_text().split()) for page, _ in claims}
+    missing = [f"{page} should say: {words}" for page, words in claims if words not in texts[page]]
+    sys.exit("\n".join(missing) if missing else 0)
+
+
+if __name__ == "__main__":
+    main()
