@@ -67,6 +67,7 @@ class _BridgeTraining(_Training, total=False):
     init_noise: float | Literal["auto"]
     holdout: float
     patience: int
+    shrinkage: float | Literal["auto"]
     smoothing: int | Literal["auto"]
     refit: Literal["yes", "no"]
 

@@ -122,6 +122,7 @@ TEST_P(HeldOutTraining, WithoutHoldoutAllUpdatesAreMade) {
   const nlohmann::json found = train(config, "run");
   EXPECT_EQ(found["updates"], 200);
   EXPECT_FALSE(found.contains("held_out"));
+  EXPECT_EQ(found["shrinkage"], 0.0);
   EXPECT_EQ(found["smoothing"], 0);
 }
 
@@ -142,6 +143,7 @@ TEST_P(HeldOutTraining, TheLogSaysWhatWasFound) {
   train(config, "run");
   const std::string log = testing::slurp(folder("run") / "log.jsonl");
   EXPECT_THAT(log, HasSubstr("\"held_out\":"));
+  EXPECT_THAT(log, HasSubstr("\"shrinkage\":"));
   EXPECT_THAT(log, HasSubstr("\"smoothing\":"));
   EXPECT_THAT(log, HasSubstr("\"refit\":true"));
 }
@@ -154,6 +156,7 @@ TEST_P(HeldOutTraining, RefusesBadOptions) {
   };
   EXPECT_THAT(refusal("holdout", "1"), HasSubstr("holdout must be a number in [0, 0.9], got '1'"));
   EXPECT_THAT(refusal("patience", "0"), HasSubstr("patience must be a whole number in 1.."));
+  EXPECT_THAT(refusal("shrinkage", "-1"), HasSubstr("shrinkage must be a number in [0, "));
   EXPECT_THAT(refusal("smoothing", "17"), HasSubstr("smoothing must be a whole number in 0..16"));
   EXPECT_THAT(refusal("refit", "maybe"), HasSubstr("refit"));
   EXPECT_FALSE(std::filesystem::exists(folder("refused")));

@@ -8,8 +8,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
-#include "bridgemark/math/hidden_chain.h"
-#include "bridgemark/math/log_domain.h"
+#include "bridgemark/solver/cp/component_shares.h"
 
 namespace bridgemark {
 
@@ -19,128 +18,12 @@ using Tensors = backend::CpTensors<float>;
 
 // Rows that the shares of components are measured on: more would not change who is alike.
 constexpr std::size_t kMostRows = 2000;
-constexpr double kLeastShare = 1e-9;
-
-// What each component emits at each coordinate, and the share of x1's rows that it explains there.
-struct Components {
-  std::size_t D, S, K;
-  Array3<double> cores;     // [D,K,S], scaled so that each emits probabilities
-  Array3<double> emission;  // [D,K,S], core times reach
-  Matrix<double> share;     // [D,K]
-  Array3<double> pairs;     // [D-1,K,K], shares of a chain's moves; empty for CP
-};
-
-// Shares of the components of a CP potential: means of their responsibilities.
-void measure_cp(const Context& context, const Tensors& parameters, StatesView x1,
-                Components& components) {
-  const std::size_t D = components.D, S = components.S, K = components.K;
-  Matrix<double> weights(x1.rows, K);
-  parallel_blocks(context, x1.rows, 16, [&](std::size_t first, std::size_t last) {
-    for (std::size_t b = first; b < last; ++b) {
-      double* row = weights.row(b);
-      std::copy_n(parameters.log_beta.data(), K, row);
-      for (std::size_t d = 0; d < D; ++d) {
-        const auto s = static_cast<std::size_t>(x1.row(b)[d]);
-        const float* core = parameters.log_cores.data() + (d * S + s) * K;
-        for (std::size_t k = 0; k < K; ++k) row[k] += core[k];
-      }
-      log_normalize(row, K);
-    }
-  });
-  for (std::size_t k = 0; k < K; ++k) {
-    double sum = 0.0;
-    for (std::size_t b = 0; b < x1.rows; ++b) sum += std::exp(weights(b, k));
-    for (std::size_t d = 0; d < D; ++d) components.share(d, k) = sum;
-  }
-}
-
-// Shares of states and of moves of a chain: means of their probabilities given a row. Threads have
-// sums of their own rows, added in the order of the blocks.
-void measure_chain(const Context& context, const Tensors& parameters, StatesView x1,
-                   Components& components) {
-  const std::size_t D = components.D, S = components.S, K = components.K;
-  const std::vector<double> start(parameters.log_beta.begin(), parameters.log_beta.end());
-  const std::vector<double> moves(parameters.log_moves.begin(), parameters.log_moves.end());
-  const std::vector<double> emission(parameters.log_cores.begin(), parameters.log_cores.end());
-  const HiddenChain chain = log_hidden_chain(D, S, K, start.data(), moves.data(), emission.data());
-  constexpr std::size_t kBlock = 64;
-  const std::size_t blocks = (x1.rows + kBlock - 1) / kBlock;
-  std::vector<Matrix<double>> shares(blocks);
-  std::vector<Array3<double>> pairs(blocks);
-  parallel_blocks(context, x1.rows, kBlock, [&](std::size_t first, std::size_t last) {
-    Matrix<double> share(D, K, 0.0), before(D, K), after(D, K);
-    Array3<double> pair(D - 1, K, K, 0.0);
-    for (std::size_t b = first; b < last; ++b) {
-      const std::int32_t* x = x1.row(b);
-      log_paths_before(chain, x, before.data());
-      log_paths_after(chain, x, after.data());
-      const double total =
-          log_sum_of_sums(before.data(), 1, chain.log_emission_at(x, 0), after.data(), K);
-      for (std::size_t d = 0; d < D; ++d) {
-        const double* here = chain.log_emission_at(x, d);
-        for (std::size_t k = 0; k < K; ++k) {
-          share(d, k) += std::exp(before(d, k) + here[k] + after(d, k) - total);
-        }
-        if (d + 1 == D) continue;
-        const double* next = chain.log_emission_at(x, d + 1);
-        const double* move = chain.log_moves + d * K * K;
-        for (std::size_t k = 0; k < K; ++k) {
-          for (std::size_t l = 0; l < K; ++l) {
-            pair(d, k, l) += std::exp(before(d, k) + here[k] + move[k * K + l] + next[l] +
-                                      after(d + 1, l) - total);
-          }
-        }
-      }
-    }
-    shares[first / kBlock] = std::move(share);
-    pairs[first / kBlock] = std::move(pair);
-  });
-  components.pairs = Array3<double>(D - 1, K, K, 0.0);
-  for (std::size_t i = 0; i < blocks; ++i) {
-    for (std::size_t j = 0; j < D * K; ++j) components.share.data()[j] += shares[i].data()[j];
-    for (std::size_t j = 0; j < components.pairs.size(); ++j) {
-      components.pairs.data()[j] += pairs[i].data()[j];
-    }
-  }
-}
-
-Components measure(const Context& context, const Tensors& parameters,
-                   const Matrix<double>& log_reach, StatesView x1) {
-  const std::size_t D = parameters.dim, S = parameters.num_categories,
-                    K = parameters.num_components;
-  Components components{D, S, K, {D, K, S}, {D, K, S}, {D, K, 0.0}, {}};
-  for (std::size_t d = 0; d < D; ++d) {
-    for (std::size_t k = 0; k < K; ++k) {
-      std::vector<double> log_core(S), log_emission(S);
-      for (std::size_t s = 0; s < S; ++s) {
-        log_core[s] = parameters.log_cores[(d * S + s) * K + k];
-        log_emission[s] = log_core[s] + log_reach(d, s);
-      }
-      const double mass = log_sum(log_emission.data(), S);
-      for (std::size_t s = 0; s < S; ++s) {
-        components.cores(d, k, s) = std::exp(log_core[s] - mass);
-        components.emission(d, k, s) = std::exp(log_emission[s] - mass);
-      }
-    }
-  }
-  const StatesView rows = x1.slice(0, std::min(x1.rows, kMostRows));
-  if (parameters.is_chain) {
-    measure_chain(context, parameters, rows, components);
-  } else {
-    measure_cp(context, parameters, rows, components);
-  }
-  for (std::size_t i = 0; i < D * K; ++i) {
-    double& share = components.share.data()[i];
-    share = std::max(share / static_cast<double>(rows.rows), kLeastShare);
-  }
-  return components;
-}
 
 // Groups of components, found by merging the two whose merger loses least, again and again.
 class Grouping {
  public:
   // At coordinates first..last-1 together.
-  Grouping(const Components& components, std::size_t first, std::size_t last)
+  Grouping(const ComponentShares& components, std::size_t first, std::size_t last)
       : S_(components.S),
         K_(components.K),
         coordinates_(last - first),
@@ -217,8 +100,9 @@ class Grouping {
 constexpr double kOpenMoves = 0.02;
 
 // Groups of each coordinate become components: their cores and moves are means, weighed by shares.
-Tensors merged_tensors(const Components& from, const std::vector<std::vector<std::size_t>>& groups,
-                       std::size_t count, bool chain) {
+Tensors merged_tensors(const ComponentShares& from,
+                       const std::vector<std::vector<std::size_t>>& groups, std::size_t count,
+                       bool chain) {
   const std::size_t D = from.D, S = from.S, K = from.K;
   Tensors to(D, S, count, chain);
   Matrix<double> share(D, count, 0.0);
@@ -272,7 +156,8 @@ Tensors merge_components(const Context& context, const Tensors& parameters,
     throw_invalid("components", "count must lie in 1..{}, got {}", parameters.num_components,
                   count);
   }
-  const Components components = measure(context, parameters, log_reach, x1);
+  const ComponentShares components =
+      measure_components(context, parameters, log_reach, x1, kMostRows);
   const std::size_t D = components.D;
   std::vector<std::vector<std::size_t>> groups(D);
   if (parameters.is_chain) {

@@ -13,6 +13,7 @@
 #include "bridgemark/metric/held_out_objective.h"
 #include "bridgemark/solver/core/holdout.h"
 #include "bridgemark/solver/cp/component_merge.h"
+#include "bridgemark/solver/cp/core_finish.h"
 #include "bridgemark/solver/cp/cp_parameters.h"
 
 namespace bridgemark {
@@ -24,9 +25,7 @@ using Tensors = backend::CpTensors<float>;
 constexpr std::int64_t kUpdatesPerLook = 50;
 constexpr std::size_t kMostRowsPerLook = 4096;  // of either end
 constexpr std::size_t kSizes[] = {kLargestSearched, 16, 12, 8, 6, 4, 3, 2, 1};
-constexpr double kFarBelow = 4.0;  // standard errors below the best that end the search
-// Of 128 elementary steps; other references have as many in proportion.
-constexpr int kSmoothings[] = {0, 1, 2, 3, 5, 8, 12, 20};
+constexpr double kFarBelow = 4.0;   // standard errors below the best that end the search
 constexpr double kLowest = -1e300;  // of an objective: a checkpoint holds finite numbers
 constexpr std::string_view kNoYes[] = {"no", "yes"};
 
@@ -36,23 +35,13 @@ struct Rung {
   std::int64_t updates = 0;  // made so far
   std::int64_t best_update = 0;
   double value = 0.0, error = 0.0;  // of the held-out objective at its best
-  int smoothing = 0;
+  CoreFinish finish = {};
 };
 
 enum class Phase { kSearch, kRefit, kDone };
 
 StatesView first_rows(const States& states) {
   return states.view().slice(0, std::min(states.rows(), kMostRowsPerLook));
-}
-
-std::vector<int> smoothings_of(const HeldOutSettings& settings, const ReferenceProcess& process) {
-  if (settings.smoothing) return {*settings.smoothing};
-  std::vector<int> list;
-  for (const int of_128 : kSmoothings) {
-    const auto steps = static_cast<int>(std::lround(of_128 * process.total_steps() / 128.0));
-    if (list.empty() || steps > list.back()) list.push_back(steps);
-  }
-  return list;
 }
 
 // log of the mean of the reference's rows at the rows of x0, [D,S].
@@ -90,7 +79,7 @@ class HeldOutModel : public TrainedModel {
         start_(std::move(start)),
         problem_(problem),
         holdout_(split_holdout(problem, settings.holdout)),
-        smoothings_(smoothings_of(settings, problem.reference())) {
+        finishes_(core_finishes(settings.shrinkage, settings.smoothing, problem.reference())) {
     if (!recipe.finds_components || holdout_.empty()) {
       sizes_ = {recipe.components};
     } else {
@@ -100,6 +89,7 @@ class HeldOutModel : public TrainedModel {
         if (size <= std::max<std::size_t>(rows / 4, 1)) sizes_.push_back(size);
       }
     }
+    enter(Phase::kSearch);
     begin_rung(start_(data(), sizes_[0]));
   }
 
@@ -139,7 +129,8 @@ class HeldOutModel : public TrainedModel {
       stage.name += fmt::format(", held-out {:.3f} +- {:.3f}", last_.value, last_.error);
       stage.log["held_out"] = last_.value;
       stage.log["held_out_error"] = last_.error;
-      stage.log["smoothing"] = last_.smoothing;
+      stage.log["shrinkage"] = last_.finish.shrinkage;
+      stage.log["smoothing"] = last_.finish.smoothing;
     } else if (phase_ != Phase::kSearch) {
       stage.name += ", all rows";
       stage.log["refit"] = true;
@@ -149,14 +140,13 @@ class HeldOutModel : public TrainedModel {
 
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
-  std::shared_ptr<const Coupling> coupling() const override {
-    return bridge(chosen_, kept_.smoothing);
-  }
+  std::shared_ptr<const Coupling> coupling() const override { return bridge(chosen_); }
 
   Diagnostics diagnostics() const override {
     Diagnostics found = {
         {recipe_.is_chain ? "states" : "components", static_cast<std::int64_t>(kept_.components)},
-        {"smoothing", std::int64_t{kept_.smoothing}},
+        {"shrinkage", kept_.finish.shrinkage},
+        {"smoothing", std::int64_t{kept_.finish.smoothing}},
         {"held_out_update", kept_.best_update},
         {"refit", refits()}};
     if (!holdout_.empty()) {
@@ -206,7 +196,7 @@ class HeldOutModel : public TrainedModel {
     for (std::size_t i = 0; i < table.size(); i += kRungNumbers) {
       rows.push_back(read_rung(file, std::span(table).subspan(i, kRungNumbers)));
     }
-    phase_ = static_cast<Phase>(whole(file, position[0], 2));
+    enter(static_cast<Phase>(whole(file, position[0], 2)));
     stale_ = static_cast<int>(whole(file, position[1], 1 << 30));
     kept_at_ = static_cast<std::size_t>(whole(file, position[2], 64));
     at_ = static_cast<std::size_t>(whole(file, position[3], 64));
@@ -231,9 +221,14 @@ class HeldOutModel : public TrainedModel {
   }
 
  private:
-  static constexpr std::size_t kRungNumbers = 6;
+  static constexpr std::size_t kRungNumbers = 7;
 
   bool refits() const { return settings_.refit && !holdout_.empty(); }
+
+  void enter(Phase phase) {
+    phase_ = phase;
+    log_reach_ = log_reach(host_, phase == Phase::kSearch ? holdout_.training : problem_);
+  }
 
   TrainingData data() const {
     return {phase_ == Phase::kSearch ? holdout_.training : problem_, "", "", task_.seed};
@@ -243,10 +238,14 @@ class HeldOutModel : public TrainedModel {
     return (phase_ == Phase::kSearch ? holdout_.training : problem_).data()->x1.states();
   }
 
-  std::shared_ptr<const Bridge> bridge(const Tensors& parameters, int smoothing) const {
-    return bridge_of(task_.chain.process(),
-                     smoothed(host_, task_.chain.process(), parameters, smoothing),
+  std::shared_ptr<const Bridge> bridge(const Tensors& parameters) const {
+    return bridge_of(task_.chain.process(), parameters,
                      task_.matching ? task_.chain.num_steps() : 0);
+  }
+
+  // By the rows that this phase trains on.
+  CoreFinisher finisher(const Tensors& parameters) const {
+    return {host_, task_.chain.process(), parameters, log_reach_, rows_x1().view()};
   }
 
   // The rate of the schedule, and a mean of the parameters so far that counts update t as t^power:
@@ -280,7 +279,7 @@ class HeldOutModel : public TrainedModel {
     rung_ = Rung{.components = start.num_components};
     if (phase_ == Phase::kRefit) {
       rung_.best_update = rungs_[at_].best_update;
-      rung_.smoothing = rungs_[at_].smoothing;
+      rung_.finish = rungs_[at_].finish;
     }
     stale_ = 0;
     make_trainer(std::move(start));
@@ -291,8 +290,8 @@ class HeldOutModel : public TrainedModel {
     return recipe_.average > 0.0 ? state.average : state.parameters;
   }
 
-  HeldOutObjective held_out(const Tensors& parameters, int smoothing) const {
-    return held_out_objective(context_, *bridge(parameters, smoothing), first_rows(holdout_.x0),
+  HeldOutObjective held_out(const Tensors& parameters) const {
+    return held_out_objective(context_, *bridge(parameters), first_rows(holdout_.x0),
                               first_rows(holdout_.x1));
   }
 
@@ -301,19 +300,17 @@ class HeldOutModel : public TrainedModel {
     const Tensors& parameters = present();
     last_ = Rung{.components = rung_.components, .best_update = rung_.updates};
     if (holdout_.empty()) {
-      last_.smoothing = settings_.smoothing.value_or(0);
+      last_.finish = finishes_.first().front();
     } else {
-      // All smoothings at first, then those beside the best: it moves slowly.
-      const auto best = static_cast<std::size_t>(std::ranges::find(smoothings_, rung_.smoothing) -
-                                                 smoothings_.begin());
       last_.value = -std::numeric_limits<double>::infinity();
-      for (std::size_t i = 0; i < smoothings_.size(); ++i) {
-        if (rung_.best_update > 0 && (i + 1 < best || i > best + 1)) continue;
-        const HeldOutObjective found = held_out(parameters, smoothings_[i]);
+      CoreFinisher finisher = this->finisher(parameters);
+      for (const CoreFinish& finish :
+           rung_.best_update > 0 ? finishes_.near(rung_.finish) : finishes_.first()) {
+        const HeldOutObjective found = held_out(finisher.finish(finish));
         if (!(found.value > last_.value) && last_.value > kLowest) continue;
         last_.value = std::max(found.value, kLowest);
         last_.error = std::min(found.standard_error, -kLowest);
-        last_.smoothing = smoothings_[i];
+        last_.finish = finish;
       }
     }
     ++stale_;
@@ -323,34 +320,33 @@ class HeldOutModel : public TrainedModel {
     rung_.best_update = last_.best_update;
     rung_.value = last_.value;
     rung_.error = last_.error;
-    rung_.smoothing = last_.smoothing;
+    rung_.finish = last_.finish;
   }
 
   // A smaller size takes the place of the one kept where it is better by more than the error of
   // their difference: one component too few costs more than some too many.
-  bool is_clearly_better() const {
-    const MeanEstimate gain =
-        objective_difference(held_out(best_, rung_.smoothing), held_out(chosen_, kept_.smoothing));
+  bool is_clearly_better(const Tensors& parameters) const {
+    const MeanEstimate gain = objective_difference(held_out(parameters), held_out(chosen_));
     return gain.mean > gain.standard_error;
   }
 
   void end_rung() {
-    if (rungs_.empty() || is_clearly_better()) {
+    Tensors parameters = finisher(best_).finish(rung_.finish);
+    if (rungs_.empty() || is_clearly_better(parameters)) {
       kept_ = rung_;
       kept_at_ = rungs_.size();
-      chosen_ = best_;
+      chosen_ = std::move(parameters);
     }
     rungs_.push_back(rung_);
     const bool far_below = rung_.value < kept_.value - kFarBelow * kept_.error;
     if (rungs_.size() < sizes_.size() && !far_below) {
-      begin_rung(merge_components(host_, best_, log_reach(host_, holdout_.training), rows_x1(),
-                                  sizes_[rungs_.size()]));
+      begin_rung(merge_components(host_, best_, log_reach_, rows_x1(), sizes_[rungs_.size()]));
       return;
     }
     if (!holdout_.empty()) {
       const HeldOutObjective of_training = held_out_objective(
-          context_, *bridge(chosen_, kept_.smoothing),
-          first_rows(holdout_.training.data()->x0.states()), first_rows(rows_x1()));
+          context_, *bridge(chosen_), first_rows(holdout_.training.data()->x0.states()),
+          first_rows(rows_x1()));
       training_value_ = std::max(of_training.value, kLowest);
     }
     if (!refits()) {
@@ -358,27 +354,26 @@ class HeldOutModel : public TrainedModel {
       return;
     }
     Tensors start = start_(data(), sizes_[0]);
-    phase_ = Phase::kRefit;
+    enter(Phase::kRefit);
     at_ = 0;
     begin_rung(std::move(start));
   }
 
   void end_refit_rung() {
     if (at_ == kept_at_) {
-      chosen_ = present();
+      chosen_ = finisher(present()).finish(kept_.finish);
       phase_ = Phase::kDone;
       return;
     }
     ++at_;
-    begin_rung(
-        merge_components(host_, present(), log_reach(host_, problem_), rows_x1(), sizes_[at_]));
+    begin_rung(merge_components(host_, present(), log_reach_, rows_x1(), sizes_[at_]));
   }
 
   void append(const Rung& rung) const {
     table_.insert(table_.end(),
                   {static_cast<double>(rung.components), static_cast<double>(rung.updates),
                    static_cast<double>(rung.best_update), rung.value, rung.error,
-                   static_cast<double>(rung.smoothing)});
+                   rung.finish.shrinkage, static_cast<double>(rung.finish.smoothing)});
   }
 
   static std::int64_t whole(const SafetensorsFile& file, double value, double most) {
@@ -395,7 +390,7 @@ class HeldOutModel : public TrainedModel {
             whole(file, row[2], updates),
             row[3],
             row[4],
-            static_cast<int>(whole(file, row[5], kMaxTotalSteps))};
+            {row[5], static_cast<int>(whole(file, row[6], kMaxTotalSteps))}};
   }
 
   // Empty where nothing was kept yet.
@@ -418,10 +413,11 @@ class HeldOutModel : public TrainedModel {
   StartFn start_;
   FitProblem problem_;
   Holdout holdout_;
-  std::vector<int> smoothings_;
+  CoreFinishes finishes_;
   std::vector<std::size_t> sizes_;
 
   Phase phase_ = Phase::kSearch;
+  Matrix<double> log_reach_;  // of the rows that this phase trains on
   std::unique_ptr<backend::CpTrainer> trainer_;
   Rung rung_;                // in training
   Rung last_;                // what the last look found
@@ -430,7 +426,7 @@ class HeldOutModel : public TrainedModel {
   std::vector<Rung> rungs_;  // sizes whose search has ended
   Rung kept_;                // the best of them
   std::size_t kept_at_ = 0;
-  Tensors chosen_;
+  Tensors chosen_;      // its parameters, finished
   std::size_t at_ = 0;  // of the refit
   double training_value_ = 0.0;
   mutable std::vector<double> position_, table_;  // of a checkpoint
@@ -443,6 +439,9 @@ std::vector<OptionSpec> held_out_options() {
       {"holdout", "0.2",
        "share of the rows, 50 at least, that stop and choose where the data ends; 0: none"},
       {"patience", "8", "looks at them, one every 50 updates, without gain that end a training"},
+      {"shrinkage", "auto",
+       "how far the cores of data are drawn towards what they have in common, in units of their "
+       "noise, or auto: the best by the rows held out"},
       {"smoothing", "auto",
        "steps of the reference that the cores of data are smoothed by, or auto: the best by the "
        "rows held out"},
@@ -454,6 +453,9 @@ HeldOutSettings read_held_out_settings(const SolverOptions& options,
   HeldOutSettings settings;
   settings.holdout = options.real("holdout", 0.0, 0.9);
   settings.patience = options.integer("patience", 1, 1 << 20);
+  if (options.text("shrinkage") != "auto") {
+    settings.shrinkage = options.real("shrinkage", 0.0, 1e6);
+  }
   if (options.text("smoothing") != "auto") {
     settings.smoothing = options.integer("smoothing", 0, process.total_steps());
   }

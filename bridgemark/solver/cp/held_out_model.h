@@ -12,20 +12,21 @@
 
 // The training of a bridge on rows that end: some are kept apart, and by the held-out objective on
 // these (metric/held_out_objective.h) it finds the number of components, how much the cores are
-// smoothed and when to stop, without looking at any truth.
+// shrunk and smoothed and when to stop, without looking at any truth.
 //
-// First a potential of many components is trained. Every 50 updates its cores are smoothed by
-// several numbers of reference steps, and the best of all that is kept; the training ends when
+// First a potential of many components is trained. Every 50 updates its cores are finished in
+// several ways (core_finish.h), and the best of all that is kept; the training ends when
 // nothing was gained for `patience` looks. Then components that are alike are merged
 // (component_merge.h) and the smaller potential is trained from there in the same way, again and
 // again, down to one component or to a size that is far worse. With refit=yes the way to the best
-// one is gone once more on all rows: the same start, sizes, numbers of updates and smoothing.
+// one is gone once more on all rows: the same start, sizes, numbers of updates and finish.
 namespace bridgemark {
 
 struct HeldOutSettings {
-  double holdout = 0.0;          // share of the rows kept apart
-  int patience = 1;              // looks without gain that end the training of a size
-  std::optional<int> smoothing;  // steps of the reference; empty: found
+  double holdout = 0.0;             // share of the rows kept apart
+  int patience = 1;                 // looks without gain that end the training of a size
+  std::optional<double> shrinkage;  // strength; empty: found
+  std::optional<int> smoothing;     // steps of the reference; empty: found
   bool refit = false;
 };
 

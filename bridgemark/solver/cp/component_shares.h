@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+
+#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
+
+namespace bridgemark {
+
+// What each component of a potential emits at each coordinate, and how many rows are its own.
+struct ComponentShares {
+  std::size_t D, S, K;
+  Array3<double> cores;     // [D,K,S], scaled so that each emits probabilities
+  Array3<double> emission;  // [D,K,S], core times reach: sums to 1 over categories
+  Matrix<double> share;     // [D,K], the share of x1's rows that it explains there, over 0
+  Array3<double> pairs;     // [D-1,K,K], shares of a chain's moves; empty for CP
+};
+
+// Of the first most_rows rows of x1. log_reach [D,S] is the logarithm of the mean of the
+// reference's rows at x0: how likely the reference comes to a category.
+ComponentShares measure_components(const Context& context,
+                                   const backend::CpTensors<float>& parameters,
+                                   const Matrix<double>& log_reach, StatesView x1,
+                                   std::size_t most_rows);
+
+}  // namespace bridgemark
