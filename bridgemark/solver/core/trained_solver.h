@@ -10,7 +10,7 @@
 
 namespace bridgemark {
 
-// A model in training and the coupling that it is after its last update.
+// A model in training and the coupling that it is at the update it has come to.
 class TrainedModel : public Trainable {
  public:
   virtual std::shared_ptr<const Coupling> coupling() const = 0;
@@ -33,15 +33,15 @@ class TrainedSolver : public Solver {
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles& files) const final;
 
- protected:
-  virtual TrainingPlan training_plan(const SolverOptions& options) const = 0;
-
   // The model at its start, which trains on the context's device. Starts and tables are made with
   // `host`, the same context on the CPU, so that they are the same on every machine.
   virtual std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
                                                    const FitProblem& problem,
                                                    const SolverOptions& options,
                                                    std::uint64_t seed) const = 0;
+
+ protected:
+  virtual TrainingPlan training_plan(const SolverOptions& options) const = 0;
 };
 
 }  // namespace bridgemark

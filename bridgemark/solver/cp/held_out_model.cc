@@ -140,7 +140,10 @@ class HeldOutModel : public TrainedModel {
 
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
-  std::shared_ptr<const Coupling> coupling() const override { return bridge(chosen_); }
+  // While it searches, that of the present size as the last look would finish it.
+  std::shared_ptr<const Coupling> coupling() const override {
+    return bridge(phase_ == Phase::kSearch ? finisher(present()).finish(last_.finish) : chosen_);
+  }
 
   Diagnostics diagnostics() const override {
     Diagnostics found = {
