@@ -6,8 +6,8 @@
   studies/samplers.py figure            results/defects/samplers.svg
 
 `paths` takes every preset where no pair is named; what the file has is not measured again. Tables
-and figure also read results/defects/defects.jsonl (`score_defects.py measure`) and the results of
-trained solvers. Needs the Python package and NumPy, the figure matplotlib.
+and figure also read results/defects/defects.jsonl (`score_defects.py measure`), joints.jsonl
+(`step_joints.py`) and the results of trained solvers. Needs the Python package and NumPy, the figure matplotlib.
 """
 
 import argparse
@@ -61,6 +61,15 @@ def paths():
     }
 
 
+def joints():
+    """(pair, steps) -> the line of the truth in factorised steps."""
+    return {
+        (line["pair"], line["size"]): line
+        for line in lines_of("joints.jsonl")
+        if line["defect"] == "factorised steps"
+    }
+
+
 def defects():
     """(pair, defect, size) -> its line."""
     return {
@@ -80,10 +89,15 @@ def trained():
     return found
 
 
+def by_dim(pair):
+    """Sorts pairs."""
+    return int(pair[1:].split("-")[0]), pair
+
+
 def with_csbm(results):
     """The pairs that CSBM was trained on."""
     pairs = {pair for method, _, pair, _ in results if method in FACTORISED}
-    return sorted(pairs, key=lambda pair: (int(pair[1:].split("-")[0]), pair))
+    return sorted(pairs, key=by_dim)
 
 
 def nats(value, error):
@@ -91,6 +105,7 @@ def nats(value, error):
     if abs(value) < 1e-9:
         return "0"
     text = f"{value:.2f}" if value >= 1 else f"{value:.3f}" if value >= 0.01 else f"{value:.4f}"
+    text = text.replace("-0.0000", "0.0000")
     return f"{text} ± {error:.1g}"
 
 
@@ -103,6 +118,33 @@ def path_tables(found):
                 name = f"d{dim}-{reference}"
                 cells = [found.get((name + suffix, steps)) for suffix in FAMILIES.values()]
                 row(name, *("" if cell is None else nats(*cell) for cell in cells))
+
+
+def joint_table(found, lines):
+    """The truth in factorised steps: what is left at the ends of a path of what its steps lose."""
+    print()
+    head(
+        "truth in factorised steps",
+        "steps",
+        "rows × particles",
+        "joint KL, at most",
+        "half the particles add",
+        "path KL",
+        "trajectory KL + sampler's part",
+    )
+    for pair, steps in sorted(lines, key=lambda key: (*by_dim(key[0]), key[1])):
+        if steps in (16, 64) and pair.endswith("-spread"):
+            line, (sampler, error) = lines[pair, steps], found[pair, steps]
+            trajectory = line["trajectory_kl"]
+            row(
+                pair,
+                str(steps),
+                f"{line['rows']:,} × {line['particles']}",
+                nats(*line["joint_kl"]),
+                f"{line['half_particles_change']:.4f}",
+                nats(*line["path_kl"]),
+                nats(trajectory[0] + sampler, math.hypot(trajectory[1], error)),
+            )
 
 
 def parts_tables(found, results):
@@ -140,7 +182,7 @@ def parts_tables(found, results):
 
 def score_tables(lines):
     pairs = list(dict.fromkeys(pair for pair, defect, _ in lines if defect == "factorised steps"))
-    pairs.sort(key=lambda pair: (int(pair[1:].split("-")[0]), pair))
+    pairs.sort(key=by_dim)
     whole = sorted({size for _, defect, size in lines if defect == "whole steps"})
     for score, name, digits in (
         (TREND, "cond. trend", 4),
@@ -236,6 +278,7 @@ def main():
     elif options.command == "table":
         path_tables(paths())
         parts_tables(paths(), trained())
+        joint_table(paths(), joints())
         score_tables(defects())
         trained_table(defects(), trained())
     else:

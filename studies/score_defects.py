@@ -20,8 +20,11 @@ from truth_steps import FactorisedStep, FactorisedSteps, WholeSteps, draw_margin
 
 SIZES = (0.01, 0.03, 0.1, 0.3, 1.0)
 STEPS = (64, 32, 16, 8, 4, 2, 1)  # fewer are worse
+NUM_STEPS = 16  # of the chains that have a defect in their steps
 ERRORS = 3  # standard errors that a score must lie from the Oracle's
+FACTORISED = "factorised steps"
 CONTROL = "whole steps"  # the truth itself, step by step: no score should see it
+JOINTS = Path(__file__).parent.parent / "results" / "defects" / "joints.jsonl"
 SCORES = {  # shown, in this order
     "shape_score": "shape",
     "trend_offdiagonal": "trend",
@@ -190,13 +193,34 @@ class FrozenCoordinate(Mixture):
         return np.where(x1[:, 0] == x0[:, 0], all_firsts, -np.inf)
 
 
+def mode_dropped_in_steps(pair, size):
+    """The same, drawn in factorised steps."""
+    return FactorisedSteps(mode_dropped(pair, size).other, NUM_STEPS)
+
+
+def sharpened_in_steps(pair, size):
+    return FactorisedSteps(sharpened(pair, size).other, NUM_STEPS)
+
+
+def noise_on_steps(pair, size):
+    """A coordinate is drawn uniformly in `size` of its steps on average."""
+    return FactorisedSteps(pair, NUM_STEPS, noise=size / NUM_STEPS)
+
+
+# Told from the truth in as many factorised steps, all others from the Oracle.
+STEP_DEFECTS = {
+    "mode dropped in steps": (mode_dropped_in_steps, SIZES),
+    "too cold in steps": (sharpened_in_steps, SIZES),
+    "noise on steps": (noise_on_steps, SIZES),
+}
 DEFECTS = {
     "one mode dropped": (mode_dropped, SIZES),
     "too cold": (sharpened, SIZES),
     "right ends, wrong coupling": (WrongCoupling, SIZES),
     "x0 ignored": (IgnoresX0, SIZES),
     "one coordinate frozen": (FrozenCoordinate, SIZES),
-    "factorised steps": (FactorisedSteps, STEPS),
+    FACTORISED: (FactorisedSteps, STEPS),
+    **STEP_DEFECTS,
     CONTROL: (WholeSteps, STEPS[::3]),
 }
 
@@ -213,6 +237,19 @@ def read(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def key_of(line):
+    return line["pair"], line["defect"], line["size"]
+
+
+def with_joints(lines):
+    """Lines of steps with their joint KL by particles, which step_joints.py measures."""
+    joints = {key_of(joint): joint["joint_kl"] for joint in read(JOINTS)}
+    for line in lines:
+        if key_of(line) in joints:
+            line["joint_kl"], line["standard_errors"]["joint_kl"] = joints[key_of(line)]
+    return lines
+
+
 def cases(pair, only, chosen):
     """(defect, size, what makes the coupling), the Oracle first."""
     found = [("none", 0.0, lambda: bm.Oracle().fit(pair))]
@@ -225,14 +262,15 @@ def cases(pair, only, chosen):
 
 
 def measure(pairs, out, seeds, only, chosen):
-    done = {(line["pair"], line["defect"], line["size"]) for line in read(out)}
+    done = {key_of(line) for line in read(out)}
     with out.open("a") as file:
         for name in pairs:
             pair = bm.load(name)
             for defect, size, make in cases(pair, only, chosen):
                 if (name, defect, size) in done:
                     continue
-                found = bm.evaluate(pair, make(), num_seeds=seeds, c2st=True).to_dict()
+                # Particles are step_joints.py's: it needs none of the draws.
+                found = bm.evaluate(pair, make(), num_seeds=seeds, c2st=True, particles=0).to_dict()
                 line = {"pair": name, "defect": defect, "size": size, "seeds": seeds}
                 line |= {s: "inf" if s in found["infinite"] else found.get(s) for s in SCORES}
                 line["standard_errors"] = {s: found["standard_errors"].get(s) for s in SCORES}
@@ -250,7 +288,7 @@ def usual_errors(lines):
     """(D, score) -> its standard error as a share of the score, pooled over the pairs of D: of their
     Oracles, slightly changed bridges and many steps. One of two or three repetitions alone is too
     small by chance too often. KLs have their own."""
-    like_oracle = ("none", "one mode dropped", "too cold", "factorised steps", CONTROL)
+    like_oracle = ("none", "one mode dropped", "too cold", FACTORISED, CONTROL)
     shares = {}
     for line in lines:
         if line["defect"] in like_oracle and (line["size"] < 0.1 or line["size"] >= 16):
@@ -260,15 +298,15 @@ def usual_errors(lines):
     return {key: np.sqrt(np.mean(np.square(of_key))) for key, of_key in shares.items()}
 
 
-def smallest_seen(oracle, lines, score, usual):
-    """The first size from which on the score differs from the Oracle's; None where it has none."""
+def smallest_seen(right, lines, score, usual):
+    """The first size from which on the score differs from what is right; None where it has none."""
     seen = "never"
     for line in lines:
-        if line[score] is None:
+        if line[score] is None or right[score] is None:
             return None
         value = float(line[score])
-        noise = np.hypot(*(max(of["standard_errors"][score] or 0, usual) for of in (line, oracle)))
-        if abs(value - oracle[score]) <= max(ERRORS * noise, 1e-9):
+        noise = np.hypot(*(max(of["standard_errors"][score] or 0, usual) for of in (line, right)))
+        if abs(value - right[score]) <= max(ERRORS * noise, 1e-9):
             seen = "never"
         elif seen == "never":
             seen = line["size"]
@@ -299,8 +337,9 @@ def all_seen(lines):
         usual = {s: shares[dim_of(name), s] * (oracle[s] or 0.0) for s in SCORES}
         for defect, (_, sizes) in DEFECTS.items():
             see = steps_seen if sizes is STEPS else smallest_seen
+            right = of_pair[FACTORISED][NUM_STEPS] if defect in STEP_DEFECTS else oracle
             if ordered := [of_pair[defect][x] for x in sizes if x in of_pair.get(defect, {})]:
-                table[name][defect] = {s: see(oracle, ordered, s, usual[s]) for s in SCORES}
+                table[name][defect] = {s: see(right, ordered, s, usual[s]) for s in SCORES}
     return table
 
 
@@ -361,7 +400,7 @@ def main():
     if options.command == "measure":
         measure(options.pairs, options.out, options.seeds, options.only, options.sizes)
     else:
-        {"table": table, "blind": blind}[options.command](read(options.out))
+        {"table": table, "blind": blind}[options.command](with_joints(read(options.out)))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ whose steps factorise draws each coordinate from its marginal, which is to draw 
 coordinate anew: a tenth of the time of writing the marginals [B,D,S] and drawing from them.
 """
 
+import functools
+
 import numpy as np
 
 CELLS = 128  # of the unit interval, in each of which most draws are decided
@@ -105,22 +107,38 @@ class FactorisedStep:
 
 
 class FactorisedSteps:
-    """The truth's transitions drawn coordinate by coordinate: a wrong sampler of a right model."""
+    """The truth's transitions drawn coordinate by coordinate: a wrong sampler of a right model.
 
-    def __init__(self, pair, num_steps):
-        self.num_steps = num_steps
-        self.log_transition_marginals = pair.log_transition_marginals
-        self.steps = [FactorisedStep(pair, num_steps, n) for n in range(num_steps)]
-        x = pair.test_set()[1][:20]
-        for n in {0, num_steps // 2, num_steps - 1}:
-            exact = np.exp(pair.log_transition_marginals(x, num_steps, n))
-            np.testing.assert_allclose(self.steps[n].marginals(x), exact, rtol=0, atol=1e-9)
+    With `noise` each coordinate of a step is uniform with that probability.
+    """
+
+    def __init__(self, pair, num_steps, noise=0.0):
+        self.pair, self.num_steps, self.noise = pair, num_steps, noise
+
+    @functools.cached_property
+    def steps(self):
+        """Those that draw, checked against the marginals that the package has."""
+        steps = [FactorisedStep(self.pair, self.num_steps, n) for n in range(self.num_steps)]
+        x = self.pair.test_set()[1][:20]
+        for n in {0, self.num_steps // 2, self.num_steps - 1}:
+            exact = np.exp(self.pair.log_transition_marginals(x, self.num_steps, n))
+            np.testing.assert_allclose(steps[n].marginals(x), exact, rtol=0, atol=1e-9)
+        return steps
+
+    def log_transition_marginals(self, x, num_steps, n):
+        marginals = self.pair.log_transition_marginals(x, num_steps, n)
+        if self.noise == 0.0:
+            return marginals
+        return np.log((1 - self.noise) * np.exp(marginals) + self.noise / self.pair.num_categories)
 
     def sample(self, x0, seed):
         random, parts = np.random.default_rng(seed), []
         for x in np.array_split(x0, max(1, len(x0) // 1000)):
             for step in self.steps:
                 x = step.draw(x, random)
+                if self.noise > 0.0:
+                    wrong = random.random(x.shape) < self.noise
+                    x[wrong] = random.integers(self.pair.num_categories, size=wrong.sum())
             parts.append(x)
         return np.concatenate(parts)
 
@@ -131,6 +149,8 @@ class WholeSteps:
     def __init__(self, pair, num_steps):
         self.pair, self.num_steps = pair, num_steps
         self.log_transition_marginals = pair.log_transition_marginals
+        # Whole steps are the truth's own law; without it they would be scored as factorised ones.
+        self.log_conditional = pair.log_conditional
 
     def sample(self, x0, seed):
         random = np.random.default_rng(seed)
