@@ -162,7 +162,7 @@ class Checks:
         self.expect("a point explains itself", "training" in text, text.replace("\n", " | "))
 
     def all_choices(self):
-        for group in ("table", "figure", "curve", "time", "switching"):
+        for group in ("table", "figure", "curve", "time", "switching", "worst"):
             count = self.script(f"return document.querySelectorAll('#{group}-choices button').length")
             for i in range(count):
                 self.script(f"document.querySelectorAll('#{group}-choices button')[arguments[0]].click()", i)

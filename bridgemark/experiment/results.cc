@@ -28,6 +28,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Of a score that is an upper bound.
 constexpr char kBound[] = "bound", kBoundChange[] = "half_particles_change";
 
+constexpr char kDetail[] = "detail";  // of the joint KL: joint_kl_json()
+
 // A number, null for NaN, "inf" for what JSON has no number for.
 json number_json(double value) {
   if (std::isnan(value)) return nullptr;
@@ -110,6 +112,9 @@ json line_json(const RunResult& result, const Score& score) {
     line[kBound] = kUpperBound;
     line[kBoundChange] =
         std::isfinite(*score.bound_change) ? json(*score.bound_change) : json(nullptr);
+  }
+  if (score.name == kJointKl && result.joint_kl.rows > 0) {
+    line[kDetail] = joint_kl_json(result.joint_kl);
   }
   return line;
 }
@@ -255,6 +260,7 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
   result.particles = json_get_or<std::uint64_t>(scores, "particles", 0, scored);
   result.evaluate_seconds = json_get<double>(scores, "wall_seconds", scored);
   result.scores = scores_of(scores, scored);
+  result.joint_kl = joint_kl_from_json(scores, scored);
   result.version = json_get<std::string>(trained, "version", result_file);
   result.device = json_get<std::string>(trained, "device", result_file);
   result.machine = json_get<std::string>(trained, "machine", result_file);
@@ -347,6 +353,7 @@ void take_record(const EvaluationRecord& record, RunResult& result) {
   json.at("wall_seconds").get_to(result.evaluate_seconds);
   json.at("peak_memory_bytes").get_to(result.peak_memory_bytes);
   result.scores = record.evaluation.scores;
+  result.joint_kl = record.evaluation.joint_kl;
 }
 
 std::vector<RunResult> read_run_results(const std::string& experiment, const ExperimentRun& run,
@@ -384,6 +391,10 @@ std::vector<RunResult> load_results(const std::filesystem::path& path) {
       results.push_back(std::move(result));
     }
     results.back().scores.push_back(score_of(line, where));
+    if (line.contains(kDetail)) {
+      const json& detail = json_part(line, kDetail, json::value_t::object, where);
+      results.back().joint_kl = joint_kl_from_json(detail, where);
+    }
   };
   each_json_line(path, kMaxResultBytes, LastLine::kIsWhole, read);
   refuse_mixture(results, path.string());

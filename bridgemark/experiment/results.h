@@ -43,7 +43,8 @@ struct RunResult {
   nlohmann::json pair_identity = nlohmann::json::object();  // pair_record()
   nlohmann::json data = nlohmann::json::object();           // of RunIdentity
   nlohmann::json diagnostics = nlohmann::json::object();
-  std::vector<Score> scores;  // NaN: cannot be given; infinite: the solver rules out the truth
+  std::vector<Score> scores;    // NaN: cannot be given; infinite: the solver rules out the truth
+  JointKlDetail joint_kl = {};  // older records have none
 
   const Score* find(std::string_view score) const;  // null where it is not there or NaN
 };

@@ -73,6 +73,7 @@ struct JointKlDetail {
   // The share of the sum over rows that the worst hundredth of them carries; NaN for a sum of 0.
   double worst_share = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::size_t> worst_rows;  // of them, the worst first, at most kShownWorstRows
+  std::vector<double> worst_values;     // log q*(x1|x0) - log q(x1|x0) of each of these
 };
 
 // How many of the worst rows an evaluation names.

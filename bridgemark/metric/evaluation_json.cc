@@ -11,6 +11,11 @@ namespace bridgemark {
 
 namespace {
 
+// Of joint_kl_json().
+constexpr char kParticlesKey[] = "joint_kl_particles", kRowsKey[] = "joint_kl_rows",
+               kWorstShareKey[] = "joint_kl_worst_share", kWorstRowsKey[] = "joint_kl_worst_rows",
+               kWorstValuesKey[] = "joint_kl_worst_values";
+
 nlohmann::json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
@@ -41,12 +46,49 @@ nlohmann::json evaluation_json(const Evaluation& evaluation) {
 
 nlohmann::json joint_kl_json(const JointKlDetail& detail) {
   if (detail.rows == 0) return {{kJointKlBound, nullptr}};
+  nlohmann::json worst_values = nlohmann::json::array();
+  for (const double value : detail.worst_values) worst_values.push_back(number_or_null(value));
   return {{kJointKlBound, detail.particles > 0 ? kUpperBound : kExactBound},
-          {"joint_kl_particles", detail.particles},
-          {"joint_kl_rows", detail.rows},
+          {kParticlesKey, detail.particles},
+          {kRowsKey, detail.rows},
           {kJointKlChange, number_or_null(detail.half_particles_change)},
-          {"joint_kl_worst_share", number_or_null(detail.worst_share)},
-          {"joint_kl_worst_rows", detail.worst_rows}};
+          {kWorstShareKey, number_or_null(detail.worst_share)},
+          {kWorstRowsKey, detail.worst_rows},
+          {kWorstValuesKey, worst_values}};
+}
+
+JointKlDetail joint_kl_from_json(const nlohmann::json& object, const std::string& file) {
+  using nlohmann::json;
+  JointKlDetail detail;
+  detail.rows = json_get_or<std::uint64_t>(object, kRowsKey, 0, file);
+  if (detail.rows == 0) return detail;
+  detail.particles = json_get_or<std::uint64_t>(object, kParticlesKey, 0, file);
+  const auto number = [&](const char* key, double& value) {
+    if (object.contains(key) && !object[key].is_null()) value = json_get<double>(object, key, file);
+  };
+  number(kJointKlChange, detail.half_particles_change);
+  number(kWorstShareKey, detail.worst_share);
+  if (object.contains(kWorstRowsKey)) {
+    for (const json& row : json_part(object, kWorstRowsKey, json::value_t::array, file)) {
+      if (!row.is_number_unsigned() || row.get<std::uint64_t>() >= detail.rows) {
+        throw_file(file, "'{}' must be rows below {}", kWorstRowsKey, detail.rows);
+      }
+      detail.worst_rows.push_back(row.get<std::uint64_t>());
+    }
+  }
+  if (!object.contains(kWorstValuesKey)) return detail;
+  for (const json& value : json_part(object, kWorstValuesKey, json::value_t::array, file)) {
+    if (!value.is_null() && !value.is_number()) {
+      throw_file(file, "'{}' must be numbers or null", kWorstValuesKey);
+    }
+    detail.worst_values.push_back(value.is_null() ? std::numeric_limits<double>::infinity()
+                                                  : value.get<double>());
+  }
+  if (detail.worst_values.size() != detail.worst_rows.size()) {
+    throw_file(file, "'{}' must be as many as '{}', {}, got {}", kWorstValuesKey, kWorstRowsKey,
+               detail.worst_rows.size(), detail.worst_values.size());
+  }
+  return detail;
 }
 
 std::optional<double> bound_change_from_json(const nlohmann::json& object, const char* bound_key,

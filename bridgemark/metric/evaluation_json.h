@@ -22,8 +22,12 @@ inline constexpr char kExactBound[] = "exact", kUpperBound[] = "upper";
 
 // {"joint_kl_bound": "exact", "upper" or, where there is no joint KL, null; then also
 // "joint_kl_particles" (0 for a closed form), "joint_kl_rows", "joint_kl_half_particles_change",
-// "joint_kl_worst_share", "joint_kl_worst_rows"}.
+// "joint_kl_worst_share", "joint_kl_worst_rows", "joint_kl_worst_values" (null: infinite)}.
 nlohmann::json joint_kl_json(const JointKlDetail& detail);
+
+// Reads them. A record without the rows has the detail of no joint KL, and one without the values
+// of its worst rows, as older records are, has none of these. Throws FileError that names `file`.
+JointKlDetail joint_kl_from_json(const nlohmann::json& object, const std::string& file);
 
 // Score::bound_change as records have it: the texts above under `bound_key`, and the change, a
 // number or null, under `change_key`. None where the key is missing, as in older records.

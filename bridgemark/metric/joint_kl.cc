@@ -30,6 +30,7 @@ void describe_rows(JointKl& kl) {
   for (std::size_t i = 0; i < worst; ++i) carried += kl.rows[order[i]];
   if (std::isfinite(total) && total > 0.0) kl.detail.worst_share = carried / total;
   order.resize(std::min(worst, kShownWorstRows));
+  for (const std::size_t row : order) kl.detail.worst_values.push_back(kl.rows[row]);
   kl.detail.worst_rows = std::move(order);
 }
 

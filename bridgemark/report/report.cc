@@ -18,6 +18,7 @@
 #include "bridgemark/report/published.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/worst_rows.h"
 
 namespace bridgemark {
 
@@ -119,7 +120,8 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
                {"runs", json::array()},
                {"best", json::array()},
                {"figures", report_figures(context, folder, results)},
-               {"curves", training_curves(folder, results)}};
+               {"curves", training_curves(folder, results)},
+               {"worst", worst_rows(context, folder, results)}};
   for (const Table& table : tables) {
     json shown = table_json(table);
     shown["csv"] = csv_tables({table});

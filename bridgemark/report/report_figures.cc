@@ -220,14 +220,6 @@ json trajectories(const Context& context, const Coupling& coupling, int num_step
   return paths;
 }
 
-bool has_figure(const std::filesystem::path& folder, const RunResult& result) {
-  const std::filesystem::path run = run_folder(folder, result);
-  if (run.empty()) return false;
-  return result.solver == kOutsideSolver
-             ? path_exists(added_folder(folder, result) / kAddedSamplesFile)
-             : is_complete_run(run);
-}
-
 // The points and paths of one method.
 struct MethodFigure {
   json samples;
@@ -321,13 +313,21 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
 
 }  // namespace
 
+bool has_model(const std::filesystem::path& folder, const RunResult& result) {
+  const std::filesystem::path run = run_folder(folder, result);
+  if (run.empty()) return false;
+  return result.solver == kOutsideSolver
+             ? path_exists(added_folder(folder, result) / kAddedSamplesFile)
+             : is_complete_run(run);
+}
+
 json report_figures(const Context& context, const std::filesystem::path& folder,
                     const std::vector<RunResult>& results) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<const RunResult*>> by_pair;
   for (const RunResult& result : results) {
     const bool reversed = result.pair_identity.value("reverse", false);
-    if (reversed || !has_figure(folder, result)) continue;
+    if (reversed || !has_model(folder, result)) continue;
     if (!by_pair.contains(result.pair)) order.push_back(result.pair);
     by_pair[result.pair].push_back(&result);
   }

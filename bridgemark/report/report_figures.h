@@ -24,6 +24,9 @@ namespace bridgemark {
 nlohmann::json report_figures(const Context& context, const std::filesystem::path& folder,
                               const std::vector<RunResult>& results);
 
+// Whether the run's model, or of an outside solver its answers, lies in the folder.
+bool has_model(const std::filesystem::path& folder, const RunResult& result);
+
 // Losses along the training of each run that has a log:
 //   [{run, method, solver, pair, loss, num_steps, seed, points: [[update, loss, seconds]..]}], at
 //   most 300 points each.

@@ -143,7 +143,8 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
 std::string text_of_joint_kl(std::size_t rows, std::size_t particles, std::optional<double> change,
                              std::optional<double> worst_share) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  return joint_kl_text({rows, particles, change.value_or(kNaN), worst_share.value_or(kNaN), {}});
+  return joint_kl_text(
+      {rows, particles, change.value_or(kNaN), worst_share.value_or(kNaN), {}, {}});
 }
 
 }  // namespace

@@ -121,6 +121,11 @@ TEST(Cell, ScoresBothDirections) {
     EXPECT_EQ(joint->bound_change, results[i].find("joint_kl")->bound_change);
     EXPECT_GE(*joint->bound_change, 0.0);
     EXPECT_EQ(read[i].particles, 3u);
+    EXPECT_EQ(read[i].joint_kl.particles, 3u);
+    EXPECT_GT(read[i].joint_kl.worst_rows.size(), 0u);
+    EXPECT_EQ(read[i].joint_kl.worst_rows, results[i].joint_kl.worst_rows);
+    EXPECT_EQ(read[i].joint_kl.worst_values, results[i].joint_kl.worst_values);
+    EXPECT_EQ(read[i].joint_kl.worst_share, results[i].joint_kl.worst_share);
     EXPECT_FALSE(read[i].find("shape_score")->bound_change);
   }
   const ExperimentRun recorded = recorded_run(read[1]);

@@ -406,12 +406,46 @@ TEST(JointKl, NamesTheRowsThatCarryIt) {
   const JointKlDetail detail = exact_joint_kl(rows).detail;
   EXPECT_EQ(detail.rows, 250u);
   EXPECT_EQ(detail.worst_rows, (std::vector<std::size_t>{200, 7, 3}));
+  EXPECT_EQ(detail.worst_values, (std::vector<double>{9.0, 5.0, 1.0}));
   EXPECT_NEAR(detail.worst_share, 15.0 / (14.0 + 2.46), 1e-12);
   rows[9] = kInfinity;
   const JointKlDetail infinite = exact_joint_kl(rows).detail;
   EXPECT_EQ(infinite.worst_rows[0], 9u);
+  EXPECT_EQ(infinite.worst_values[0], kInfinity);
   EXPECT_TRUE(std::isnan(infinite.worst_share));
   EXPECT_TRUE(std::isnan(exact_joint_kl(std::vector<double>(10, 0.0)).detail.worst_share));
+}
+
+TEST(JointKl, DetailsSurviveTheWayThroughJson) {
+  std::vector<double> rows(250, 0.01);
+  rows[7] = 5.0;
+  rows[9] = kInfinity;
+  JointKlDetail detail = exact_joint_kl(rows).detail;
+  detail.particles = 16;
+  detail.half_particles_change = 0.25;
+  nlohmann::json json = joint_kl_json(detail);
+  const JointKlDetail read = joint_kl_from_json(json, "a file");
+  EXPECT_EQ(read.rows, 250u);
+  EXPECT_EQ(read.particles, 16u);
+  EXPECT_EQ(read.half_particles_change, 0.25);
+  EXPECT_TRUE(std::isnan(read.worst_share));
+  EXPECT_EQ(read.worst_rows, detail.worst_rows);
+  EXPECT_EQ(read.worst_values, (std::vector<double>{kInfinity, 5.0, 0.01}));
+  // Older records: without the values, without any of it.
+  json.erase("joint_kl_worst_values");
+  EXPECT_EQ(joint_kl_from_json(json, "a file").worst_rows, detail.worst_rows);
+  EXPECT_TRUE(joint_kl_from_json(json, "a file").worst_values.empty());
+  EXPECT_EQ(joint_kl_from_json(nlohmann::json::object(), "a file").rows, 0u);
+  const auto refuses = [&](const char* key, nlohmann::json value) {
+    nlohmann::json wrong = joint_kl_json(detail);
+    wrong[key] = std::move(value);
+    EXPECT_THROW(joint_kl_from_json(wrong, "a file"), FileError) << key;
+  };
+  refuses("joint_kl_worst_rows", {1, 2, 250});
+  refuses("joint_kl_worst_rows", {1, 2, -1});
+  refuses("joint_kl_worst_rows", "none");
+  refuses("joint_kl_worst_values", {1.0, 2.0});
+  refuses("joint_kl_worst_values", {1.0, 2.0, "inf"});
 }
 
 // A network after a few updates, in both directions of a pair, through the whole protocol.
@@ -444,6 +478,7 @@ TEST(JointKl, OfCsbmIsThatOfEnumeration) {
     EXPECT_EQ(json.at("joint_kl_particles"), 128);
     EXPECT_EQ(json.at("joint_kl_rows"), 250);
     EXPECT_EQ(json.at("joint_kl_worst_rows").size(), 3u);
+    EXPECT_EQ(json.at("joint_kl_worst_values").size(), 3u);
     EXPECT_GT(json.at("joint_kl_worst_share"), 0.01);
     EXPECT_GE(json.at("joint_kl_half_particles_change"), 0.0);
     EXPECT_LT(json.at("joint_kl_half_particles_change"), 0.1);

@@ -15,6 +15,7 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/worst_rows.h"
 #include "bridgemark/solver/core/run.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -286,6 +287,56 @@ TEST_F(ReportTest, SaysWhoIsBestAndByWhat) {
   EXPECT_EQ(best["methods"][0]["text"], "0.300");
   EXPECT_EQ(best["oracle"], "0");
   EXPECT_EQ(best["compared"], 2);
+}
+
+// The rows with their states where the pair can be made again, of the first run of each method but
+// the Oracle.
+TEST_F(ReportTest, ShowsTheRowsThatCarryTheJointKl) {
+  std::vector<RunResult> results = {make_run("oracle", 5), make_run("reference", 5),
+                                    make_run("feature-wise", 5)};
+  for (RunResult& result : results) {
+    result.scores = {{"joint_kl", 0.4, 0.001, {}, {}, {}, 0.01}};
+    result.joint_kl = {.rows = 300,
+                       .particles = 16,
+                       .half_particles_change = 0.01,
+                       .worst_share = 0.25,
+                       .worst_rows = {7, 0, 299, 1, 2, 3},
+                       .worst_values = {9.5, 5.0, 4.0, 3.0, 2.0, 1.0}};
+  }
+  results.push_back(results[1]);
+  results[3].seed = 1;
+  results[2].joint_kl.worst_values[0] = std::numeric_limits<double>::infinity();
+  results[2].joint_kl.worst_share = std::numeric_limits<double>::quiet_NaN();
+  const auto data = [&] {
+    return data_of(report_html({}, dir_.path(), results, make_tables(results, false), {vega()}));
+  };
+  const nlohmann::json pair = data()["worst"].at(0), methods = pair["methods"];
+  EXPECT_EQ(pair["pair"], results[0].pair);
+  ASSERT_EQ(methods.size(), 2u);
+  EXPECT_EQ(methods[0]["method"], "reference");
+  EXPECT_EQ(methods[0]["text"], "≤ 0.400");
+  EXPECT_EQ(methods[0]["rows"], 300);
+  EXPECT_EQ(methods[0]["share"], 0.25);
+  const nlohmann::json& worst = methods[0]["worst"];
+  ASSERT_EQ(worst.size(), kReportedWorstRows);
+  EXPECT_EQ(worst[0]["row"], 7);
+  EXPECT_EQ(worst[0]["kl"], 9.5);
+  const PairedStates test = load_pair(results[0].pair).test_set({});
+  for (std::size_t d = 0; d < 5; ++d) {
+    EXPECT_EQ(worst[0]["x0"][d], test.x0(7, d));
+    EXPECT_EQ(worst[2]["x1"][d], test.x1(299, d));
+  }
+  EXPECT_EQ(methods[1]["worst"][0]["kl"], "inf");
+  EXPECT_EQ(methods[1]["share"], nullptr);
+  // A pair that is another one now, or is not there, and a record without values.
+  results[1].pair_identity["fingerprint"] = "another";
+  results[1].joint_kl.worst_values.clear();
+  const nlohmann::json row = data()["worst"][0]["methods"][0]["worst"][0];
+  EXPECT_EQ(row, nlohmann::json({{"row", 7}, {"kl", nullptr}}));
+  for (RunResult& result : results) result.run = "not there";
+  EXPECT_FALSE(data()["worst"][0]["methods"][0]["worst"][0].contains("x0"));
+  for (RunResult& result : results) result.joint_kl = {};
+  EXPECT_EQ(data()["worst"].size(), 0u);
 }
 
 // The first two components of the target's cloud: centred, uncorrelated, and as wide as they claim.

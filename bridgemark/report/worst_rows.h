@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/experiment/results.h"
+
+namespace bridgemark {
+
+inline constexpr std::size_t kReportedWorstRows = 5;  // of each method
+
+// The test rows that carry the joint KL of each method, by its first run that names them:
+//   [{pair, methods: [{method, loss, num_steps, training_rows, of_every_number, run, text, rows,
+//                      share, worst: [{row, kl, x0: [..], x1: [..]}]}]}]
+// `text` is the joint KL as tables show it and `share` what the worst hundredth of the `rows` has
+// of it, null for an infinite one. A row has its number in the test set, from 0, its own KL
+// ("inf" where the solver rules it out, null where an older record does not say) and its states,
+// where the pair is a preset or has a run in `folder`.
+nlohmann::json worst_rows(const Context& context, const std::filesystem::path& folder,
+                          const std::vector<RunResult>& results);
+
+}  // namespace bridgemark
