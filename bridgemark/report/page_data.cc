@@ -47,10 +47,11 @@ json table_json(const Table& table) {
                        {"published", cell.published ? json(*cell.published) : json(nullptr)},
                        {"published_text", table.format_published(cell)},
                        {"place", table.marked_place(cell)},
-                       {"group", group_letters(cell.rank)},
+                       {"group", group_mark(cell)},
                        {"smallest_gap", table.format_gap(cell.smallest_gap)},
                        {"band", band_name(cell.band)},
                        {"runs", runs}});
+      if (!cell.compared()) cells.back()["undecided"] = true;
       if (cell.instances > 1) cells.back()["spreads"] = table.format_spreads(cell);
     }
     rows.push_back({{"method", row.method},
@@ -81,7 +82,7 @@ json best_json(const PairBest& best) {
   for (const TableRow* row : best.rows) {
     methods.push_back({{"method", row->method},
                        {"details", row_details(*row)},
-                       {"text", best.table->format(row->cells[best.column].mean)}});
+                       {"text", best.table->format_cell(row->cells[best.column])}});
   }
   const std::string oracle = oracle_beside(best);
   return {{"pair", best.pair},

@@ -171,6 +171,10 @@ std::string group_letters(int rank) {
   return letters;
 }
 
+std::string group_mark(const TableCell& cell) {
+  return cell.measured() && !cell.compared() ? "?" : group_letters(cell.rank);
+}
+
 std::string tie_note(const std::vector<Table>& tables) {
   std::string note = fmt::format(
       "Letters are groups of ties in a column: a has the best row and all that a paired comparison "
@@ -190,9 +194,11 @@ std::string tie_note(const std::vector<Table>& tables) {
   }
   if (has_bounds(tables)) {
     note += fmt::format(
-        " An upper bound (≤, the joint KL by particles) that is not the best has a letter only "
-        "where "
-        "its distance is more than {:g} times what half of the particles would add to it.",
+        " An upper bound (≤, the joint KL by particles) can show that a row is better, not that it "
+        "is "
+        "worse: behind the best it has a letter only where its distance is more than {:g} times "
+        "what "
+        "half of the particles would add to it. Else it has a question mark, for a tie left open.",
         kBoundSlack);
   }
   if (std::any_of(tables.begin(), tables.end(), [](const Table& t) { return t.unpaired; })) {

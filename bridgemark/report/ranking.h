@@ -29,6 +29,10 @@ void rank(Table& table);
 // "a" for the first group of ties, "b" for the second, after "z" "aa"; "" for rank 0.
 std::string group_letters(int rank);
 
+// What a cell shows of its group: its letters, "?" for an upper bound that leaves open whether it
+// is worse than the others, "" for the Oracle and an infinite mean.
+std::string group_mark(const TableCell& cell);
+
 // The rule in words, for a set of tables.
 std::string tie_note(const std::vector<Table>& tables);
 

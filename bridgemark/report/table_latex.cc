@@ -32,7 +32,9 @@ std::string cell_latex(const Table& table, const TableCell& cell) {
   if (cell.bound_change) number = "$\\leq$ " + number;
   if (table.marked_place(cell) == 1) number = fmt::format("\\textbf{{{}}}", number);
   if (table.marked_place(cell) == 2) number = fmt::format("\\underline{{{}}}", number);
-  if (cell.rank > 0) number += fmt::format("$^{{{}}}$", group_letters(cell.rank));
+  if (const std::string mark = group_mark(cell); !mark.empty()) {
+    number += fmt::format("$^{{{}}}$", mark);
+  }
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += fmt::format("{{\\tiny$\\pm${}}}", error);
   const std::string spreads = table.format_spreads(cell);

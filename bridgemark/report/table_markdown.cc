@@ -30,7 +30,7 @@ std::string cell_markdown(const Table& table, const TableCell& cell) {
   std::string number = table.format_cell(cell);
   if (table.marked_place(cell) == 1) number = fmt::format("**{}**", number);
   if (table.marked_place(cell) == 2) number = fmt::format("<ins>{}</ins>", number);
-  if (cell.rank > 0) number = fmt::format("{} {}", number, group_letters(cell.rank));
+  if (const std::string mark = group_mark(cell); !mark.empty()) number += " " + mark;
   const std::string error = table.format_error(cell);
   if (!error.empty()) number += " ± " + error;
   const std::string spreads = table.format_spreads(cell);

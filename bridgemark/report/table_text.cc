@@ -17,7 +17,7 @@ constexpr std::size_t kColumnsAtATime = 4;
 std::string cell_text(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "–";
   std::string text = table.format_cell(cell);
-  if (cell.rank > 0) text = fmt::format("{} {}", text, group_letters(cell.rank));
+  if (const std::string mark = group_mark(cell); !mark.empty()) text += " " + mark;
   const std::string error = table.format_error(cell);
   if (!error.empty()) text += " ±" + error;
   const std::string spreads = table.format_spreads(cell);
@@ -115,7 +115,7 @@ std::string text_best(const std::vector<PairBest>& pairs) {
     const std::string& title = best.table->score.title;
     grid.push_back({{best.pair},
                     {names},
-                    {best.table->format(best.rows[0]->cells[best.column].mean)},
+                    {best.table->format_cell(best.rows[0]->cells[best.column])},
                     {oracle_beside(best)},
                     {title.substr(0, title.find(", reversed"))}});  // the pair's name says so
   }

@@ -235,7 +235,8 @@ def paired_difference(
     inputs: what makes an input hard for both cancels, so smaller gaps are told apart than standard
     errors of each would tell. The same comparison makes the groups of ties in tables. One result
     stands for the trained model that it scored; a sequence of results, one for each training of a
-    solver, stands for the solver, and the spread of its trainings widens the interval.
+    solver, stands for the solver, and the spread of its trainings widens the interval. Of a joint KL
+    that is an upper bound the bounds are compared: they can show a solver better, not worse.
 
     Raises ValueError where a result has no blocks for the score (it is no mean over inputs, or
     cannot be given) or where the results are of different pairs, numbers of inputs or, for what is
@@ -305,7 +306,8 @@ def compare(
     A mapping names the rows. Without `scores` every score is shown. With `ties` a column of letters
     follows each score that tables of the report have: rows that share one are not told apart on the
     test inputs (see paired_difference), and `a` has the best; a row called `oracle` is the ceiling
-    and has none, nor has an upper bound of which it is not decided whether it is worse. Raises ValueError for a score that a result does not have.
+    and has none, nor has an upper bound of which it is not decided whether it is worse. Raises
+    ValueError for a score that a result does not have.
     """
     require_flag(ties=ties)
     given = list(results.values() if isinstance(results, Mapping) else results)

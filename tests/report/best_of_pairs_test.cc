@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/report/ranking.h"
 #include "bridgemark/report/table_writers.h"
 #include "bridgemark/report/tables.h"
 #include "tests/experiment/results_testing.h"
@@ -109,19 +110,21 @@ TEST(BestOfPairs, UpperBoundsProveNothingWorse) {
         std::ranges::find(tables, "joint_kl", [](const Table& table) { return table.score.score; });
     const PairBest best = best_of_pairs(tables).at(0);
     EXPECT_EQ(best.table->score.score + " " + best.rows[0]->solver, best_is);
+    EXPECT_EQ(text_best({best}).find("≤") != std::string::npos,
+              best_is == std::string_view("joint_kl csbm"));
     std::string text;
     for (const TableRow& row : joint->rows) {
       if (row.oracle) continue;
       text += fmt::format("{} {} {}; ", row.solver, joint->format_cell(row.cells[0]),
-                          row.cells[0].rank);
+                          group_mark(row.cells[0]));
     }
     return text;
   };
   using ::testing::HasSubstr;
-  EXPECT_THAT(ranks(0.1, 0.5, "joint_kl csbm"), HasSubstr("csbm ≤ 0.100 1; "));
-  EXPECT_THAT(ranks(0.5, 0.01, "joint_kl dlightsb"), HasSubstr("csbm ≤ 0.500 2; "));
-  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("csbm ≤ 0.500 0; "));
-  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("reference 5.00 2; "));
+  EXPECT_THAT(ranks(0.1, 0.5, "joint_kl csbm"), HasSubstr("csbm ≤ 0.100 a; "));
+  EXPECT_THAT(ranks(0.5, 0.01, "joint_kl dlightsb"), HasSubstr("csbm ≤ 0.500 b; "));
+  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("csbm ≤ 0.500 ?; "));
+  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("reference 5.00 b; "));
 }
 
 // A pair of the Oracle alone has no best.

@@ -71,6 +71,32 @@ class BoardTest : public ::testing::Test {
   testing::TempDir dir_;
 };
 
+// An upper bound wins where it is below the others, and is never told worse by a distance that more
+// effort may close: such a cell has a question mark, and the page says what it means.
+TEST_F(BoardTest, UpperBoundsProveNothingWorse) {
+  const auto marks = [&](const std::string& name, double bound, double change) {
+    std::vector<RunResult> results = {make_result("Oracle", 0.0), make_result("DLightSB", 0.2),
+                                      make_result("Steps", bound)};
+    results[2].scores[0].bound_change = change;
+    results[2].solver = "csbm";
+    const Board board = load_board({}, {{write(name, results)}, {}, {}});
+    const std::string html = board_html(board);
+    EXPECT_THAT(html, HasSubstr("Else it has a question mark, for a tie left open."));
+    const nlohmann::json data = data_of(html);
+    std::string text;
+    for (const nlohmann::json& row : data["tables"][0]["rows"]) {
+      const nlohmann::json& cell = row["cells"][0];
+      if (row["oracle"] == true) continue;
+      text += row["method"].get<std::string>() + " " + cell["group"].get<std::string>() +
+              (cell.value("undecided", false) ? " undecided; " : "; ");
+    }
+    return text;
+  };
+  EXPECT_EQ(marks("better", 0.1, 0.5), "DLightSB b; Steps a; ");
+  EXPECT_EQ(marks("settled", 0.5, 0.01), "DLightSB a; Steps b; ");
+  EXPECT_EQ(marks("open", 0.5, 0.1), "DLightSB a; Steps ? undecided; ");
+}
+
 TEST_F(BoardTest, TakesACellFromTheFirstFolderThatHasIt) {
   const auto a = write("a", {make_result("DLightSB", 0.5), make_result("DLightSB", 0.7, 1)});
   const auto b = write("b", {make_result("DLightSB", 0.1), make_result("Other", 0.2)});

@@ -46,6 +46,7 @@ function cellTip(table, row, column) {
       (cell.error ? ` ± ${cell.error}` : "")];
   if (cell.spreads) lines.push(`spread over ${cell.spreads}`);
   if (cell.smallest_gap) lines.push(`told from the best, or the best from the Oracle, by a gap over ${cell.smallest_gap}`);
+  if (cell.undecided) lines.push("?: an upper bound, which leaves open whether it is worse than the best");
   if (cell.published !== null) lines.push(`published: ${cell.published_text}`);
   lines.push(cell.runs.length === 1 ? `run ${cell.runs[0]}`
                                     : `${cell.runs.length} runs: ${cell.runs.join(", ")}`);
