@@ -7,7 +7,8 @@
 
 `paths` takes every preset where no pair is named; what the file has is not measured again. Tables
 and figure also read results/defects/defects.jsonl (`score_defects.py measure`), joints.jsonl
-(`step_joints.py`) and the results of trained solvers. Needs the Python package and NumPy, the figure matplotlib.
+(`step_joints.py`) and the results of trained solvers. Needs the Python package and NumPy, the
+figure matplotlib.
 """
 
 import argparse

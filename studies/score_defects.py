@@ -5,6 +5,7 @@
                                               adds a line a pair, defect and size
   studies/score_defects.py table OUT.jsonl    the smallest size that each score sees
   studies/score_defects.py blind OUT.jsonl    on how many pairs each score sees a defect at all
+  studies/score_defects.py steps OUT.jsonl    the KLs of defects in steps (step_joints.py)
 
 Needs the Python package and NumPy. What OUT has is not measured again.
 """
@@ -383,6 +384,24 @@ def blind(lines):
         print(f"| {title} | " + " | ".join(cells) + " |")
 
 
+def steps(_):
+    """KLs of defects in steps: at the ends of a path, of whole paths, by coordinates."""
+    joints = {key_of(joint): joint for joint in read(JOINTS)}
+    pairs = sorted({pair for pair, defect, _ in joints if defect in STEP_DEFECTS}, key=dim_of)
+    names = ("joint KL", "path", "trajectory")
+    kls = [f"{name}, D = {dim_of(pair)}" for pair in pairs for name in names]
+    print("\n| defect | size | " + " | ".join(kls) + " |")
+    print("|" + " --- |" * (len(kls) + 2))
+    for defect, sizes in ((FACTORISED, (NUM_STEPS,)), *((d, SIZES) for d in STEP_DEFECTS)):
+        for size in sizes:
+            cells = []
+            for pair in pairs:
+                joint = joints[pair, defect, size]
+                cells.append("{:.4g} ± {:.1g}".format(*joint["joint_kl"]))
+                cells += [f"{joint[kl][0]:.3g}" for kl in ("path_kl", "trajectory_kl")]
+            print(f"| {defect} | {size:g} | " + " | ".join(cells) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -394,13 +413,14 @@ def main():
     measuring.add_argument("--seeds", type=int, default=3)
     measuring.add_argument("--only", action="append", choices=list(DEFECTS), metavar="DEFECT")
     measuring.add_argument("--sizes", nargs="+", type=float)
-    for name in ("table", "blind"):
+    for name in ("table", "blind", "steps"):
         commands.add_parser(name).add_argument("out", type=Path)
     options = parser.parse_args()
     if options.command == "measure":
         measure(options.pairs, options.out, options.seeds, options.only, options.sizes)
     else:
-        {"table": table, "blind": blind}[options.command](with_joints(read(options.out)))
+        show = {"table": table, "blind": blind, "steps": steps}[options.command]
+        show(with_joints(read(options.out)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The joint KL by particles of the couplings of score_defects.py that have factorised steps.
 
-  studies/step_joints.py PAIR... [--only DEFECT]... [--sizes 16 64 ...] [--rows 2000] [--particles 64]
+  studies/step_joints.py PAIR... [--only DEFECT]... [--sizes 16 ...] [--rows 2000] [--particles 64]
                          adds a line a pair, defect and size to results/defects/joints.jsonl
 
 Needs the Python package, NumPy and build/step_joint_kl (`ninja -C build step_joint_kl`). What the
