@@ -251,6 +251,12 @@ class HeldOutModel : public TrainedModel {
     return {host_, task_.chain.process(), parameters, log_reach_, rows_x1().view()};
   }
 
+  // The start of a smaller size. Cores that are shrunk tell better which components are alike.
+  Tensors merged(const Tensors& parameters, double shrinkage, std::size_t size) const {
+    return merge_components(host_, finisher(parameters).finish({shrinkage, 0}), log_reach_,
+                            rows_x1(), size);
+  }
+
   // The rate of the schedule, and a mean of the parameters so far that counts update t as t^power:
   // it is worth looking at after any of them.
   backend::CpUpdate update_at(std::int64_t update) const {
@@ -343,7 +349,7 @@ class HeldOutModel : public TrainedModel {
     rungs_.push_back(rung_);
     const bool far_below = rung_.value < kept_.value - kFarBelow * kept_.error;
     if (rungs_.size() < sizes_.size() && !far_below) {
-      begin_rung(merge_components(host_, best_, log_reach_, rows_x1(), sizes_[rungs_.size()]));
+      begin_rung(merged(best_, rung_.finish.shrinkage, sizes_[rungs_.size()]));
       return;
     }
     if (!holdout_.empty()) {
@@ -368,8 +374,9 @@ class HeldOutModel : public TrainedModel {
       phase_ = Phase::kDone;
       return;
     }
+    const double shrinkage = rungs_[at_].finish.shrinkage;
     ++at_;
-    begin_rung(merge_components(host_, present(), log_reach_, rows_x1(), sizes_[at_]));
+    begin_rung(merged(present(), shrinkage, sizes_[at_]));
   }
 
   void append(const Rung& rung) const {
