@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "bridgemark/backend/network_training.h"
 #include "bridgemark/backend/row_source.h"
@@ -51,6 +52,19 @@ struct NetworkTrainerPlan {
   }
 };
 
+// What a network is matched at: rows in state x with steps_left to their clean end.
+struct NetworkPoints {
+  States x, clean;  // [rows,D]
+  std::vector<std::int32_t> steps_left;
+};
+
+// `points` of the pinned reference for each pair of rows, one pair's after the other, for the
+// network of a direction; point i has the draws of index first_index + i. In host memory: a
+// device's trainer makes the same ones for itself.
+NetworkPoints draw_network_points(const Context& context, const PinnedRows& pinned, int direction,
+                                  StatesView x0, StatesView x1, std::size_t points,
+                                  std::uint64_t first_index);
+
 // One update: what it trains on and what its optimiser is told.
 struct NetworkUpdate {
   bool first_pairs = true;  // else one end is sampled through the other direction's average
@@ -75,6 +89,12 @@ class NetworkTrainer {
   virtual double evaluate(int direction, StatesView x, StatesView clean,
                           std::span<const std::int32_t> steps_left,
                           NetworkTensors<float>& gradient) = 0;
+
+  // The loss of each row at the average of a direction, as network_row_losses, for any number of
+  // rows. It changes nothing of the training.
+  virtual void average_losses(int direction, StatesView x, StatesView clean,
+                              std::span<const std::int32_t> steps_left,
+                              std::span<double> losses) = 0;
 
   virtual bool has_finite_parameters() const = 0;
   virtual NetworkTrainingState state() const = 0;

@@ -59,6 +59,12 @@ double network_loss(const Context& context, const NetworkTensors<T>& parameters,
                     std::span<const std::int32_t> steps_left, NetworkTensors<T>& gradient,
                     NetworkWorkspace<T>& workspace, const NetworkLossOutputs& outputs = {});
 
+// The loss of each row alone, whose mean is network_loss; no gradient. On the CPU.
+void network_row_losses(const Context& context, const NetworkTensors<float>& parameters,
+                        const ChainTables<float>& chain, MatchingLoss kind, StatesView x,
+                        StatesView clean, std::span<const std::int32_t> steps_left,
+                        NetworkWorkspace<float>& workspace, std::span<double> out);
+
 // What a term of it counts.
 inline double network_loss_scale(MatchingLoss kind, std::size_t rows, std::size_t dim) {
   return 1.0 / static_cast<double>(kind == MatchingLoss::kKl ? rows * dim : rows);

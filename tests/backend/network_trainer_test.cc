@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,39 @@ void check_gradient(const Context& context, const NetworkProblem& problem) {
           trainer->evaluate(direction, problem.x, problem.clean, problem.steps_left, gradient),
           expected, kFloatError * std::max(1.0, std::abs(expected)));
       expect_close(gradient.values, exact.values);
+    }
+  }
+}
+
+// The mean of the rows' losses is the loss, for more rows than an update has and for a part of
+// them.
+TEST_P(NetworkTrainer, LossesOfRowsHaveTheLossAsTheirMean) {
+  for (const NetworkProblem& problem : testing::network_problems()) {
+    for (const MatchingLoss loss : kLosses) {
+      NetworkTensors<double> gradient(problem.parameters.shape);
+      backend::NetworkWorkspace<double> workspace;
+      const double expected = backend::network_loss<double>(
+          {}, problem.parameters, make_chain_tables<double>({}, problem.chain), loss, problem.x,
+          problem.clean, problem.steps_left, gradient, workspace);
+      const auto trainer =
+          trainer_of(context(), problem.chain, loss, convert<float>(problem.parameters), 3);
+      // Another network in training: it is the average that counts.
+      backend::NetworkTrainingState state = trainer->state();
+      for (auto& network : state) network.parameters.values[0] += 1.0f;
+      trainer->set_state(state);
+      std::vector<double> rows(problem.x.rows());
+      for (const int direction : {0, 1}) {
+        trainer->average_losses(direction, problem.x, problem.clean, problem.steps_left, rows);
+        const double mean =
+            std::accumulate(rows.begin(), rows.end(), 0.0) / static_cast<double>(rows.size());
+        EXPECT_NEAR(mean, expected, kFloatError * std::max(1.0, std::abs(expected)));
+        double last = 0.0;
+        const std::size_t n = rows.size() - 1;
+        trainer->average_losses(direction, problem.x.view().slice(n, 1),
+                                problem.clean.view().slice(n, 1),
+                                std::span(problem.steps_left).subspan(n, 1), {&last, 1});
+        EXPECT_NEAR(last, rows.back(), kFloatError * std::max(1.0, std::abs(last)));
+      }
     }
   }
 }

@@ -38,7 +38,7 @@ class LossPass {
  public:
   LossPass(const NetworkTensors<T>& parameters, const ChainTables<T>& chain, MatchingLoss kind,
            StatesView x, StatesView clean, std::span<const std::int32_t> steps_left,
-           NetworkTensors<T>& gradient, NetworkWorkspace<T>& workspace,
+           NetworkTensors<T>* gradient, NetworkWorkspace<T>& workspace,
            const NetworkLossOutputs& outputs)
       : parameters_(parameters),
         shape_(parameters.shape),
@@ -59,16 +59,11 @@ class LossPass {
       work_.activations[l].resize(B_ * shape_.layer_inputs(l));
       work_.flows[l].resize(B_ * shape_.layer_outputs(l));
     }
-    input_flow_.resize(B_ * shape_.input_width());
+    if (gradient != nullptr) input_flow_.resize(B_ * shape_.input_width());
   }
 
   double run(const Context& context) {
-    cpu::pack_network(context, parameters_, work_.packed);
-    parallel_blocks(context, B_, kRows, [&](std::size_t first, std::size_t last) {
-      forward(first, last - first);
-      for (std::size_t b = first; b < last; ++b) losses_[b] = row_loss(b);
-      backward(first, last - first);
-    });
+    forward_and_back(context);
     struct Task {
       std::size_t layer, first;
     };
@@ -85,7 +80,23 @@ class LossPass {
     return loss * scale_;
   }
 
+  void write_row_losses(const Context& context, std::span<double> out) {
+    forward_and_back(context);
+    for (std::size_t b = 0; b < B_; ++b) out[b] = losses_[b] * scale_ * static_cast<double>(B_);
+  }
+
  private:
+  // Through every block of rows: its losses, and the flows of the way back where a gradient is
+  // wanted.
+  void forward_and_back(const Context& context) {
+    cpu::pack_network(context, parameters_, work_.packed);
+    parallel_blocks(context, B_, kRows, [&](std::size_t first, std::size_t last) {
+      forward(first, last - first);
+      for (std::size_t b = first; b < last; ++b) losses_[b] = row_loss(b);
+      if (gradient_ != nullptr) backward(first, last - first);
+    });
+  }
+
   T* activation(std::size_t l, std::size_t b) {
     return work_.activations[l].data() + b * shape_.layer_inputs(l);
   }
@@ -121,23 +132,23 @@ class LossPass {
     const std::size_t count = std::min(kOutputs, outputs - first);
     cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, count, inputs, B_, T(1),
               work_.flows[l].data() + first, outputs, work_.activations[l].data(), inputs, T(0),
-              gradient_.weight(l) + first * inputs, inputs);
-    T* bias = gradient_.bias(l) + first;
+              gradient_->weight(l) + first * inputs, inputs);
+    T* bias = gradient_->bias(l) + first;
     std::fill_n(bias, count, T(0));
     for (std::size_t b = 0; b < B_; ++b) cpu::add_into(flow(l, b) + first, count, bias);
   }
 
   void embedding_gradient() {
     const std::size_t D = shape_.dim, E = shape_.category_width;
-    std::fill(gradient_.values.begin() + static_cast<std::ptrdiff_t>(shape_.step_offset()),
-              gradient_.values.end(), T(0));
+    std::fill(gradient_->values.begin() + static_cast<std::ptrdiff_t>(shape_.step_offset()),
+              gradient_->values.end(), T(0));
     for (std::size_t b = 0; b < B_; ++b) {
       const T* row = input_flow_.data() + b * shape_.input_width();
       cpu::add_into(row + shape_.state_width(), shape_.step_width(),
-                    gradient_.step_row(static_cast<std::size_t>(steps_left_[b])));
+                    gradient_->step_row(static_cast<std::size_t>(steps_left_[b])));
       if (E == 0) continue;
       for (std::size_t d = 0; d < D; ++d) {
-        cpu::add_into(row + d * E, E, gradient_.category_row(static_cast<std::size_t>(x_(b, d))));
+        cpu::add_into(row + d * E, E, gradient_->category_row(static_cast<std::size_t>(x_(b, d))));
       }
     }
   }
@@ -290,7 +301,7 @@ class LossPass {
   MatchingLoss kind_;
   StatesView x_, clean_;
   std::span<const std::int32_t> steps_left_;
-  NetworkTensors<T>& gradient_;
+  NetworkTensors<T>* gradient_;  // null where the losses alone are wanted
   NetworkWorkspace<T>& work_;
   NetworkLossOutputs outputs_;
   std::size_t B_;
@@ -308,8 +319,18 @@ double network_loss(const Context& context, const NetworkTensors<T>& parameters,
                     NetworkWorkspace<T>& workspace, const NetworkLossOutputs& outputs) {
   cpu::require_host(context, "network_loss");
   const cpu::OneBlasThread one_blas_thread;
-  return LossPass<T>(parameters, chain, kind, x, clean, steps_left, gradient, workspace, outputs)
+  return LossPass<T>(parameters, chain, kind, x, clean, steps_left, &gradient, workspace, outputs)
       .run(context);
+}
+
+void network_row_losses(const Context& context, const NetworkTensors<float>& parameters,
+                        const ChainTables<float>& chain, MatchingLoss kind, StatesView x,
+                        StatesView clean, std::span<const std::int32_t> steps_left,
+                        NetworkWorkspace<float>& workspace, std::span<double> out) {
+  cpu::require_host(context, "network_row_losses");
+  const cpu::OneBlasThread one_blas_thread;
+  LossPass<float>(parameters, chain, kind, x, clean, steps_left, nullptr, workspace, {})
+      .write_row_losses(context, out);
 }
 
 template double network_loss<float>(const Context&, const NetworkTensors<float>&,

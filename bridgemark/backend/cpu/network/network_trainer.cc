@@ -14,15 +14,6 @@ struct Pairs {
   States x0, x1;
 };
 
-// Each row `times` times in a row.
-States repeat_rows(const States& states, std::size_t times) {
-  States repeated(states.rows() * times, states.cols());
-  for (std::size_t i = 0; i < repeated.rows(); ++i) {
-    std::copy_n(states.row(i / times), states.cols(), repeated.row(i));
-  }
-  return repeated;
-}
-
 class CpuNetworkTrainer : public NetworkTrainer {
  public:
   CpuNetworkTrainer(const Context& context, NetworkTrainerPlan plan)
@@ -46,6 +37,13 @@ class CpuNetworkTrainer : public NetworkTrainer {
     const double loss = loss_and_gradient(direction, x, clean, steps_left);
     gradient = gradient_;
     return loss;
+  }
+
+  void average_losses(int direction, StatesView x, StatesView clean,
+                      std::span<const std::int32_t> steps_left, std::span<double> losses) override {
+    const auto i = static_cast<std::size_t>(direction);
+    network_row_losses(context_, networks_[i].average, plan_.steps[i]->chain, plan_.loss, x, clean,
+                       steps_left, training_, losses);
   }
 
   bool has_finite_parameters() const override {
@@ -91,17 +89,10 @@ class CpuNetworkTrainer : public NetworkTrainer {
   }
 
   double train(int direction, std::int64_t step, const NetworkUpdate& update, const Pairs& drawn) {
-    const std::uint64_t first = first_row(step, direction) * plan_.points;
-    const bool forward = direction == 0;
-    const States x0 = repeat_rows(drawn.x0, plan_.points);
-    const States x1 = repeat_rows(drawn.x1, plan_.points);
-    const std::vector<std::int32_t> done = draw_steps(plan_.pinned, x0.rows(), first);
-    std::vector<std::int32_t> left(done.size());
-    for (std::size_t b = 0; b < done.size(); ++b) left[b] = shape().num_steps - done[b];
-    // Steps are done from x0 forward and from x1 backward; times count from x0.
-    States x(x0.rows(), x0.cols());
-    draw_points(context_, plan_.pinned, x0, x1, forward ? done : left, first, x);
-    const double loss = loss_and_gradient(direction, x, forward ? x1 : x0, left);
+    const NetworkPoints at =
+        draw_network_points(context_, plan_.pinned, direction, drawn.x0, drawn.x1, plan_.points,
+                            first_row(step, direction) * plan_.points);
+    const double loss = loss_and_gradient(direction, at.x, at.clean, at.steps_left);
     TrainedNetwork& network = networks_[static_cast<std::size_t>(direction)];
     AdamWSettings settings = plan_.adamw;
     settings.learning_rate = update.learning_rate;

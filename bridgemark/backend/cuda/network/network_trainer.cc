@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/backend/cuda/network/dense_product.h"
 #include "bridgemark/backend/cuda/network/device_network.h"
@@ -104,6 +106,32 @@ class CudaNetworkTrainer : public NetworkTrainer {
     double loss = 0.0;
     download(trained.losses, 1, &loss);
     return loss;
+  }
+
+  // As many rows at a time as an update has points, in its buffers.
+  void average_losses(int direction, StatesView x, StatesView clean,
+                      std::span<const std::int32_t> steps_left, std::span<double> losses) override {
+    const Trained& trained = trained_[static_cast<std::size_t>(direction)];
+    const float* average = trained.network.average;
+    // Of one row: a mean over one has the scale of its own loss.
+    const double scale = network_loss_scale(plan_.loss, 1, shape_.dim);
+    std::vector<double> terms(rows_ * shape_.dim);
+    for (std::size_t first = 0; first < x.rows; first += rows_) {
+      const std::size_t rows = std::min(rows_, x.rows - first);
+      upload(x.row(first), rows * shape_.dim, trained.points.x);
+      upload(clean.row(first), rows * shape_.dim, trained.points.clean);
+      upload(steps_left.data() + first, rows, trained.points.steps_left);
+      launch_inputs(shape_, average, trained.points.x, trained.points.steps_left, 0, rows,
+                    trained.values[0], stream_);
+      launch_forward(shape_, average, rows, trained.values, stream_);
+      launch_network_loss(shape_, trained.tables, plan_.loss, trained.points, rows, scale,
+                          trained.loss_scratch, trained.values.back(), trained.row_loss, stream_);
+      download(trained.row_loss, rows * shape_.dim, terms.data());
+      for (std::size_t b = 0; b < rows; ++b) {
+        const double* of_row = terms.data() + b * shape_.dim;
+        losses[first + b] = scale * std::accumulate(of_row, of_row + shape_.dim, 0.0);
+      }
+    }
   }
 
   NetworkTrainingState state() const override {
