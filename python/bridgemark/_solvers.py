@@ -149,8 +149,9 @@ class Solver:
         and ends in the parameters that an undisturbed fit has. `progress` is True for a line on
         standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
         build that has it. On rows that end, bridges choose by rows kept apart (`holdout`) how many
-        components they have and when to stop: `coupling.diagnostics` says what they chose, and a
-        warning goes to the logger 'bridgemark' where the rows trained on fit far better than those.
+        components they have and when to stop, and networks when to stop:
+        `coupling.diagnostics` says what they chose, and a warning goes to the logger 'bridgemark'
+        where the rows trained on fit far better than those.
         """
         require_text(device=device)
         require_flag(resume=resume)

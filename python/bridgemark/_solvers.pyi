@@ -118,6 +118,9 @@ class _CSBMOptions(_Training, total=False):
     points: int
     schedule: Literal["constant", "cosine", "restarts"]
     ema: float
+    holdout: float
+    patience: int
+    refit: Literal["yes", "no"]
 
 class _FeatureWiseFit(_FeatureWiseOptions, _PairFit, total=False): ...
 class _FeatureWiseDataFit(_FeatureWiseOptions, _DataFit, total=False): ...

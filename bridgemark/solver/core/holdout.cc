@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace bridgemark {
 namespace {
 
 constexpr double kLargestShare = 0.9;
+constexpr std::string_view kNoYes[] = {"no", "yes"};
 
 std::size_t kept_rows(std::size_t n, double share) {
   // Less a hair, so that a share like 0.1 of 30 rows is 3 of them whatever its last bit.
@@ -46,6 +48,19 @@ States rows_where(const States& states, const std::vector<bool>& chosen, bool wa
 }
 
 }  // namespace
+
+std::vector<OptionSpec> stopping_options(const std::string& refit) {
+  return {
+      {"holdout", "0.2",
+       "share of the rows, 50 at least, that stop and choose where the data ends; 0: none"},
+      {"patience", "8", "looks at them, one every 50 updates, without gain that end a training"},
+      {"refit", refit, "train on all rows in the end, as far as those held out said: yes or no"}};
+}
+
+StoppingSettings read_stopping_settings(const SolverOptions& options) {
+  return {options.real("holdout", 0.0, kLargestShare), options.integer("patience", 1, 1 << 20),
+          options.choice("refit", kNoYes) == 1};
+}
 
 Holdout split_holdout(const FitProblem& problem, double share) {
   if (!(share >= 0.0 && share <= kLargestShare)) {

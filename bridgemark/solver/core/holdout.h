@@ -1,9 +1,28 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "bridgemark/core/array.h"
 #include "bridgemark/pair/fit_problem.h"
+#include "bridgemark/solver/core/options.h"
 
 namespace bridgemark {
+
+// How rows kept apart stop a training.
+struct StoppingSettings {
+  double holdout = 0.0;  // share of the rows kept apart
+  int patience = 1;      // looks at them without gain that end a training
+  bool refit = false;    // whether a training on all rows follows
+};
+
+// Updates from one look at the rows kept apart to the next.
+inline constexpr std::int64_t kUpdatesPerLook = 50;
+
+// The options behind StoppingSettings: holdout, patience and refit, with this default of the last.
+std::vector<OptionSpec> stopping_options(const std::string& refit);
+StoppingSettings read_stopping_settings(const SolverOptions& options);
 
 // Own data in two parts: rows that a solver trains on, and rows that stop and choose it.
 struct Holdout {

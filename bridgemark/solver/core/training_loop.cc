@@ -73,7 +73,8 @@ class Loop {
       const std::int64_t step = first + static_cast<std::int64_t>(losses.size()) - 1;
       summary_.updates = step;
       const bool last = step == plan_.updates || model_.finished();
-      const bool line = last || step % plan_.log_every == 0 || step == stage_last;
+      const bool line =
+          last || step % plan_.log_every == 0 || step == stage_last || model_.ended_stage();
       if (line) end_interval(last);
       report(step, seconds_since(started_));
       bool votes[] = {!not_finite_.empty(), context_.should_stop(),

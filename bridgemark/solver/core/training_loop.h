@@ -41,6 +41,9 @@ class Trainable {
   // The stage of an update. The log's intervals end where a stage ends, and the progress shows it.
   virtual TrainingStage stage(std::int64_t) const { return {}; }
 
+  // Whether the updates made last ended a stage before the last update that it told.
+  virtual bool ended_stage() const { return false; }
+
   // Asked now and then, so it should take little time.
   virtual bool has_finite_parameters() const;
 

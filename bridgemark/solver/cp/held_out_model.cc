@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/metric/held_out_objective.h"
-#include "bridgemark/solver/core/holdout.h"
 #include "bridgemark/solver/cp/component_merge.h"
 #include "bridgemark/solver/cp/core_finish.h"
 #include "bridgemark/solver/cp/cp_parameters.h"
@@ -22,12 +20,10 @@ namespace {
 
 using Tensors = backend::CpTensors<float>;
 
-constexpr std::int64_t kUpdatesPerLook = 50;
 constexpr std::size_t kMostRowsPerLook = 4096;  // of either end
 constexpr std::size_t kSizes[] = {kLargestSearched, 16, 12, 8, 6, 4, 3, 2, 1};
 constexpr double kFarBelow = 4.0;   // standard errors below the best that end the search
 constexpr double kLowest = -1e300;  // of an objective: a checkpoint holds finite numbers
-constexpr std::string_view kNoYes[] = {"no", "yes"};
 
 // The training of one size.
 struct Rung {
@@ -445,31 +441,27 @@ class HeldOutModel : public TrainedModel {
 }  // namespace
 
 std::vector<OptionSpec> held_out_options() {
-  return {
-      {"holdout", "0.2",
-       "share of the rows, 50 at least, that stop and choose where the data ends; 0: none"},
-      {"patience", "8", "looks at them, one every 50 updates, without gain that end a training"},
+  std::vector<OptionSpec> specs = stopping_options("yes");
+  const std::vector<OptionSpec> finishing = {
       {"shrinkage", "auto",
        "how far the cores of data are drawn towards what they have in common, in units of their "
        "noise, or auto: the best by the rows held out"},
       {"smoothing", "auto",
        "steps of the reference that the cores of data are smoothed by, or auto: the best by the "
-       "rows held out"},
-      {"refit", "yes", "train on all rows in the end, as far as those held out said: yes or no"}};
+       "rows held out"}};
+  specs.insert(specs.end() - 1, finishing.begin(), finishing.end());
+  return specs;
 }
 
 HeldOutSettings read_held_out_settings(const SolverOptions& options,
                                        const ReferenceProcess& process) {
-  HeldOutSettings settings;
-  settings.holdout = options.real("holdout", 0.0, 0.9);
-  settings.patience = options.integer("patience", 1, 1 << 20);
+  HeldOutSettings settings{read_stopping_settings(options), {}, {}};
   if (options.text("shrinkage") != "auto") {
     settings.shrinkage = options.real("shrinkage", 0.0, 1e6);
   }
   if (options.text("smoothing") != "auto") {
     settings.smoothing = options.integer("smoothing", 0, process.total_steps());
   }
-  settings.refit = options.choice("refit", kNoYes) == 1;
   return settings;
 }
 

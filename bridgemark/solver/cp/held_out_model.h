@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "bridgemark/solver/core/holdout.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/cp/cp_model.h"
@@ -22,12 +23,9 @@
 // one is gone once more on all rows: the same start, sizes, numbers of updates and finish.
 namespace bridgemark {
 
-struct HeldOutSettings {
-  double holdout = 0.0;             // share of the rows kept apart
-  int patience = 1;                 // looks without gain that end the training of a size
+struct HeldOutSettings : StoppingSettings {
   std::optional<double> shrinkage;  // strength; empty: found
   std::optional<int> smoothing;     // steps of the reference; empty: found
-  bool refit = false;
 };
 
 // The options behind HeldOutSettings, for solvers that have them.

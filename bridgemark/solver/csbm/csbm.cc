@@ -7,6 +7,7 @@
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
+#include "bridgemark/solver/csbm/held_out_csbm.h"
 
 namespace bridgemark {
 
@@ -27,6 +28,7 @@ class CsbmSolver : public TrainedSolver {
              const SolverOptions& options) const override {
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
     ReferenceChain(problem.reference(), recipe.num_steps);
+    read_stopping_settings(options);
     require_csbm_memory(problem, recipe);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
@@ -49,6 +51,10 @@ class CsbmSolver : public TrainedSolver {
                                            const FitProblem& problem, const SolverOptions& options,
                                            std::uint64_t seed) const override {
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
+    const StoppingSettings stopping = read_stopping_settings(options);
+    if (!split_holdout(problem, stopping.holdout).empty()) {
+      return make_held_out_csbm(context, host, problem, recipe, stopping, seed);
+    }
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
     const CsbmTask task{problem.reference(),
                         problem.dim(),
@@ -65,7 +71,8 @@ class CsbmSolver : public TrainedSolver {
   void require_csbm_memory(const FitProblem& problem, const CsbmRecipe& recipe) const {
     // Of either network: parameters, average, two moments and a gradient, the start, what a
     // checkpoint is written from, and the weights as the kernels want them.
-    constexpr double kArrays = 2.0 * 11.0;
+    // Rows that end have the best of a stage beside them.
+    const double arrays = 2.0 * (problem.data() ? 15.0 : 11.0);
     const backend::NetworkShape shape =
         network_shape(problem.dim(), problem.num_categories(), recipe);
     double row = static_cast<double>(shape.input_width());  // activations and their gradients
@@ -80,7 +87,7 @@ class CsbmSolver : public TrainedSolver {
                assigned = recipe.first_pairs.coupling == FirstCoupling::kMinibatchOt;
     require_training_memory(
         name_, problem,
-        {{kArrays * sizeof(float) * static_cast<double>(shape.num_parameters()), "hidden"},
+        {{arrays * sizeof(float) * static_cast<double>(shape.num_parameters()), "hidden"},
          {sizeof(float) * rows * row, "batch_size"},
          {2.0 * matching_tables_bytes(problem, recipe.num_steps), "num_steps"},
          {made ? 4.0 * sizeof(std::int32_t) * pairs * D : 0.0, "initial_pairs"},

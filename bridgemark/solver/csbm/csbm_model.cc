@@ -13,15 +13,16 @@ namespace {
 
 using backend::NetworkTensors;
 
+// All tensors of a training, under names that start with the prefix.
 template <typename State, typename Visit>
-void each_tensor(State& state, Visit&& visit) {
+void each_tensor(const std::string& prefix, State& state, Visit&& visit) {
   for (const Direction direction : kDirections) {
-    const std::string prefix = direction == Direction::kForward ? "forward." : "backward.";
+    const std::string name = prefix + direction_name(direction);
     auto& network = state[direction_index(direction)];
-    visit(prefix + "parameters", network.parameters);
-    visit(prefix + "average", network.average);
-    visit(prefix + "first", network.first_moment);
-    visit(prefix + "second", network.second_moment);
+    visit(name + ".parameters", network.parameters);
+    visit(name + ".average", network.average);
+    visit(name + ".first", network.first_moment);
+    visit(name + ".second", network.second_moment);
   }
 }
 
@@ -66,6 +67,30 @@ backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const Csbm
   return plan;
 }
 
+void add_networks(SafetensorsWriter& writer, const std::string& prefix,
+                  const backend::NetworkTrainingState& state) {
+  each_tensor(prefix, state, [&](const std::string& name, const NetworkTensors<float>& tensors) {
+    writer.add(name, {tensors.values.size()}, std::span<const float>(tensors.values));
+  });
+}
+
+void read_networks(const SafetensorsFile& file, const std::string& prefix,
+                   backend::NetworkTrainingState& state) {
+  each_tensor(prefix, state, [&](const std::string& name, NetworkTensors<float>& tensors) {
+    file.expect_shape(name, std::vector{tensors.values.size()});
+    tensors.values = file.read_floats(name);
+  });
+}
+
+std::shared_ptr<const Coupling> bridge_of_averages(const TwoWaySteps& steps,
+                                                   const backend::NetworkTrainingState& state) {
+  const auto average = [&](Direction direction) {
+    return std::make_shared<const NetworkTensors<float>>(state[direction_index(direction)].average);
+  };
+  return std::make_shared<const NetworkBridge>(steps, average(Direction::kForward),
+                                               average(Direction::kBackward));
+}
+
 void CsbmModel::updates(std::int64_t first, std::span<double> losses) {
   std::vector<backend::NetworkUpdate> updates;
   for (std::size_t i = 0; i < losses.size(); ++i) {
@@ -89,18 +114,13 @@ TrainingStage CsbmModel::stage(std::int64_t step) const {
 
 void CsbmModel::save_state(SafetensorsWriter& writer) const {
   saved_ = trainer_->state();
-  each_tensor(saved_, [&](const std::string& name, const NetworkTensors<float>& tensors) {
-    writer.add(name, {tensors.values.size()}, std::span<const float>(tensors.values));
-  });
+  add_networks(writer, "", saved_);
   writer.add("update_counts", {counts_.size()}, std::span<const std::int64_t>(counts_));
 }
 
 void CsbmModel::load_state(const SafetensorsFile& file) {
   backend::NetworkTrainingState state = trainer_->state();
-  each_tensor(state, [&](const std::string& name, NetworkTensors<float>& tensors) {
-    file.expect_shape(name, std::vector{tensors.values.size()});
-    tensors.values = file.read_floats(name);
-  });
+  read_networks(file, "", state);
   file.expect_shape("update_counts", std::vector{counts_.size()});
   const std::vector<std::int32_t> counts = file.read_int32("update_counts");
   std::copy(counts.begin(), counts.end(), counts_.begin());
@@ -108,12 +128,7 @@ void CsbmModel::load_state(const SafetensorsFile& file) {
 }
 
 std::shared_ptr<const Coupling> CsbmModel::coupling() const {
-  const backend::NetworkTrainingState state = trainer_->state();
-  const auto average = [&](Direction direction) {
-    return std::make_shared<const NetworkTensors<float>>(state[direction_index(direction)].average);
-  };
-  return std::make_shared<const NetworkBridge>(steps_, average(Direction::kForward),
-                                               average(Direction::kBackward));
+  return bridge_of_averages(steps_, trainer_->state());
 }
 
 }  // namespace bridgemark

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/process/pinned_steps.h"
@@ -32,6 +33,17 @@ struct CsbmTask {
 // The training as a device takes it, with the steps of its chains. `host` is a CPU context.
 backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const CsbmTask& task,
                                                  const TwoWaySteps& steps);
+
+// A training's tensors in a checkpoint, under names that start with the prefix. `state` must have
+// the shapes of the file's and outlive the writer.
+void add_networks(SafetensorsWriter& writer, const std::string& prefix,
+                  const backend::NetworkTrainingState& state);
+void read_networks(const SafetensorsFile& file, const std::string& prefix,
+                   backend::NetworkTrainingState& state);
+
+// The coupling that a training is at: the averages of both directions.
+std::shared_ptr<const Coupling> bridge_of_averages(const TwoWaySteps& steps,
+                                                   const backend::NetworkTrainingState& state);
 
 // CSBM in training. Updates are numbered over all D-IMF iterations. In the first one the pairs are
 // those of the task; later, one end is drawn and the other sampled through the average of the other

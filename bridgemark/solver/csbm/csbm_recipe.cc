@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/normal.h"
+#include "bridgemark/solver/core/holdout.h"
 #include "bridgemark/solver/core/training_loop.h"
 
 namespace bridgemark {
@@ -74,7 +76,7 @@ double CsbmRecipe::ema_at(std::int64_t count) const {
 
 std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
   const std::string rate = variant.paper_rate;
-  return {
+  std::vector<OptionSpec> specs = {
       {"recipe", "tuned", "tuned or paper; decides what is left empty below"},
       {"num_steps", "64", "steps of the chain"},
       {"loss", "kl", "kl or mse"},
@@ -109,6 +111,8 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       {"checkpoint_every", "30", "seconds between checkpoints"},
       {"log_every", "100", "updates between lines of the log"},
   };
+  std::ranges::copy(stopping_options("no"), std::back_inserter(specs));
+  return specs;
 }
 
 void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant) {

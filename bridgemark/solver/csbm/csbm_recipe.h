@@ -54,11 +54,21 @@ struct CsbmRecipe {
   // then the backward one.
   Direction direction(std::int64_t step) const;
 
+  // Updates of a network in a D-IMF iteration.
+  std::int64_t updates_of(int of_iteration) const {
+    return of_iteration == 1 ? updates_first : updates_later;
+  }
+
   // At a network's own update `count`, from 1: the learning rate, and the decay of the average,
   // which grows towards `ema`, so that the random start is soon forgotten.
   double rate_at(std::int64_t count) const;
   double ema_at(std::int64_t count) const;
 };
+
+// The name of a direction in files and logs.
+inline const char* direction_name(Direction direction) {
+  return direction == Direction::kForward ? "forward" : "backward";
+}
 
 // Where the two solvers differ.
 struct CsbmVariant {

@@ -23,9 +23,9 @@ constexpr std::uint64_t kFirstRow = std::uint64_t{1} << 61;
 constexpr std::uint32_t kMadeDetail = 0, kChosenDetail = 1;
 
 States answers(const Context& context, const Coupling& coupling, const States& given,
-               std::uint64_t seed) {
+               const DrawKey& key, std::uint64_t first_index) {
   States drawn(given.rows(), given.cols());
-  coupling.sample(context, given, {seed, DrawPurpose::kFirstPairs, kMadeDetail}, 0, drawn);
+  coupling.sample(context, given, key, first_index, drawn);
   return drawn;
 }
 
@@ -63,22 +63,23 @@ void match_batches(const Context& context, const ReferenceProcess& process, std:
   }
 }
 
-PairedStates make_pairs(const Context& context, const FirstPairsPlan& plan,
-                        const ReferenceProcess& process, const TrainingData& data,
-                        std::uint64_t seed) {
-  PairedStates pairs{data.x0(context, plan.pairs, kFirstRow),
-                     data.x1(context, plan.pairs, kFirstRow)};
+}  // namespace
+
+PairedStates couple_first(const Context& context, const FirstPairsPlan& plan,
+                          const ReferenceProcess& process, PairedStates pairs, const DrawKey& key,
+                          std::uint64_t first_index) {
   switch (plan.coupling) {
     case FirstCoupling::kIndependent:
       break;
     case FirstCoupling::kReference:
-      pairs.x1 = answers(context, reference_bridge(process, pairs.x0.cols()), pairs.x0, seed);
+      pairs.x1 =
+          answers(context, reference_bridge(process, pairs.x0.cols()), pairs.x0, key, first_index);
       break;
     case FirstCoupling::kFeatureWise: {
       // Read from x1 to x0, so that the ends that the forward network learns are those of p1.
       const CpBridge backward =
           feature_wise_bridge(context, process.time_reversed(), pairs.x1, pairs.x0);
-      pairs.x0 = answers(context, backward, pairs.x1, seed);
+      pairs.x0 = answers(context, backward, pairs.x1, key, first_index);
       break;
     }
     case FirstCoupling::kMinibatchOt:
@@ -88,13 +89,14 @@ PairedStates make_pairs(const Context& context, const FirstPairsPlan& plan,
   return pairs;
 }
 
-}  // namespace
-
 FirstPairs::FirstPairs(const Context& context, const FirstPairsPlan& plan,
                        const ReferenceProcess& process, TrainingData data, std::uint64_t seed)
     : data_(std::move(data)), key_{seed, DrawPurpose::kFirstPairs, kChosenDetail} {
   if (plan.coupling == FirstCoupling::kIndependent) return;
-  PairedStates pairs = make_pairs(context, plan, process, data_, seed);
+  PairedStates pairs = couple_first(
+      context, plan, process,
+      {data_.x0(context, plan.pairs, kFirstRow), data_.x1(context, plan.pairs, kFirstRow)},
+      {seed, DrawPurpose::kFirstPairs, kMadeDetail});
   const int S = process.num_categories();
   made_ = Made{SourceDistribution::empirical(std::move(pairs.x0), S),
                SourceDistribution::empirical(std::move(pairs.x1), S)};

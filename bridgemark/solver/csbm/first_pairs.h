@@ -27,6 +27,12 @@ struct FirstPairsPlan {
   std::size_t batch = 0;  // rows of each end that are matched together
 };
 
+// Rows of both ends as pairs of the coupling, whose draws have this key from first_index on. What
+// is no end of the coupling's draws stays as it is.
+PairedStates couple_first(const Context& context, const FirstPairsPlan& plan,
+                          const ReferenceProcess& process, PairedStates ends, const DrawKey& key,
+                          std::uint64_t first_index = 0);
+
 // Endless pairs of the coupling: drawn afresh where they are independent, else with replacement
 // from pairs made once. Row i of a seed is the same whatever the batches and threads.
 class FirstPairs {

@@ -1,0 +1,413 @@
+#include "bridgemark/solver/csbm/held_out_csbm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/metric/estimate.h"
+#include "bridgemark/solver/csbm/csbm_model.h"
+#include "bridgemark/solver/csbm/judged_pairs.h"
+
+namespace bridgemark {
+
+namespace {
+
+constexpr double kHighest = 1e300;  // of a loss: a checkpoint holds finite numbers
+
+// A warning says that a held-out loss is this share above that of rows trained on, and surely so.
+constexpr double kFarAbove = 0.25, kErrorsAbove = 4.0;
+
+// The training of one stage.
+struct Stage {
+  int iteration = 1;
+  Direction direction = Direction::kForward;  // not used where both are trained
+  std::int64_t updates = 0;                   // made so far
+  std::int64_t best_update = 0;
+  double value = kHighest, error = 0.0;  // the held-out loss at its best
+  double training = 0.0;                 // the loss there on rows trained on
+};
+
+enum class Phase { kSearch, kRefit };
+
+MeanEstimate finite_mean(std::span<const double> losses) {
+  const MeanEstimate mean = estimate_mean(losses);
+  return {std::isfinite(mean.mean) ? mean.mean : kHighest,
+          std::isfinite(mean.standard_error) ? mean.standard_error : 0.0};
+}
+
+class HeldOutCsbm : public TrainedModel {
+ public:
+  HeldOutCsbm(const Context& context, const Context& host, const FitProblem& problem,
+              const CsbmRecipe& recipe, const StoppingSettings& settings, std::uint64_t seed)
+      : context_(context),
+        host_(host),
+        problem_(problem),
+        recipe_(recipe),
+        settings_(settings),
+        seed_(seed),
+        holdout_(split_holdout(problem, settings.holdout)),
+        steps_(make_two_way_steps(host, problem.reference(), recipe.num_steps)),
+        held_out_(judge(holdout_.x0, holdout_.x1, 0)),
+        trained_on_(judge(holdout_.training.data()->x0.states(),
+                          holdout_.training.data()->x1.states(), JudgedPairs::kMostPairs)) {
+    make_trainer();
+    begin_stage(0);
+  }
+
+  std::int64_t most_updates(std::int64_t planned) const override {
+    return planned * (settings_.refit ? 2 : 1);
+  }
+  bool finished() const override {
+    return ended_ && stage_from(at_ + 1) == num_stages() && (phase_ == Phase::kRefit || !refits());
+  }
+  bool ended_stage() const override { return ended_; }
+
+  void updates(std::int64_t, std::span<double> losses) override {
+    if (ended_) begin_next();
+    std::vector<backend::NetworkUpdate> list;
+    for (std::size_t i = 1; i <= losses.size(); ++i) {
+      const std::int64_t count = ++counts_[direction_index(stage_.direction)];
+      if (recipe_.both_directions) counts_[1] = count;
+      list.push_back({stage_.iteration == 1, static_cast<int>(direction_index(stage_.direction)),
+                      count, rate_at(stage_.updates + static_cast<std::int64_t>(i)),
+                      recipe_.ema_at(count)});
+    }
+    trainer_->run(made_ + 1, list, losses);
+    made_ += static_cast<std::int64_t>(losses.size());
+    stage_.updates += static_cast<std::int64_t>(losses.size());
+    const bool last = stage_.updates == updates_of_stage(at_);
+    if (phase_ == Phase::kSearch) {
+      if (last || stage_.updates % kUpdatesPerLook == 0) look();
+      if (last || stale_ >= settings_.patience) end_stage();
+    } else {
+      ended_ = last;
+    }
+  }
+
+  std::int64_t updates_at_once() const override {
+    if (ended_) return 1;  // the next stage says how many it can make once it has begun
+    return std::min({trainer_->updates_at_once(), updates_of_stage(at_) - stage_.updates,
+                     kUpdatesPerLook - stage_.updates % kUpdatesPerLook});
+  }
+
+  TrainingStage stage(std::int64_t) const override {
+    TrainingStage told;
+    told.name = fmt::format("D-IMF iteration {} of {}", stage_.iteration, recipe_.imf_iterations);
+    told.log = {{"imf_iteration", stage_.iteration}};
+    if (!recipe_.both_directions) {
+      told.name += fmt::format(" {}", direction_name(stage_.direction));
+      told.log["direction"] = direction_name(stage_.direction);
+    }
+    if (phase_ == Phase::kRefit) {
+      told.name += ", all rows";
+      told.log["refit"] = true;
+    } else {
+      told.name += fmt::format(", held-out {:.4f} +- {:.4f}", last_.mean, last_.standard_error);
+      told.log["held_out"] = last_.mean;
+      told.log["held_out_error"] = last_.standard_error;
+    }
+    return told;
+  }
+
+  bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
+
+  std::shared_ptr<const Coupling> coupling() const override {
+    return bridge_of_averages(steps_, trainer_->state());
+  }
+
+  Diagnostics diagnostics() const override {
+    Diagnostics found = {{"held_out_rows", static_cast<std::int64_t>(held_out_.count())},
+                         {"refit", refits()}};
+    std::string warning;
+    for (const Stage& stage : stages_) {
+      const std::string name = stage_name(stage);
+      found["held_out_" + name] = stage.value;
+      found["held_out_error_" + name] = stage.error;
+      found["held_out_update_" + name] = stage.best_update;
+      found["training_loss_" + name] = stage.training;
+      const double gap = stage.value - stage.training;
+      if (!warning.empty() || gap <= kFarAbove * stage.training ||
+          gap <= kErrorsAbove * stage.error) {
+        continue;
+      }
+      warning = fmt::format(
+          "the loss of D-IMF iteration {} is {:.4f} on rows trained on and {:.4f} +- {:.4f} on "
+          "those held out: the network knows the first ones by heart; more rows would help",
+          stage.iteration, stage.training, stage.value, stage.error);
+    }
+    if (!warning.empty()) found["warning"] = warning;
+    return found;
+  }
+
+  void save_state(SafetensorsWriter& writer) const override {
+    position_ = {
+        static_cast<double>(phase_),    static_cast<double>(at_),   ended_ ? 1.0 : 0.0,
+        static_cast<double>(stale_),    static_cast<double>(made_), static_cast<double>(counts_[0]),
+        static_cast<double>(counts_[1])};
+    table_.clear();
+    for (const Stage& stage : stages_) append(stage);
+    append(stage_);
+    table_.insert(table_.end(), {last_.mean, last_.standard_error});
+    writer.add("held_out_position", {position_.size()}, std::span<const double>(position_));
+    writer.add("held_out_stages", {table_.size()}, std::span<const double>(table_));
+    saved_ = trainer_->state();
+    add_networks(writer, "", saved_);
+    if (phase_ == Phase::kRefit) return;
+    add_networks(writer, "best.", best_);
+    each_trained([&](Direction direction) {
+      held_out_.save(writer, pairs_name("held_out", direction), direction);
+      trained_on_.save(writer, pairs_name("trained_on", direction), direction);
+    });
+  }
+
+  void load_state(const SafetensorsFile& file) override {
+    const std::vector<double> position = file.read_doubles("held_out_position");
+    const std::vector<double> table = file.read_doubles("held_out_stages");
+    if (position.size() != 7 || table.size() % kStageNumbers != 2 ||
+        table.size() < kStageNumbers + 2) {
+      throw_file(file.path(),
+                 "its held-out tensors have {} and {} entries, expected 7 and 2 more than a "
+                 "multiple of {}",
+                 position.size(), table.size(), kStageNumbers);
+    }
+    const Phase phase = static_cast<Phase>(whole(file, position[0], 1));
+    if (phase != std::exchange(phase_, phase)) make_trainer();
+    at_ = static_cast<std::size_t>(whole(file, position[1], static_cast<double>(num_stages()) - 1));
+    ended_ = whole(file, position[2], 1) == 1;
+    stale_ = static_cast<int>(whole(file, position[3], 1 << 30));
+    made_ = whole(file, position[4], kMostUpdates);
+    for (std::size_t i = 0; i < 2; ++i) counts_[i] = whole(file, position[5 + i], kMostUpdates);
+    read_table(file, table);
+    backend::NetworkTrainingState state = trainer_->state();
+    if (phase_ == Phase::kSearch) {
+      best_ = state;
+      read_networks(file, "best.", best_);
+      each_trained([&](Direction direction) {
+        held_out_.load(file, pairs_name("held_out", direction), direction);
+        trained_on_.load(file, pairs_name("trained_on", direction), direction);
+      });
+    }
+    read_networks(file, "", state);
+    trainer_->set_state(state);
+  }
+
+ private:
+  static constexpr std::size_t kStageNumbers = 5;
+  static constexpr double kMostUpdates = 1e15;
+
+  JudgedPairs judge(const States& x0, const States& x1, std::uint64_t first_index) const {
+    return {host_, ReferenceChain(problem_.reference(), recipe_.num_steps),
+            JudgedRows{x0, x1, seed_, first_index}};
+  }
+
+  std::size_t num_stages() const {
+    return static_cast<std::size_t>(recipe_.passes() * recipe_.imf_iterations);
+  }
+
+  Stage stage_at(std::size_t i) const {
+    const auto passes = static_cast<std::size_t>(recipe_.passes());
+    return {.iteration = static_cast<int>(i / passes) + 1, .direction = kDirections[i % passes]};
+  }
+
+  // The most updates of a stage, or those found where it is trained once more.
+  std::int64_t updates_of_stage(std::size_t i) const {
+    return phase_ == Phase::kRefit ? stages_[i].best_update
+                                   : recipe_.updates_of(stage_at(i).iteration);
+  }
+
+  // The first stage from i on with updates to make: one in which nothing was gained is not trained
+  // again.
+  std::size_t stage_from(std::size_t i) const {
+    while (i < num_stages() && updates_of_stage(i) == 0) ++i;
+    return i;
+  }
+
+  bool refits() const {
+    return settings_.refit &&
+           std::ranges::any_of(stages_, [](const Stage& stage) { return stage.best_update > 0; });
+  }
+
+  // By the schedule of a training that is not stopped.
+  double rate_at(std::int64_t update) const {
+    std::int64_t before = 0;
+    for (int i = 1; i < stage_.iteration; ++i) before += recipe_.updates_of(i);
+    return recipe_.rate_at(before + update);
+  }
+
+  template <typename Visit>
+  void each_trained(Visit&& visit) const {
+    for (const Direction direction : kDirections) {
+      if (recipe_.both_directions || direction == stage_.direction) visit(direction);
+    }
+  }
+
+  static std::string pairs_name(const char* judge, Direction direction) {
+    return fmt::format("{}.{}", judge, direction_name(direction));
+  }
+
+  std::string stage_name(const Stage& stage) const {
+    return recipe_.both_directions
+               ? fmt::format("{}", stage.iteration)
+               : fmt::format("{}_{}", stage.iteration, direction_name(stage.direction));
+  }
+
+  // New networks on the rows of the phase.
+  void make_trainer() {
+    const FitProblem& rows = phase_ == Phase::kSearch ? holdout_.training : problem_;
+    const TrainingData data(rows, "", "", seed_);
+    const CsbmTask task{rows.reference(),
+                        rows.dim(),
+                        recipe_,
+                        data,
+                        seed_,
+                        FirstPairs(host_, recipe_.first_pairs, rows.reference(), data, seed_)};
+    trainer_ = backend::make_trainer(context_, network_trainer_plan(host_, task, steps_));
+    counts_ = {0, 0};
+    made_ = 0;
+  }
+
+  void begin_next() {
+    std::size_t next = stage_from(at_ + 1);
+    if (next == num_stages()) {
+      phase_ = Phase::kRefit;
+      make_trainer();
+      next = stage_from(0);
+    }
+    begin_stage(next);
+  }
+
+  void begin_stage(std::size_t i) {
+    at_ = i;
+    ended_ = false;
+    stale_ = 0;
+    stage_ = stage_at(i);
+    if (phase_ == Phase::kRefit) return;
+    const backend::NetworkTrainingState state = trainer_->state();
+    each_trained([&](Direction direction) {
+      for (JudgedPairs* judge : {&held_out_, &trained_on_}) {
+        if (stage_.iteration == 1) {
+          judge->pair_first(recipe_.first_pairs, direction);
+          continue;
+        }
+        const bool forward = direction == Direction::kForward;
+        judge->pair_through(context_, state[1 - direction_index(direction)].average,
+                            forward ? *steps_.towards_x0 : *steps_.towards_x1, stage_.iteration,
+                            direction);
+      }
+    });
+    look();
+  }
+
+  // The mean over the directions in training, with its error over pairs.
+  MeanEstimate loss_on(const JudgedPairs& judge) {
+    std::vector<double> sum(judge.count(), 0.0);
+    const double share = recipe_.both_directions ? 0.5 : 1.0;
+    each_trained([&](Direction direction) {
+      const std::vector<double> losses = judge.losses(*trainer_, direction);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += share * losses[i];
+    });
+    return finite_mean(sum);
+  }
+
+  // Keeps the parameters where they are better than before.
+  void look() {
+    last_ = loss_on(held_out_);
+    ++stale_;
+    if (stage_.updates > 0 && !(last_.mean < stage_.value)) return;
+    stale_ = 0;
+    best_ = trainer_->state();
+    stage_.best_update = stage_.updates;
+    stage_.value = last_.mean;
+    stage_.error = last_.standard_error;
+  }
+
+  void end_stage() {
+    trainer_->set_state(best_);
+    each_trained([&](Direction direction) {
+      counts_[direction_index(direction)] -= stage_.updates - stage_.best_update;
+    });
+    stage_.training = loss_on(trained_on_).mean;
+    stages_.push_back(stage_);
+    ended_ = true;
+  }
+
+  void append(const Stage& stage) const {
+    table_.insert(table_.end(),
+                  {static_cast<double>(stage.updates), static_cast<double>(stage.best_update),
+                   stage.value, stage.error, stage.training});
+  }
+
+  static std::int64_t whole(const SafetensorsFile& file, double value, double most) {
+    if (!(value >= 0.0 && value <= most && std::trunc(value) == value)) {
+      throw_file(file.path(), "a held-out number must be whole and in 0..{}, got {}", most, value);
+    }
+    return static_cast<std::int64_t>(value);
+  }
+
+  // The stages that have ended, the present one, and the last look.
+  void read_table(const SafetensorsFile& file, const std::vector<double>& table) {
+    const std::size_t count = table.size() / kStageNumbers;
+    const std::size_t expected = phase_ == Phase::kRefit ? num_stages() : at_ + (ended_ ? 1 : 0);
+    if (count != expected + 1) {
+      throw_file(file.path(), "it has {} stages, expected {}", count, expected + 1);
+    }
+    std::vector<Stage> rows;
+    for (std::size_t i = 0; i < count; ++i) {
+      Stage stage = stage_at(i + 1 < count ? i : at_);
+      const double* row = table.data() + i * kStageNumbers;
+      const auto most = static_cast<double>(recipe_.updates_of(stage.iteration));
+      stage.updates = whole(file, row[0], most);
+      stage.best_update = whole(file, row[1], static_cast<double>(stage.updates));
+      stage.value = row[2];
+      stage.error = row[3];
+      stage.training = row[4];
+      rows.push_back(stage);
+    }
+    stage_ = rows.back();
+    rows.pop_back();
+    stages_ = std::move(rows);
+    last_ = {table[table.size() - 2], table[table.size() - 1]};
+  }
+
+  Context context_, host_;
+  FitProblem problem_;
+  CsbmRecipe recipe_;
+  StoppingSettings settings_;
+  std::uint64_t seed_;
+  Holdout holdout_;
+  TwoWaySteps steps_;
+  JudgedPairs held_out_, trained_on_;
+
+  Phase phase_ = Phase::kSearch;
+  std::unique_ptr<backend::NetworkTrainer> trainer_;
+  std::size_t at_ = 0;                            // the stage in training, of all of the phase
+  bool ended_ = false;                            // it has
+  Stage stage_;                                   // the same
+  MeanEstimate last_;                             // what the last look found
+  int stale_ = 0;                                 // looks since the last gain
+  backend::NetworkTrainingState best_;            // of this stage
+  std::vector<Stage> stages_;                     // whose search has ended
+  std::int64_t made_ = 0;                         // updates of the phase, those not kept included
+  std::array<std::int64_t, 2> counts_ = {0, 0};   // updates behind each network
+  mutable std::vector<double> position_, table_;  // of a checkpoint
+  mutable backend::NetworkTrainingState saved_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainedModel> make_held_out_csbm(const Context& context, const Context& host,
+                                                 const FitProblem& problem,
+                                                 const CsbmRecipe& recipe,
+                                                 const StoppingSettings& settings,
+                                                 std::uint64_t seed) {
+  return std::make_unique<HeldOutCsbm>(context, host, problem, recipe, settings, seed);
+}
+
+}  // namespace bridgemark
