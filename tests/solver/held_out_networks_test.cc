@@ -17,6 +17,7 @@
 #include "bridgemark/solver/csbm/csbm_model.h"
 #include "bridgemark/solver/csbm/judged_pairs.h"
 #include "bridgemark/solver/csbm/network_bridge.h"
+#include "bridgemark/solver/csbm/network_ladder.h"
 #include "bridgemark/solver/registry.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/killed_run.h"
@@ -27,6 +28,7 @@
 namespace bridgemark {
 namespace {
 
+using ::testing::AllOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -65,7 +67,8 @@ class HeldOutNetworks : public ::testing::TestWithParam<std::string> {
     config.options = {{"num_steps", "4"},        {"imf_iterations", "2"}, {"updates_first", "200"},
                       {"updates_later", "100"},  {"batch_size", "16"},    {"points", "2"},
                       {"hidden", "16"},          {"patience", "2"},       {"initial_pairs", "256"},
-                      {"learning_rate", "0.02"}, {"initial_batch", "32"}};
+                      {"learning_rate", "0.02"}, {"initial_batch", "32"}, {"refit", "no"},
+                      {"weight_decay", "0.01"}};
     return config;
   }
 
@@ -177,16 +180,18 @@ TEST_P(HeldOutNetworks, IsNearerToNewRowsThanTrainingToTheEnd) {
 }
 
 TEST_P(HeldOutNetworks, StoppedAnywhereAndResumedEndsInTheSameBytes) {
-  for (const char* refit : {"no", "yes"}) {
+  for (const bool long_way : {false, true}) {
     RunConfig config = this->config();
-    config.options["refit"] = refit;
-    const std::string whole = std::string("whole-") + refit;
+    if (long_way) {
+      config.options["refit"] = "yes";
+      config.options["weight_decay"] = "auto";
+    }
+    const std::string whole = long_way ? "whole-long" : "whole", name = "parts-of-" + whole;
     train_run(kOneThread, config, folder(whole), false);
-    const std::string name = std::string("parts-") + refit;
     Context stopping = kOneThread;
     int asked = 0;
-    stopping.stop = [&] { return ++asked % 45 == 0; };
-    for (int part = 0; part < 30 && !is_complete_run(folder(name)); ++part) {
+    stopping.stop = [&] { return ++asked % 97 == 0; };
+    for (int part = 0; part < 60 && !is_complete_run(folder(name)); ++part) {
       try {
         train_run(stopping, config, folder(name), part > 0);
       } catch (const Interrupted&) {
@@ -232,8 +237,32 @@ TEST_P(HeldOutNetworks, RefitsForTheUpdatesFound) {
   EXPECT_EQ(all - searched, expected);
 }
 
+// The usual network, two other weight decays, two other widths; the model is one of them.
+TEST_P(HeldOutNetworks, ChoosesWidthAndWeightDecay) {
+  RunConfig config = this->config();
+  config.options["hidden"] = config.options["weight_decay"] = "auto";
+  config.options["updates_first"] = "50";
+  config.options["updates_later"] = "10";
+  config.options["log_every"] = "50";
+  const nlohmann::json found = train(config, "run");
+  EXPECT_THAT(
+      found["tried"].get<std::string>(),
+      AllOf(HasSubstr("width 128, weight decay 0.01: "), HasSubstr("width 128, weight decay 1: "),
+            HasSubstr("width 128, weight decay 3"), HasSubstr("width 64, weight decay "),
+            HasSubstr("width 256, weight decay ")));
+  const auto coupling = load_run({}, pair_, folder("run"));
+  const auto& bridge = dynamic_cast<const NetworkBridge&>(*coupling);
+  const std::string width = std::to_string(bridge.forward().shape.hidden.at(0));
+  EXPECT_EQ(found["hidden"], width + "," + width + "," + width);
+  const std::vector<nlohmann::json> lines = log_of("run");
+  EXPECT_EQ(lines.front()["width"], 128);
+  EXPECT_EQ(lines.front()["weight_decay"], 0.01);
+  EXPECT_FALSE(lines.back().contains("width"));
+}
+
 TEST_P(HeldOutNetworks, WithoutHoldoutAllUpdatesAreMade) {
   RunConfig config = this->config();
+  config.options["weight_decay"] = "auto";
   config.options["holdout"] = "0";
   const nlohmann::json found = train(config, "run");
   EXPECT_EQ(found["updates"], both() ? 300 : 600);
@@ -272,6 +301,84 @@ TEST_P(HeldOutNetworks, RefusesBadOptions) {
   EXPECT_THAT(refusal("patience", "0"), HasSubstr("patience must be a whole number in 1.."));
   EXPECT_THAT(refusal("refit", "maybe"), HasSubstr("refit"));
   EXPECT_FALSE(std::filesystem::exists(folder("refused")));
+}
+
+class Ladder : public ::testing::Test {
+ protected:
+  static CsbmRecipe recipe(bool hidden, bool weight_decay) {
+    CsbmRecipe recipe{};
+    recipe.hidden = {128, 128};
+    recipe.weight_decay = 0.01;
+    recipe.finds_hidden = hidden;
+    recipe.finds_weight_decay = weight_decay;
+    return recipe;
+  }
+
+  static bool add(NetworkLadder& ladder, std::vector<double> losses) {
+    NetworkCandidate candidate;
+    candidate.choice = ladder.next();
+    candidate.losses = std::move(losses);
+    return ladder.add(std::move(candidate));
+  }
+};
+
+TEST_F(Ladder, WidthsAreTriedAtTheBestWeightDecay) {
+  NetworkLadder ladder(recipe(true, true));
+  ASSERT_EQ(ladder.size(), 5u);
+  EXPECT_TRUE(add(ladder, {1.0, 2.0, 3.0}));
+  EXPECT_EQ(ladder.next().weight_decay, 1.0);
+  EXPECT_TRUE(add(ladder, {0.9, 1.9, 2.9}));
+  EXPECT_FALSE(add(ladder, {1.1, 2.1, 3.1}));
+  EXPECT_EQ(ladder.next().hidden, (std::vector<std::size_t>{64, 64}));
+  EXPECT_EQ(ladder.next().weight_decay, 1.0);
+  // Lower in the mean, but not by more than the error of the difference.
+  EXPECT_FALSE(add(ladder, {0.4, 2.1, 3.1}));
+  EXPECT_FALSE(ladder.done());
+  EXPECT_TRUE(add(ladder, {0.8, 1.8, 2.7}));
+  EXPECT_TRUE(ladder.done());
+  EXPECT_EQ(ladder.best().choice.hidden, (std::vector<std::size_t>{256, 256}));
+}
+
+// A ladder read from a checkpoint goes on as the one that was written.
+TEST_F(Ladder, SurvivesACheckpoint) {
+  CsbmRecipe open = recipe(true, true);
+  open.num_steps = 4;
+  open.updates_first = open.updates_later = 100;
+  NetworkLadder ladder(open);
+  add(ladder, {1.0, 2.0, 3.0});
+  NetworkCandidate second;
+  second.choice = ladder.next();
+  backend::NetworkTensors<float> values(network_shape(2, 6, open));
+  for (std::size_t i = 0; i < values.values.size(); ++i) values.values[i] = static_cast<float>(i);
+  second.state = {backend::start_training(values), backend::start_training(values)};
+  second.stages = {stage_of_recipe(open, 0), stage_of_recipe(open, 1)};
+  second.stages[1].updates = 80;
+  second.stages[1].best_update = 50;
+  second.losses = {0.9, 1.9, 2.9};
+  second.made = 170;
+  second.counts = {90, 50};
+  ASSERT_TRUE(ladder.add(second));
+  const TempDir dir;
+  SafetensorsWriter writer;
+  ladder.save(writer);
+  writer.write(dir.path() / "checkpoint");
+  NetworkLadder again(open);
+  again.load(SafetensorsFile::load(dir.path() / "checkpoint"), open, 2, 6, 3);
+  EXPECT_EQ(again.text(), ladder.text());
+  EXPECT_EQ(again.best().choice.weight_decay, 1.0);
+  EXPECT_EQ(again.best().state[1].average.values, values.values);
+  EXPECT_EQ(again.best().stages[1].best_update, 50);
+  EXPECT_EQ(again.best().made, 170);
+  EXPECT_EQ(again.best().counts, second.counts);
+  EXPECT_EQ(again.next().weight_decay, ladder.next().weight_decay);
+  EXPECT_FALSE(add(again, {0.91, 1.91, 2.91}));
+  EXPECT_TRUE(add(again, {0.89, 1.89, 2.89}));
+}
+
+TEST_F(Ladder, TriesWhatIsLeftOpenAlone) {
+  EXPECT_TRUE(NetworkLadder(recipe(false, false)).done());
+  EXPECT_EQ(NetworkLadder(recipe(true, false)).size(), 3u);
+  EXPECT_EQ(NetworkLadder(recipe(false, true)).size(), 3u);
 }
 
 }  // namespace

@@ -49,12 +49,12 @@ States rows_where(const States& states, const std::vector<bool>& chosen, bool wa
 
 }  // namespace
 
-std::vector<OptionSpec> stopping_options(const std::string& refit) {
+std::vector<OptionSpec> stopping_options() {
   return {
       {"holdout", "0.2",
        "share of the rows, 50 at least, that stop and choose where the data ends; 0: none"},
       {"patience", "8", "looks at them, one every 50 updates, without gain that end a training"},
-      {"refit", refit, "train on all rows in the end, as far as those held out said: yes or no"}};
+      {"refit", "yes", "train on all rows in the end, as far as those held out said: yes or no"}};
 }
 
 StoppingSettings read_stopping_settings(const SolverOptions& options) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "bridgemark/core/array.h"
@@ -20,8 +19,8 @@ struct StoppingSettings {
 // Updates from one look at the rows kept apart to the next.
 inline constexpr std::int64_t kUpdatesPerLook = 50;
 
-// The options behind StoppingSettings: holdout, patience and refit, with this default of the last.
-std::vector<OptionSpec> stopping_options(const std::string& refit);
+// The options behind StoppingSettings: holdout, patience and refit.
+std::vector<OptionSpec> stopping_options();
 StoppingSettings read_stopping_settings(const SolverOptions& options);
 
 // Own data in two parts: rows that a solver trains on, and rows that stop and choose it.

@@ -8,6 +8,7 @@
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
 #include "bridgemark/solver/csbm/held_out_csbm.h"
+#include "bridgemark/solver/csbm/network_ladder.h"
 
 namespace bridgemark {
 
@@ -29,7 +30,7 @@ class CsbmSolver : public TrainedSolver {
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
     ReferenceChain(problem.reference(), recipe.num_steps);
     read_stopping_settings(options);
-    require_csbm_memory(problem, recipe);
+    require_csbm_memory(problem, problem.data() ? NetworkLadder::largest(recipe) : recipe);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
@@ -71,8 +72,8 @@ class CsbmSolver : public TrainedSolver {
   void require_csbm_memory(const FitProblem& problem, const CsbmRecipe& recipe) const {
     // Of either network: parameters, average, two moments and a gradient, the start, what a
     // checkpoint is written from, and the weights as the kernels want them.
-    // Rows that end have the best of a stage beside them.
-    const double arrays = 2.0 * (problem.data() ? 15.0 : 11.0);
+    // Rows that end have the best of a stage beside them, and the best network tried.
+    const double arrays = 2.0 * (problem.data() ? 19.0 : 11.0);
     const backend::NetworkShape shape =
         network_shape(problem.dim(), problem.num_categories(), recipe);
     double row = static_cast<double>(shape.input_width());  // activations and their gradients

@@ -22,6 +22,7 @@ struct CsbmRecipe {
   int num_steps;
   backend::MatchingLoss loss;
   std::vector<std::size_t> hidden;
+  bool finds_hidden = false;   // its width, on rows that end
   std::size_t category_width;  // 0: categories enter as numbers
   bool reference_last_step;    // as in backend::NetworkShape
   FirstPairsPlan first_pairs;
@@ -34,6 +35,7 @@ struct CsbmRecipe {
   double learning_rate;
   Schedule schedule;
   double weight_decay;
+  bool finds_weight_decay = false;  // on rows that end
   double ema;
   double checkpoint_seconds;
   std::int64_t log_every;

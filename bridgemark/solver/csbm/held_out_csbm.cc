@@ -1,6 +1,6 @@
 #include "bridgemark/solver/csbm/held_out_csbm.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -14,32 +14,28 @@
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
 #include "bridgemark/solver/csbm/judged_pairs.h"
+#include "bridgemark/solver/csbm/network_ladder.h"
+#include "bridgemark/solver/csbm/network_stage.h"
 
 namespace bridgemark {
 
 namespace {
 
-constexpr double kHighest = 1e300;  // of a loss: a checkpoint holds finite numbers
-
 // A warning says that a held-out loss is this share above that of rows trained on, and surely so.
 constexpr double kFarAbove = 0.25, kErrorsAbove = 4.0;
-
-// The training of one stage.
-struct Stage {
-  int iteration = 1;
-  Direction direction = Direction::kForward;  // not used where both are trained
-  std::int64_t updates = 0;                   // made so far
-  std::int64_t best_update = 0;
-  double value = kHighest, error = 0.0;  // the held-out loss at its best
-  double training = 0.0;                 // the loss there on rows trained on
-};
 
 enum class Phase { kSearch, kRefit };
 
 MeanEstimate finite_mean(std::span<const double> losses) {
   const MeanEstimate mean = estimate_mean(losses);
-  return {std::isfinite(mean.mean) ? mean.mean : kHighest,
+  return {std::isfinite(mean.mean) ? mean.mean : kHighestLoss,
           std::isfinite(mean.standard_error) ? mean.standard_error : 0.0};
+}
+
+// Pairs are made between updates that no checkpoint has yet: a stop waits for the next update.
+Context without_stop(Context host) {
+  host.stop = nullptr;
+  return host;
 }
 
 class HeldOutCsbm : public TrainedModel {
@@ -47,25 +43,28 @@ class HeldOutCsbm : public TrainedModel {
   HeldOutCsbm(const Context& context, const Context& host, const FitProblem& problem,
               const CsbmRecipe& recipe, const StoppingSettings& settings, std::uint64_t seed)
       : context_(context),
-        host_(host),
+        host_(without_stop(host)),
         problem_(problem),
         recipe_(recipe),
         settings_(settings),
         seed_(seed),
         holdout_(split_holdout(problem, settings.holdout)),
         steps_(make_two_way_steps(host, problem.reference(), recipe.num_steps)),
+        ladder_(recipe),
         held_out_(judge(holdout_.x0, holdout_.x1, 0)),
         trained_on_(judge(holdout_.training.data()->x0.states(),
                           holdout_.training.data()->x1.states(), JudgedPairs::kMostPairs)) {
-    make_trainer();
-    begin_stage(0);
+    make_task();
+    begin_candidate();
   }
 
   std::int64_t most_updates(std::int64_t planned) const override {
-    return planned * (settings_.refit ? 2 : 1);
+    const auto others = static_cast<std::int64_t>(ladder_.size()) - 1;
+    return planned * (settings_.refit ? 2 : 1) + others * recipe_.last_update(1);
   }
   bool finished() const override {
-    return ended_ && stage_from(at_ + 1) == num_stages() && (phase_ == Phase::kRefit || !refits());
+    return ended_ && ladder_.done() && stage_from(at_ + 1) == num_stages() &&
+           (phase_ == Phase::kRefit || !refits());
   }
   bool ended_stage() const override { return ended_; }
 
@@ -105,6 +104,12 @@ class HeldOutCsbm : public TrainedModel {
       told.name += fmt::format(" {}", direction_name(stage_.direction));
       told.log["direction"] = direction_name(stage_.direction);
     }
+    if (!ladder_.done()) {
+      told.name +=
+          fmt::format(", width {}, weight decay {:g}", recipe_.hidden[0], recipe_.weight_decay);
+      told.log["width"] = recipe_.hidden[0];
+      told.log["weight_decay"] = recipe_.weight_decay;
+    }
     if (phase_ == Phase::kRefit) {
       told.name += ", all rows";
       told.log["refit"] = true;
@@ -124,10 +129,13 @@ class HeldOutCsbm : public TrainedModel {
 
   Diagnostics diagnostics() const override {
     Diagnostics found = {{"held_out_rows", static_cast<std::int64_t>(held_out_.count())},
-                         {"refit", refits()}};
+                         {"refit", refits()},
+                         {"hidden", fmt::format("{}", fmt::join(recipe_.hidden, ","))},
+                         {"weight_decay", recipe_.weight_decay}};
+    if (ladder_.is_search()) found["tried"] = ladder_.text();
     std::string warning;
-    for (const Stage& stage : stages_) {
-      const std::string name = stage_name(stage);
+    for (const NetworkStage& stage : stages_) {
+      const std::string name = stage_name(recipe_, stage);
       found["held_out_" + name] = stage.value;
       found["held_out_error_" + name] = stage.error;
       found["held_out_update_" + name] = stage.best_update;
@@ -147,18 +155,27 @@ class HeldOutCsbm : public TrainedModel {
   }
 
   void save_state(SafetensorsWriter& writer) const override {
-    position_ = {
-        static_cast<double>(phase_),    static_cast<double>(at_),   ended_ ? 1.0 : 0.0,
-        static_cast<double>(stale_),    static_cast<double>(made_), static_cast<double>(counts_[0]),
-        static_cast<double>(counts_[1])};
+    position_ = {static_cast<double>(phase_),
+                 static_cast<double>(at_),
+                 ended_ ? 1.0 : 0.0,
+                 static_cast<double>(stale_),
+                 static_cast<double>(made_),
+                 static_cast<double>(counts_[0]),
+                 static_cast<double>(counts_[1]),
+                 static_cast<double>(recipe_.hidden[0]),
+                 recipe_.weight_decay};
     table_.clear();
-    for (const Stage& stage : stages_) append(stage);
-    append(stage_);
+    for (const NetworkStage& stage : stages_) append_stage(stage, table_);
+    append_stage(stage_, table_);
     table_.insert(table_.end(), {last_.mean, last_.standard_error});
     writer.add("held_out_position", {position_.size()}, std::span<const double>(position_));
     writer.add("held_out_stages", {table_.size()}, std::span<const double>(table_));
     saved_ = trainer_->state();
     add_networks(writer, "", saved_);
+    ladder_.save(writer);
+    if (!ladder_.done()) {
+      writer.add("candidate_losses", {losses_.size()}, std::span<const double>(losses_));
+    }
     if (phase_ == Phase::kRefit) return;
     add_networks(writer, "best.", best_);
     each_trained([&](Direction direction) {
@@ -170,20 +187,31 @@ class HeldOutCsbm : public TrainedModel {
   void load_state(const SafetensorsFile& file) override {
     const std::vector<double> position = file.read_doubles("held_out_position");
     const std::vector<double> table = file.read_doubles("held_out_stages");
-    if (position.size() != 7 || table.size() % kStageNumbers != 2 ||
+    if (position.size() != 9 || table.size() % kStageNumbers != 2 ||
         table.size() < kStageNumbers + 2) {
       throw_file(file.path(),
-                 "its held-out tensors have {} and {} entries, expected 7 and 2 more than a "
+                 "its held-out tensors have {} and {} entries, expected 9 and 2 more than a "
                  "multiple of {}",
                  position.size(), table.size(), kStageNumbers);
     }
-    const Phase phase = static_cast<Phase>(whole(file, position[0], 1));
-    if (phase != std::exchange(phase_, phase)) make_trainer();
-    at_ = static_cast<std::size_t>(whole(file, position[1], static_cast<double>(num_stages()) - 1));
-    ended_ = whole(file, position[2], 1) == 1;
-    stale_ = static_cast<int>(whole(file, position[3], 1 << 30));
-    made_ = whole(file, position[4], kMostUpdates);
-    for (std::size_t i = 0; i < 2; ++i) counts_[i] = whole(file, position[5 + i], kMostUpdates);
+    const Phase phase = static_cast<Phase>(read_whole(file, position[0], 1));
+    if (phase != std::exchange(phase_, phase)) make_task();
+    recipe_.weight_decay = position[8];
+    const auto width = static_cast<std::size_t>(read_whole(file, position[7], 1 << 16));
+    if (width != recipe_.hidden[0]) recipe_.hidden.assign(recipe_.hidden.size(), width);
+    ladder_.load(file, recipe_, problem_.dim(), problem_.num_categories(), held_out_.count());
+    if (!ladder_.done()) {
+      file.expect_shape("candidate_losses", {held_out_.count()});
+      losses_ = file.read_doubles("candidate_losses");
+    }
+    make_trainer();
+    at_ = static_cast<std::size_t>(
+        read_whole(file, position[1], static_cast<double>(num_stages()) - 1));
+    ended_ = read_whole(file, position[2], 1) == 1;
+    stale_ = static_cast<int>(read_whole(file, position[3], 1 << 30));
+    made_ = read_whole(file, position[4], kMostUpdates);
+    for (std::size_t i = 0; i < 2; ++i)
+      counts_[i] = read_whole(file, position[5 + i], kMostUpdates);
     read_table(file, table);
     backend::NetworkTrainingState state = trainer_->state();
     if (phase_ == Phase::kSearch) {
@@ -199,7 +227,6 @@ class HeldOutCsbm : public TrainedModel {
   }
 
  private:
-  static constexpr std::size_t kStageNumbers = 5;
   static constexpr double kMostUpdates = 1e15;
 
   JudgedPairs judge(const States& x0, const States& x1, std::uint64_t first_index) const {
@@ -211,15 +238,10 @@ class HeldOutCsbm : public TrainedModel {
     return static_cast<std::size_t>(recipe_.passes() * recipe_.imf_iterations);
   }
 
-  Stage stage_at(std::size_t i) const {
-    const auto passes = static_cast<std::size_t>(recipe_.passes());
-    return {.iteration = static_cast<int>(i / passes) + 1, .direction = kDirections[i % passes]};
-  }
-
   // The most updates of a stage, or those found where it is trained once more.
   std::int64_t updates_of_stage(std::size_t i) const {
     return phase_ == Phase::kRefit ? stages_[i].best_update
-                                   : recipe_.updates_of(stage_at(i).iteration);
+                                   : recipe_.updates_of(stage_of_recipe(recipe_, i).iteration);
   }
 
   // The first stage from i on with updates to make: one in which nothing was gained is not trained
@@ -230,8 +252,9 @@ class HeldOutCsbm : public TrainedModel {
   }
 
   bool refits() const {
-    return settings_.refit &&
-           std::ranges::any_of(stages_, [](const Stage& stage) { return stage.best_update > 0; });
+    return settings_.refit && std::ranges::any_of(stages_, [](const NetworkStage& stage) {
+             return stage.best_update > 0;
+           });
   }
 
   // By the schedule of a training that is not stopped.
@@ -252,31 +275,66 @@ class HeldOutCsbm : public TrainedModel {
     return fmt::format("{}.{}", judge, direction_name(direction));
   }
 
-  std::string stage_name(const Stage& stage) const {
-    return recipe_.both_directions
-               ? fmt::format("{}", stage.iteration)
-               : fmt::format("{}_{}", stage.iteration, direction_name(stage.direction));
-  }
-
-  // New networks on the rows of the phase.
-  void make_trainer() {
+  // The rows and first pairs of the phase.
+  void make_task() {
     const FitProblem& rows = phase_ == Phase::kSearch ? holdout_.training : problem_;
     const TrainingData data(rows, "", "", seed_);
-    const CsbmTask task{rows.reference(),
-                        rows.dim(),
-                        recipe_,
-                        data,
-                        seed_,
-                        FirstPairs(host_, recipe_.first_pairs, rows.reference(), data, seed_)};
-    trainer_ = backend::make_trainer(context_, network_trainer_plan(host_, task, steps_));
+    task_ = std::make_unique<CsbmTask>(
+        CsbmTask{rows.reference(), rows.dim(), recipe_, data, seed_,
+                 FirstPairs(host_, recipe_.first_pairs, rows.reference(), data, seed_)});
+  }
+
+  // New networks of the present recipe.
+  void make_trainer() {
+    task_->recipe = recipe_;
+    trainer_ = backend::make_trainer(context_, network_trainer_plan(host_, *task_, steps_));
     counts_ = {0, 0};
     made_ = 0;
   }
 
+  void set_choice(const NetworkChoice& choice) {
+    recipe_.hidden = choice.hidden;
+    recipe_.weight_decay = choice.weight_decay;
+    make_trainer();
+  }
+
+  void begin_candidate() {
+    set_choice(ladder_.next());
+    stages_.clear();
+    losses_.assign(held_out_.count(), 0.0);
+    begin_stage(0);
+  }
+
+  // The losses of a candidate add up over the stages of the first iteration, whose last decides.
+  void end_candidate_stage() {
+    const std::vector<double> losses = losses_on(held_out_);
+    for (std::size_t i = 0; i < losses.size(); ++i) losses_[i] += losses[i];
+    if (at_ + 1 < static_cast<std::size_t>(recipe_.passes())) return;
+    const bool better = ladder_.add(
+        {{recipe_.hidden, recipe_.weight_decay}, best_, stages_, losses_, made_, counts_});
+    if (ladder_.done() && !better) adopt(ladder_.best());
+  }
+
+  // Goes on with another network, from the end of its first iteration.
+  void adopt(const NetworkCandidate& other) {
+    set_choice(other.choice);
+    trainer_->set_state(other.state);
+    best_ = other.state;
+    stages_ = other.stages;
+    stage_ = stages_.back();
+    made_ = other.made;
+    counts_ = other.counts;
+  }
+
   void begin_next() {
+    if (!ladder_.done() && at_ + 1 == static_cast<std::size_t>(recipe_.passes())) {
+      begin_candidate();
+      return;
+    }
     std::size_t next = stage_from(at_ + 1);
     if (next == num_stages()) {
       phase_ = Phase::kRefit;
+      make_task();
       make_trainer();
       next = stage_from(0);
     }
@@ -287,7 +345,7 @@ class HeldOutCsbm : public TrainedModel {
     at_ = i;
     ended_ = false;
     stale_ = 0;
-    stage_ = stage_at(i);
+    stage_ = stage_of_recipe(recipe_, i);
     if (phase_ == Phase::kRefit) return;
     const backend::NetworkTrainingState state = trainer_->state();
     each_trained([&](Direction direction) {
@@ -305,20 +363,20 @@ class HeldOutCsbm : public TrainedModel {
     look();
   }
 
-  // The mean over the directions in training, with its error over pairs.
-  MeanEstimate loss_on(const JudgedPairs& judge) {
+  // The mean over the directions in training, by pair.
+  std::vector<double> losses_on(const JudgedPairs& judge) {
     std::vector<double> sum(judge.count(), 0.0);
     const double share = recipe_.both_directions ? 0.5 : 1.0;
     each_trained([&](Direction direction) {
       const std::vector<double> losses = judge.losses(*trainer_, direction);
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += share * losses[i];
     });
-    return finite_mean(sum);
+    return sum;
   }
 
   // Keeps the parameters where they are better than before.
   void look() {
-    last_ = loss_on(held_out_);
+    last_ = finite_mean(losses_on(held_out_));
     ++stale_;
     if (stage_.updates > 0 && !(last_.mean < stage_.value)) return;
     stale_ = 0;
@@ -333,22 +391,10 @@ class HeldOutCsbm : public TrainedModel {
     each_trained([&](Direction direction) {
       counts_[direction_index(direction)] -= stage_.updates - stage_.best_update;
     });
-    stage_.training = loss_on(trained_on_).mean;
+    stage_.training = finite_mean(losses_on(trained_on_)).mean;
     stages_.push_back(stage_);
     ended_ = true;
-  }
-
-  void append(const Stage& stage) const {
-    table_.insert(table_.end(),
-                  {static_cast<double>(stage.updates), static_cast<double>(stage.best_update),
-                   stage.value, stage.error, stage.training});
-  }
-
-  static std::int64_t whole(const SafetensorsFile& file, double value, double most) {
-    if (!(value >= 0.0 && value <= most && std::trunc(value) == value)) {
-      throw_file(file.path(), "a held-out number must be whole and in 0..{}, got {}", most, value);
-    }
-    return static_cast<std::int64_t>(value);
+    if (!ladder_.done()) end_candidate_stage();
   }
 
   // The stages that have ended, the present one, and the last look.
@@ -358,17 +404,11 @@ class HeldOutCsbm : public TrainedModel {
     if (count != expected + 1) {
       throw_file(file.path(), "it has {} stages, expected {}", count, expected + 1);
     }
-    std::vector<Stage> rows;
+    std::vector<NetworkStage> rows;
     for (std::size_t i = 0; i < count; ++i) {
-      Stage stage = stage_at(i + 1 < count ? i : at_);
-      const double* row = table.data() + i * kStageNumbers;
-      const auto most = static_cast<double>(recipe_.updates_of(stage.iteration));
-      stage.updates = whole(file, row[0], most);
-      stage.best_update = whole(file, row[1], static_cast<double>(stage.updates));
-      stage.value = row[2];
-      stage.error = row[3];
-      stage.training = row[4];
-      rows.push_back(stage);
+      const std::size_t place = i + 1 < count ? i : at_;
+      rows.push_back(read_stage(file, recipe_,
+                                std::span(table).subspan(i * kStageNumbers, kStageNumbers), place));
     }
     stage_ = rows.back();
     rows.pop_back();
@@ -383,17 +423,20 @@ class HeldOutCsbm : public TrainedModel {
   std::uint64_t seed_;
   Holdout holdout_;
   TwoWaySteps steps_;
+  NetworkLadder ladder_;
   JudgedPairs held_out_, trained_on_;
 
   Phase phase_ = Phase::kSearch;
+  std::unique_ptr<CsbmTask> task_;
   std::unique_ptr<backend::NetworkTrainer> trainer_;
-  std::size_t at_ = 0;                            // the stage in training, of all of the phase
-  bool ended_ = false;                            // it has
-  Stage stage_;                                   // the same
-  MeanEstimate last_;                             // what the last look found
-  int stale_ = 0;                                 // looks since the last gain
+  std::vector<double> losses_;  // of the candidate, by pair held out, over its stages so far
+  std::size_t at_ = 0;          // the stage in training, of all of the phase
+  bool ended_ = false;          // it has
+  NetworkStage stage_;          // the same
+  MeanEstimate last_;           // what the last look found
+  int stale_ = 0;               // looks since the last gain
   backend::NetworkTrainingState best_;            // of this stage
-  std::vector<Stage> stages_;                     // whose search has ended
+  std::vector<NetworkStage> stages_;              // whose search has ended
   std::int64_t made_ = 0;                         // updates of the phase, those not kept included
   std::array<std::int64_t, 2> counts_ = {0, 0};   // updates behind each network
   mutable std::vector<double> position_, table_;  // of a checkpoint
