@@ -34,7 +34,7 @@ enum class DrawPurpose : std::uint32_t {
   kEnvelopeMass = 19,           // proposals that measure the envelope of a reversed bridge
   kReverseMarginals = 20,       // draws behind the marginals of a reversed bridge
   kBootstrap = 21,              // which blocks of test inputs a resample takes
-  kHoldout = 22,                // which rows of own data are kept apart; the end is the detail
+  kHoldout = 22,                // rows kept apart: which of an end (0, 1), pairs of them (above)
   kTrainingSource = 24,         // x0 of a training set; its number is the seed
   kTrainingTargetSource = 25,   // the x0 behind an x1 of a training set
   kTrainingTarget = 26,         // x1 of a training set

@@ -52,7 +52,6 @@ class _Training(TypedDict, total=False):
     recipe: Literal["tuned", "paper"]
     batch_size: int
     learning_rate: float
-    weight_decay: float
     x0_data: _Path
     x1_data: _Path
     checkpoint_every: float
@@ -60,6 +59,7 @@ class _Training(TypedDict, total=False):
 
 class _BridgeTraining(_Training, total=False):
     updates: int
+    weight_decay: float
     schedule: Literal["cosine", "constant"]
     average: float
     init: Literal["p1", "p0", "gaussian", "uniform"]
@@ -118,6 +118,7 @@ class _CSBMOptions(_Training, total=False):
     points: int
     schedule: Literal["constant", "cosine", "restarts"]
     ema: float
+    weight_decay: float | Literal["auto"]
     holdout: float
     patience: int
     refit: Literal["yes", "no"]

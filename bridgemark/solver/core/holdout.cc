@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -49,11 +50,12 @@ States rows_where(const States& states, const std::vector<bool>& chosen, bool wa
 
 }  // namespace
 
-std::vector<OptionSpec> stopping_options() {
+std::vector<OptionSpec> stopping_options(int patience) {
   return {
       {"holdout", "0.2",
        "share of the rows, 50 at least, that stop and choose where the data ends; 0: none"},
-      {"patience", "8", "looks at them, one every 50 updates, without gain that end a training"},
+      {"patience", std::to_string(patience),
+       "looks at them, one every 50 updates, without gain that end a training"},
       {"refit", "yes", "train on all rows in the end, as far as those held out said: yes or no"}};
 }
 

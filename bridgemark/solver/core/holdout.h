@@ -19,8 +19,9 @@ struct StoppingSettings {
 // Updates from one look at the rows kept apart to the next.
 inline constexpr std::int64_t kUpdatesPerLook = 50;
 
-// The options behind StoppingSettings: holdout, patience and refit.
-std::vector<OptionSpec> stopping_options();
+// The options behind StoppingSettings: holdout, patience, of which a solver says the usual number,
+// and refit.
+std::vector<OptionSpec> stopping_options(int patience);
 StoppingSettings read_stopping_settings(const SolverOptions& options);
 
 // Own data in two parts: rows that a solver trains on, and rows that stop and choose it.

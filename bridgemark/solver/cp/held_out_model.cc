@@ -441,7 +441,7 @@ class HeldOutModel : public TrainedModel {
 }  // namespace
 
 std::vector<OptionSpec> held_out_options() {
-  std::vector<OptionSpec> specs = stopping_options();
+  std::vector<OptionSpec> specs = stopping_options(8);
   const std::vector<OptionSpec> finishing = {
       {"shrinkage", "auto",
        "how far the cores of data are drawn towards what they have in common, in units of their "

@@ -21,6 +21,8 @@ constexpr std::string_view kLastSteps[] = {"softmax", "reference"};
 constexpr std::string_view kRecipes[] = {"tuned", "paper"};
 constexpr std::string_view kSchedules[] = {"constant", "cosine", "restarts"};
 constexpr std::string_view kAuto = "auto";
+// A rate that falls along a cosine gains most near its end: fewer looks stop before that.
+constexpr int kPatience = 20;
 // In the order of FirstCoupling.
 constexpr std::string_view kStarts[] = {"independent", "reference", "feature-wise", "minibatch-ot"};
 
@@ -35,7 +37,7 @@ std::vector<std::size_t> parse_widths(const std::string& text) {
     const bool last = stop == end;
     if (error != std::errc() || width < 1 || width > kMaxWidth || widths.size() == kMaxLayers ||
         (!last && *stop != ',')) {
-      throw_invalid("options", "hidden must be auto or 1 to {} whole numbers in [1, {}], got '{}'",
+      throw_invalid("options", "hidden must be 1 to {} whole numbers in [1, {}] or auto, got '{}'",
                     kMaxLayers, kMaxWidth, text);
     }
     widths.push_back(width);
@@ -116,7 +118,7 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       {"checkpoint_every", "30", "seconds between checkpoints"},
       {"log_every", "100", "updates between lines of the log"},
   };
-  std::ranges::copy(stopping_options(), std::back_inserter(specs));
+  std::ranges::copy(stopping_options(kPatience), std::back_inserter(specs));
   return specs;
 }
 

@@ -14,8 +14,9 @@
 // A stage is what trains on one coupling: a direction in an iteration, or both where an update
 // trains both. It starts with a look at the held-out loss of the averages, has another every 50
 // updates, and ends when nothing was gained for `patience` looks. The next stage starts from the
-// parameters of the best look, and so does the coupling that comes out. With refit=yes all stages
-// are gone through once more on all rows, for the numbers of updates found.
+// parameters of the best look, and so does the coupling that comes out. The first iteration is
+// trained for each network of a ladder (network_ladder.h), and the best goes on. With refit=yes all
+// stages are gone through once more on all rows, for the numbers of updates found.
 namespace bridgemark {
 
 // A model on the rows of a problem of which `settings.holdout` keeps some apart (holdout.h). `host`
