@@ -73,6 +73,7 @@ both_directions = true
 updates_first = 2
 updates_later = 1
 num_steps = 4
+initial = "independent"
 )";
   const Experiment experiment = experiment_of(grid);
   EXPECT_GT(estimate_run({}, experiment.runs[0]).evaluate, 0.0);
