@@ -339,6 +339,20 @@ json report_figures(const Context& context, const std::filesystem::path& folder,
   return figures;
 }
 
+namespace {
+
+// On rows held out, to be compared with the loss of a log's line; null where the line has none. A
+// bridge's objective is a loss with the other sign.
+json held_out_loss(const LogLine& line) {
+  const json fields = json::parse(line.text);
+  const auto number = [&](const char* key) { return fields.value(key, json()).is_number(); };
+  if (number("held_out_loss")) return fields["held_out_loss"];
+  if (number("held_out")) return -fields["held_out"].get<double>();
+  return nullptr;
+}
+
+}  // namespace
+
 json training_curves(const std::filesystem::path& folder, const std::vector<RunResult>& results) {
   json curves = json::array();
   for (const RunResult& result : results) {
@@ -346,7 +360,7 @@ json training_curves(const std::filesystem::path& folder, const std::vector<RunR
     if (run.empty() || !path_exists(run / kRunLog)) continue;
     std::vector<json> points;
     for (const LogLine& line : read_training_log(run / kRunLog)) {
-      points.push_back({line.update, line.loss, line.seconds});
+      points.push_back({line.update, line.loss, line.seconds, held_out_loss(line)});
     }
     if (points.empty()) continue;
     json kept = json::array();

@@ -1,4 +1,5 @@
 #include "bridgemark/report/report.h"
+#include "bridgemark/io/atomic_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -377,6 +378,23 @@ TEST_F(ReportTest, CurvesAreThinnedAndEndWhereTrainingEnds) {
   EXPECT_EQ(curves[0]["solver"], "dlightsb");
   EXPECT_EQ(curves[0]["points"].size(), 300u);
   EXPECT_EQ(curves[0]["points"].back()[0], 900);
+}
+
+// A bridge logs its objective, networks their loss; what is no number is left out.
+TEST_F(ReportTest, CurvesHaveTheLossOfRowsHeldOut) {
+  const std::vector<RunResult> results = {make_run("dlightsb", 2)};
+  write_file_atomically(dir_.path() / "runs" / results[0].run / "log.jsonl",
+                        R"({"update":1,"loss":2.0,"seconds":1.0,"held_out":3.5}
+{"update":2,"loss":2.0,"seconds":1.0,"held_out_loss":0.25}
+{"update":3,"loss":2.0,"seconds":1.0}
+{"update":4,"loss":2.0,"seconds":1.0,"held_out":"high"}
+)");
+  const nlohmann::json points = training_curves(dir_.path(), results)[0]["points"];
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(points[0][3], -3.5);
+  EXPECT_EQ(points[1][3], 0.25);
+  EXPECT_TRUE(points[2][3].is_null());
+  EXPECT_TRUE(points[3][3].is_null());
 }
 
 // An id of somebody else's results is no way out of the folder.

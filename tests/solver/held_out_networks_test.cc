@@ -113,12 +113,12 @@ TEST_P(HeldOutNetworks, StatesTheLossOfTheNetworksItKeeps) {
     if (both()) continue;
     const MeanEstimate again = estimate_mean(losses);
     const std::string name = std::string("1_") + direction_name(direction);
-    EXPECT_NEAR(found["held_out_" + name], again.mean, 1e-9);
+    EXPECT_NEAR(found["held_out_loss_" + name], again.mean, 1e-9);
     EXPECT_NEAR(found["held_out_error_" + name], again.standard_error, 1e-9);
     EXPECT_EQ(found["held_out_update_" + name].get<int>() % 50, 0);
   }
   if (both()) {
-    EXPECT_NEAR(found["held_out_1"], estimate_mean(mean).mean, 1e-9);
+    EXPECT_NEAR(found["held_out_loss_1"], estimate_mean(mean).mean, 1e-9);
     EXPECT_NEAR(found["held_out_error_1"], estimate_mean(mean).standard_error, 1e-9);
   }
   EXPECT_EQ(found["held_out_rows"], 50);
@@ -134,8 +134,8 @@ TEST_P(HeldOutNetworks, KeepsTheBestLookOfEachStage) {
   for (const nlohmann::json& line : log_of("run")) {
     std::string name = std::to_string(line["imf_iteration"].get<int>());
     if (!both()) name += "_" + line["direction"].get<std::string>();
-    ASSERT_TRUE(line.contains("held_out")) << line;
-    EXPECT_LE(found["held_out_" + name].get<double>(), line["held_out"].get<double>());
+    ASSERT_TRUE(line.contains("held_out_loss")) << line;
+    EXPECT_LE(found["held_out_loss_" + name].get<double>(), line["held_out_loss"].get<double>());
     EXPECT_GT(line["held_out_error"].get<double>(), 0.0);
     ++looks;
   }

@@ -61,9 +61,10 @@ function curves() {
   const kindOf = (curve) => [curve.solver, curve.loss.toUpperCase()].filter(Boolean).join(" ");
   choices(byId("curve-choices"), unique(all.map((curve) => curve.pair)), (pair) => pair, (pair) => {
     const shown = all.filter((curve) => curve.pair === pair);
+    const held = shown.some((curve) => curve.points.some((point) => point[3] !== null));
     body.replaceChildren(element("p", {}, "Mean loss of the updates since the last point, a line for " +
       "each run. One chart for each solver and loss, whatever their options: other losses have " +
-      "another zero."));
+      "another zero." + (held ? " Dashed: the loss of rows held out, which the training does not see." : "")));
     for (const kind of unique(shown.map(kindOf))) {
       lossChart(body, `training-${kind}-${pair}`, shown.filter((curve) => kindOf(curve) === kind));
     }
@@ -74,11 +75,14 @@ function lossChart(body, name, shown) {
   const names = unique(shown.map((curve) => curve.method));
   const title = [names.length === 1 ? names[0] : shown[0].solver, shown[0].loss.toUpperCase()]
     .filter(Boolean).join(" ");
-  const losses = valueAxis(shown.flatMap((curve) => curve.points.map((point) => point[1])), 0);
-  const values = shown.flatMap((curve) => curve.points.map(([update, loss, seconds]) => ({
-    method: rowName(curve), run: curve.run, update, shown: losses.place(loss),
-    tip: `${rowName(curve)}, ${curve.samples > 0 ? `set ${curve.training_set}, ` : ""}seed ${curve.seed}\nupdate ${update}: loss ${loss.toPrecision(5)}, ` +
-      duration(seconds) })));
+  const points = shown.flatMap((curve) => curve.points.flatMap(([update, loss, seconds, heldOut]) => [
+    { curve, update, loss, seconds, held: "" },
+    ...(heldOut === null ? [] : [{ curve, update, loss: heldOut, seconds, held: " of rows held out" }])]));
+  const losses = valueAxis(points.map((point) => point.loss), 0);
+  const values = points.map(({ curve, update, loss, seconds, held }) => ({
+    method: rowName(curve), run: curve.run + held, update, shown: losses.place(loss), dash: held ? [4, 3] : [1, 0],
+    tip: `${rowName(curve)}, ${curve.samples > 0 ? `set ${curve.training_set}, ` : ""}seed ${curve.seed}\n` +
+      `update ${update}: loss${held} ${loss.toPrecision(5)}, ${duration(seconds)}` }));
   const at = { x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" } };
   chart(body, name, { data: [{ name: "points", values }],
     scales: [{ name: "x", type: "linear", range: "width", nice: true,
@@ -88,7 +92,7 @@ function lossChart(body, name, shown) {
       chartAxis("left", "y", `loss, ${title}`, losses.axis)],
     marks: [{ type: "group", from: { facet: { name: "curve", data: "points", groupby: "run" } },
       marks: [{ type: "line", from: { data: "curve" }, encode: { enter: { ...at,
-        stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } },
+        stroke: { scale: "method", field: "method" }, strokeDash: { field: "dash" }, strokeWidth: { value: 1.5 } } } },
       { type: "symbol", from: { data: "curve" }, encode: { enter: { ...at,
         size: { value: 40 }, fill: { scale: "method", field: "method" },
         fillOpacity: { value: 0 }, tooltip: { field: "tip" } },

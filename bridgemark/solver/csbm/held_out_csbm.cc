@@ -115,7 +115,7 @@ class HeldOutCsbm : public TrainedModel {
       told.log["refit"] = true;
     } else {
       told.name += fmt::format(", held-out {:.4f} +- {:.4f}", last_.mean, last_.standard_error);
-      told.log["held_out"] = last_.mean;
+      told.log["held_out_loss"] = last_.mean;
       told.log["held_out_error"] = last_.standard_error;
     }
     return told;
@@ -136,7 +136,7 @@ class HeldOutCsbm : public TrainedModel {
     std::string warning;
     for (const NetworkStage& stage : stages_) {
       const std::string name = stage_name(recipe_, stage);
-      found["held_out_" + name] = stage.value;
+      found["held_out_loss_" + name] = stage.value;
       found["held_out_error_" + name] = stage.error;
       found["held_out_update_" + name] = stage.best_update;
       found["training_loss_" + name] = stage.training;
