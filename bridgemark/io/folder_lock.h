@@ -18,7 +18,8 @@ class FolderLock {
  public:
   enum class Holders { kOne, kMany };
 
-  // Throws FolderBusy where another one is held, but where both are for many holders.
+  // Throws FolderBusy where another one is held and still is two seconds later, but where both are
+  // for many holders.
   explicit FolderLock(const std::filesystem::path& folder, Holders holders = Holders::kOne);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
