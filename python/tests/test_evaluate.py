@@ -93,12 +93,12 @@ def test_options_of_odd_types_are_refused():
 
 def test_ctrl_c_stops_a_fit(pair):
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
-    started = time.perf_counter()
+    started = time.process_time()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         bm.DLightSB(updates=100_000_000, components=8, batch_size=8).fit(pair)
     timer.join()
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 # --- evaluate
