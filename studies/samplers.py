@@ -122,7 +122,7 @@ def path_tables(found):
 
 
 def joint_table(found, lines):
-    """The truth in factorised steps: what is left at the ends of a path of what its steps lose."""
+    """The truth in factorised steps: how much of the loss of a path's steps reaches its ends."""
     print()
     head(
         "truth in factorised steps",
