@@ -142,15 +142,15 @@ TEST_P(HeldOutNetworks, KeepsTheBestLookOfEachStage) {
   EXPECT_GE(looks, 4u);
 }
 
-// A rate far too high gains nothing after the start of a stage: it ends after two looks, and the
-// line of the log is that of its own loss.
+// A rate far too high gains by chance alone: of a hundred looks two in a row soon bring nothing,
+// and the stage ends. The last line of the log is that of its own loss.
 TEST_P(HeldOutNetworks, StopsWhereNothingIsGained) {
   RunConfig config = this->config();
-  config.options["updates_first"] = "500";
+  config.options["updates_first"] = "5000";
   config.options["learning_rate"] = "0.3";
   config.options["schedule"] = "constant";
   const nlohmann::json found = train(config, "run");
-  EXPECT_LT(found["updates"].get<int>(), both() ? 600 : 1200);
+  EXPECT_LT(found["updates"].get<int>(), 5000);
   const std::vector<nlohmann::json> lines = log_of("run");
   EXPECT_EQ(lines.back()["update"], found["updates"]);
 }
