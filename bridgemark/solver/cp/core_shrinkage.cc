@@ -40,12 +40,12 @@ void expect_given_noise(Rows& y, const Eigen::ArrayXd& noise) {
       along.row(j).array() *= kept.transpose();
       left += kept * noise[j];
     }
-    const Rows off_mean = along * axes.eigenvectors().transpose();
-    covariance = off_mean.transpose() * off_mean / count +
-                 axes.eigenvectors() * (left / count).matrix().asDiagonal() *
-                     axes.eigenvectors().transpose();
-    y = off_mean.rowwise() + mean;
-    mean = y.colwise().mean();
+    // The mean and covariance of u, made along the axes.
+    Columns among = along.transpose() * along;
+    among.diagonal() += left.matrix();
+    covariance = axes.eigenvectors() * (among / count) * axes.eigenvectors().transpose();
+    if (i + 1 == kIterations) y = (along * axes.eigenvectors().transpose()).rowwise() + mean;
+    mean += along.colwise().mean() * axes.eigenvectors().transpose();
   }
 }
 
