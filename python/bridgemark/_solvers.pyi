@@ -68,7 +68,7 @@ class _BridgeTraining(_Training, total=False):
     holdout: float
     patience: int
     shrinkage: float | Literal["auto"]
-    smoothing: int | Literal["auto"]
+    smoothing: float | Literal["auto"]
     refit: Literal["yes", "no"]
 
 class _FeatureWiseOptions(TypedDict, total=False):

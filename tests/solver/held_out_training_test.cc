@@ -9,10 +9,13 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/metric/held_out_objective.h"
 #include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/pair/training_set.h"
 #include "bridgemark/solver/core/holdout.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/cp/component_merge.h"
 #include "bridgemark/solver/cp/cp_parameters.h"
+#include "bridgemark/solver/cp/held_out_model.h"
+#include "bridgemark/solver/registry.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/killed_run.h"
 #include "tests/support/model_file.h"
@@ -157,9 +160,45 @@ TEST_P(HeldOutTraining, RefusesBadOptions) {
   EXPECT_THAT(refusal("holdout", "1"), HasSubstr("holdout must be a number in [0, 0.9], got '1'"));
   EXPECT_THAT(refusal("patience", "0"), HasSubstr("patience must be a whole number in 1.."));
   EXPECT_THAT(refusal("shrinkage", "-1"), HasSubstr("shrinkage must be a number in [0, "));
-  EXPECT_THAT(refusal("smoothing", "17"), HasSubstr("smoothing must be a whole number in 0..16"));
+  EXPECT_THAT(refusal("smoothing", "17"), HasSubstr("smoothing must be a number in [0, 16]"));
   EXPECT_THAT(refusal("refit", "maybe"), HasSubstr("refit"));
   EXPECT_FALSE(std::filesystem::exists(folder("refused")));
+}
+
+// A refit that ends worse than the search on the rows that both know is not kept. Here it starts
+// where nothing can be learned: one category of x1 has all the weight.
+TEST(Refit, IsNotKeptWhereItLostAPart) {
+  const BenchmarkPair pair = testing::pair_with_test_set(testing::small_spec(), 100);
+  const FitProblem problem = training_problem({}, pair, {200, 0});
+  const Solver& solver = find_solver("dlightsb");
+  SolverOptions options(solver.options());
+  options.set("updates", "100");
+  solver.resolve(options);
+  const CpRecipe recipe = read_cp_recipe(options);
+  const CpTask task{ReferenceChain(pair.reference(), 1), std::nullopt, 3, {}, {}};
+  for (const bool is_spoiled : {false, true}) {
+    int starts = 0;
+    const auto model = make_held_out_model(
+        {}, {}, problem, task, recipe, read_held_out_settings(options, pair.reference()),
+        [&](const TrainingData& rows, std::size_t components) {
+          CpRecipe sized = recipe;
+          sized.components = components;
+          auto start =
+              initial_cp_parameters({}, sized, rows, problem.dim(), problem.num_categories(), 3);
+          if (++starts == 2 && is_spoiled) {
+            for (std::size_t i = components; i < start.log_cores.size(); ++i) {
+              start.log_cores[i] = -500.0f;
+            }
+          }
+          return start;
+        });
+    while (!model->finished()) {
+      std::vector<double> losses(static_cast<std::size_t>(model->updates_at_once()));
+      model->updates(1, losses);
+    }
+    EXPECT_EQ(starts, 2);
+    EXPECT_EQ(std::get<bool>(model->diagnostics().at("refit")), !is_spoiled);
+  }
 }
 
 class MergeComponents : public ::testing::Test {
@@ -237,6 +276,19 @@ TEST(Smoothed, CoresAreThoseSeenFromStepsBefore) {
   bridge->log_phi({}, 4, 3, x, phi);
   smooth->log_potential({}, x, v);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(v[i], phi[i], 1e-5);
+}
+
+// A quarter of a step spreads a core by a quarter of what a whole one does.
+TEST(Smoothed, PartsOfAStepAreMixtures) {
+  const ReferenceProcess process = ReferenceProcess::gaussian(5, 0.3, 8);
+  backend::CpTensors<float> tensors(1, 5, 1);
+  for (std::size_t s = 0; s < 5; ++s)
+    tensors.log_cores[s] = static_cast<float>(std::sin(3.0 * static_cast<double>(s)));
+  const auto cores = [&](double steps) { return smoothed({}, process, tensors, steps).log_cores; };
+  const auto two = cores(2.0), more = cores(2.25), three = cores(3.0);
+  for (std::size_t s = 0; s < 5; ++s) {
+    EXPECT_NEAR(std::exp(more[s]), 0.75 * std::exp(two[s]) + 0.25 * std::exp(three[s]), 1e-6);
+  }
 }
 
 }  // namespace

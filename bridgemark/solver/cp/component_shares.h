@@ -5,6 +5,7 @@
 #include "bridgemark/backend/cp_training.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/process/reference_process.h"
 
 namespace bridgemark {
 
@@ -17,8 +18,11 @@ struct ComponentShares {
   Array3<double> pairs;     // [D-1,K,K], shares of a chain's moves; empty for CP
 };
 
-// Of the first most_rows rows of x1. log_reach [D,S] is the logarithm of the mean of the
-// reference's rows at x0: how likely the reference comes to a category.
+// How likely the reference comes to a category from the rows of x0: log of the mean of its rows at
+// these, [D,S].
+Matrix<double> log_reach(const Context& context, const ReferenceProcess& process, const States& x0);
+
+// Of the first most_rows rows of x1. log_reach is the one above.
 ComponentShares measure_components(const Context& context,
                                    const backend::CpTensors<float>& parameters,
                                    const Matrix<double>& log_reach, StatesView x1,

@@ -11,16 +11,15 @@ namespace bridgemark {
 
 namespace {
 
-constexpr double kShrinkages[] = {0.0, 0.5, 1.0, 2.0, 4.0, 8.0};
+constexpr double kShrinkages[] = {0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 // Of 128 elementary steps; other references have as many in proportion.
-constexpr int kSmoothings[] = {0, 1, 2, 3, 5, 8, 12, 20};
+constexpr double kSmoothings[] = {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0};
 
 // Rows that the shares of components are measured on: the noise of a core is needed roughly.
 constexpr std::size_t kShareRows = 256;
 
 // The values of a list beside one of it, from the one before to the one after.
-template <typename T>
-std::span<const T> beside(const std::vector<T>& values, T value) {
+std::span<const double> beside(const std::vector<double>& values, double value) {
   const auto at = std::ranges::find(values, value) - values.begin();
   const auto first = std::max<std::ptrdiff_t>(at - 1, 0);
   const auto last = std::min<std::ptrdiff_t>(at + 2, std::ssize(values));
@@ -33,7 +32,7 @@ std::span<const T> beside(const std::vector<T>& values, T value) {
 
 std::vector<CoreFinish> CoreFinishes::first() const {
   std::vector<CoreFinish> list;
-  for (const int smoothing : smoothings) list.push_back({shrinkages.front(), smoothing});
+  for (const double smoothing : smoothings) list.push_back({shrinkages.front(), smoothing});
   for (const double shrinkage : std::span(shrinkages).subspan(1)) {
     list.push_back({shrinkage, smoothings.front()});
   }
@@ -42,7 +41,7 @@ std::vector<CoreFinish> CoreFinishes::first() const {
 
 std::vector<CoreFinish> CoreFinishes::near(const CoreFinish& best) const {
   std::vector<CoreFinish> list;
-  for (const int smoothing : beside(smoothings, best.smoothing)) {
+  for (const double smoothing : beside(smoothings, best.smoothing)) {
     list.push_back({best.shrinkage, smoothing});
   }
   for (const double shrinkage : beside(shrinkages, best.shrinkage)) {
@@ -51,7 +50,7 @@ std::vector<CoreFinish> CoreFinishes::near(const CoreFinish& best) const {
   return list;
 }
 
-CoreFinishes core_finishes(std::optional<double> shrinkage, std::optional<int> smoothing,
+CoreFinishes core_finishes(std::optional<double> shrinkage, std::optional<double> smoothing,
                            const ReferenceProcess& process) {
   CoreFinishes finishes;
   if (shrinkage) {
@@ -65,11 +64,8 @@ CoreFinishes core_finishes(std::optional<double> shrinkage, std::optional<int> s
     finishes.smoothings = {*smoothing};
     return finishes;
   }
-  for (const int of_128 : kSmoothings) {
-    const auto steps = static_cast<int>(std::lround(of_128 * process.total_steps() / 128.0));
-    if (finishes.smoothings.empty() || steps > finishes.smoothings.back()) {
-      finishes.smoothings.push_back(steps);
-    }
+  for (const double of_128 : kSmoothings) {
+    finishes.smoothings.push_back(of_128 * process.total_steps() / 128.0);
   }
   return finishes;
 }
@@ -88,9 +84,13 @@ backend::CpTensors<float> CoreFinisher::finish(const CoreFinish& finish) {
     return smoothed(context_, process_, parameters_, finish.smoothing);
   }
   if (!shares_) shares_ = measure_components(context_, parameters_, log_reach_, x1_, kShareRows);
-  return smoothed(context_, process_,
-                  shrink_cores(parameters_, *shares_, x1_.rows, finish.shrinkage),
-                  finish.smoothing);
+  auto found = shrunk_.find(finish.shrinkage);
+  if (found == shrunk_.end()) {
+    const double strength = finish.shrinkage;
+    found =
+        shrunk_.emplace(strength, shrink_cores(parameters_, *shares_, x1_.rows, strength)).first;
+  }
+  return smoothed(context_, process_, found->second, finish.smoothing);
 }
 
 }  // namespace bridgemark

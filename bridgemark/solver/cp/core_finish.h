@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace bridgemark {
 // (cp_parameters.h).
 struct CoreFinish {
   double shrinkage = 0.0;
-  int smoothing = 0;
+  double smoothing = 0.0;
 
   friend bool operator==(const CoreFinish&, const CoreFinish&) = default;
 };
@@ -24,7 +25,7 @@ struct CoreFinish {
 // The finishes that a search chooses from: each strength with each number of steps, both rising.
 struct CoreFinishes {
   std::vector<double> shrinkages;
-  std::vector<int> smoothings;
+  std::vector<double> smoothings;
 
   // Where the search begins: those that take the first value of one of the two.
   std::vector<CoreFinish> first() const;
@@ -34,7 +35,7 @@ struct CoreFinishes {
 
 // An empty value is searched for, another is the only one. Many categories are not shrunk unless
 // asked for.
-CoreFinishes core_finishes(std::optional<double> shrinkage, std::optional<int> smoothing,
+CoreFinishes core_finishes(std::optional<double> shrinkage, std::optional<double> smoothing,
                            const ReferenceProcess& process);
 
 // A potential that can be finished in several ways. It refers to what it is made of.
@@ -53,7 +54,9 @@ class CoreFinisher {
   const backend::CpTensors<float>& parameters_;
   const Matrix<double>& log_reach_;
   StatesView x1_;
-  std::optional<ComponentShares> shares_;  // measured when they are first asked for
+  // Made when they are first asked for.
+  std::optional<ComponentShares> shares_;
+  std::map<double, backend::CpTensors<float>> shrunk_;  // by their strength
 };
 
 }  // namespace bridgemark

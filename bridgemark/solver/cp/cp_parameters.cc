@@ -1,6 +1,7 @@
 #include "bridgemark/solver/cp/cp_parameters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/math/log_domain.h"
 
 namespace bridgemark {
 
@@ -31,11 +33,29 @@ std::shared_ptr<const Bridge> bridge_of(const ReferenceProcess& process,
       own_num_steps);
 }
 
+namespace {
+
+// log Q^n of the reference; of a number between two whole ones the mixture of both.
+Matrix<double> log_mixed_power(const Context& context, const ReferenceProcess& process, double n) {
+  const int below = static_cast<int>(n);
+  const double share = n - below;  // of the one above
+  Matrix<double> log_q = process.log_power(context, below);
+  if (share == 0.0) return log_q;
+  const Matrix<double>& above = process.log_power(context, below + 1);
+  for (std::size_t i = 0; i < log_q.size(); ++i) {
+    log_q.data()[i] =
+        log_add(log_q.data()[i] + std::log1p(-share), above.data()[i] + std::log(share));
+  }
+  return log_q;
+}
+
+}  // namespace
+
 backend::CpTensors<float> smoothed(const Context& context, const ReferenceProcess& process,
-                                   const backend::CpTensors<float>& parameters, int steps) {
+                                   const backend::CpTensors<float>& parameters, double steps) {
   backend::CpTensors<float> result = parameters;
-  if (steps == 0) return result;
-  const Matrix<double>& log_q = process.log_power(context, steps);
+  if (steps == 0.0) return result;
+  const Matrix<double> log_q = log_mixed_power(context, process, steps);
   const std::size_t S = parameters.num_categories, K = parameters.num_components;
   Matrix<double> cores(S, K), spread(S, K);
   for (std::size_t d = 0; d < parameters.dim; ++d) {

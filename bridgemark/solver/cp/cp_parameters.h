@@ -34,8 +34,9 @@ std::shared_ptr<const Bridge> bridge_of(const ReferenceProcess& process,
                                         int own_num_steps);
 
 // The potential whose cores are spread by `steps` elementary steps of the reference:
-// r'[s] = sum_t Q[s,t] r[t]. 0 steps leave it as it is.
+// r'[s] = sum_t Q[s,t] r[t]. 0 steps leave it as it is; between whole numbers of steps Q is the
+// mixture of both.
 backend::CpTensors<float> smoothed(const Context& context, const ReferenceProcess& process,
-                                   const backend::CpTensors<float>& parameters, int steps);
+                                   const backend::CpTensors<float>& parameters, double steps);
 
 }  // namespace bridgemark

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/math/log_domain.h"
 #include "bridgemark/metric/held_out_objective.h"
 #include "bridgemark/solver/cp/component_merge.h"
 #include "bridgemark/solver/cp/core_finish.h"
@@ -20,9 +19,14 @@ namespace {
 
 using Tensors = backend::CpTensors<float>;
 
-constexpr std::size_t kMostRowsPerLook = 4096;  // of either end
+// Of either end: at a look, and where two potentials are compared, which is done less often.
+constexpr std::size_t kMostRowsPerLook = 4096;
+constexpr std::size_t kMostRowsCompared = 32768;
 constexpr std::size_t kSizes[] = {kLargestSearched, 16, 12, 8, 6, 4, 3, 2, 1};
-constexpr double kFarBelow = 4.0;   // standard errors below the best that end the search
+constexpr double kFarBelow = 4.0;  // standard errors below the best that end the search
+// A chain whose states were merged starts near its best, and a high rate throws it off: the share
+// of the first size's rate that the others have.
+constexpr double kLaterRate = 0.25;
 constexpr double kLowest = -1e300;  // of an objective: a checkpoint holds finite numbers
 
 // The training of one size.
@@ -36,30 +40,8 @@ struct Rung {
 
 enum class Phase { kSearch, kRefit, kDone };
 
-StatesView first_rows(const States& states) {
-  return states.view().slice(0, std::min(states.rows(), kMostRowsPerLook));
-}
-
-// log of the mean of the reference's rows at the rows of x0, [D,S].
-Matrix<double> log_reach(const Context& host, const FitProblem& problem) {
-  const States& x0 = problem.data()->x0.states();
-  const ReferenceProcess& process = problem.data()->reference;
-  const Matrix<double>& log_q = process.log_power(host, process.total_steps());
-  const std::size_t D = x0.cols(), S = log_q.rows();
-  Matrix<double> counts(D, S, 0.0), reach(D, S);
-  for (std::size_t i = 0; i < x0.rows(); ++i) {
-    for (std::size_t d = 0; d < D; ++d) counts(d, static_cast<std::size_t>(x0(i, d))) += 1.0;
-  }
-  std::vector<double> terms(S);
-  for (std::size_t d = 0; d < D; ++d) {
-    for (std::size_t t = 0; t < S; ++t) {
-      for (std::size_t s = 0; s < S; ++s) {
-        terms[s] = std::log(counts(d, s) / static_cast<double>(x0.rows())) + log_q(s, t);
-      }
-      reach(d, t) = log_sum(terms.data(), S);
-    }
-  }
-  return reach;
+StatesView first_rows(const States& states, std::size_t most) {
+  return states.view().slice(0, std::min(states.rows(), most));
 }
 
 class HeldOutModel : public TrainedModel {
@@ -145,9 +127,9 @@ class HeldOutModel : public TrainedModel {
     Diagnostics found = {
         {recipe_.is_chain ? "states" : "components", static_cast<std::int64_t>(kept_.components)},
         {"shrinkage", kept_.finish.shrinkage},
-        {"smoothing", std::int64_t{kept_.finish.smoothing}},
+        {"smoothing", kept_.finish.smoothing},
         {"held_out_update", kept_.best_update},
-        {"refit", refits()}};
+        {"refit", is_refit_}};
     if (!holdout_.empty()) {
       found["held_out"] = kept_.value;
       found["held_out_error"] = kept_.error;
@@ -165,8 +147,12 @@ class HeldOutModel : public TrainedModel {
   }
 
   void save_state(SafetensorsWriter& writer) const override {
-    position_ = {static_cast<double>(phase_), static_cast<double>(stale_),
-                 static_cast<double>(kept_at_), static_cast<double>(at_), training_value_};
+    position_ = {static_cast<double>(phase_),
+                 static_cast<double>(stale_),
+                 static_cast<double>(kept_at_),
+                 static_cast<double>(at_),
+                 training_value_,
+                 is_refit_ ? 1.0 : 0.0};
     table_.clear();
     for (const Rung& rung : rungs_) append(rung);
     append(rung_);
@@ -185,10 +171,10 @@ class HeldOutModel : public TrainedModel {
   void load_state(const SafetensorsFile& file) override {
     const std::vector<double> position = file.read_doubles("held_out_position");
     const std::vector<double> table = file.read_doubles("held_out_rungs");
-    if (position.size() != 5 || table.size() % kRungNumbers != 0 ||
+    if (position.size() != 6 || table.size() % kRungNumbers != 0 ||
         table.size() < 3 * kRungNumbers) {
       throw_file(file.path(),
-                 "its held-out tensors have {} and {} entries, expected 5 and a multiple of {}",
+                 "its held-out tensors have {} and {} entries, expected 6 and a multiple of {}",
                  position.size(), table.size(), kRungNumbers);
     }
     std::vector<Rung> rows;
@@ -200,6 +186,7 @@ class HeldOutModel : public TrainedModel {
     kept_at_ = static_cast<std::size_t>(whole(file, position[2], 64));
     at_ = static_cast<std::size_t>(whole(file, position[3], 64));
     training_value_ = position[4];
+    is_refit_ = whole(file, position[5], 1) == 1;
     kept_ = rows.back();
     last_ = rows[rows.size() - 2];
     rung_ = rows[rows.size() - 3];
@@ -226,7 +213,8 @@ class HeldOutModel : public TrainedModel {
 
   void enter(Phase phase) {
     phase_ = phase;
-    log_reach_ = log_reach(host_, phase == Phase::kSearch ? holdout_.training : problem_);
+    const DataEnds& rows = *(phase == Phase::kSearch ? holdout_.training : problem_).data();
+    log_reach_ = log_reach(host_, rows.reference, rows.x0.states());
   }
 
   TrainingData data() const {
@@ -258,10 +246,11 @@ class HeldOutModel : public TrainedModel {
   backend::CpUpdate update_at(std::int64_t update) const {
     constexpr std::int64_t kEvery = 2;
     const auto all = static_cast<double>(recipe_.updates);
-    backend::CpUpdate told{recipe_.learning_rate, 0.0};
+    const bool is_first = (phase_ == Phase::kSearch ? rungs_.size() : at_) == 0;
+    const double rate = recipe_.learning_rate * (recipe_.is_chain && !is_first ? kLaterRate : 1.0);
+    backend::CpUpdate told{rate, 0.0};
     if (recipe_.cosine) {
-      told.learning_rate =
-          cosine_rate(recipe_.learning_rate, static_cast<double>(update - 1) / all);
+      told.learning_rate = cosine_rate(rate, static_cast<double>(update - 1) / all);
     }
     if (recipe_.average > 0.0 && (update == 1 || update % kEvery == 0)) {
       const double power = 4.0 / recipe_.average;
@@ -295,9 +284,17 @@ class HeldOutModel : public TrainedModel {
     return recipe_.average > 0.0 ? state.average : state.parameters;
   }
 
-  HeldOutObjective held_out(const Tensors& parameters) const {
-    return held_out_objective(context_, *bridge(parameters), first_rows(holdout_.x0),
-                              first_rows(holdout_.x1));
+  HeldOutObjective objective(const Tensors& parameters, const States& x0, const States& x1,
+                             std::size_t most_rows) const {
+    return held_out_objective(context_, *bridge(parameters), first_rows(x0, most_rows),
+                              first_rows(x1, most_rows));
+  }
+
+  // By how much `parameters` are nearer to the bridge behind these rows than those chosen so far.
+  MeanEstimate gain_over_chosen(const Tensors& parameters, const States& x0,
+                                const States& x1) const {
+    return objective_difference(objective(parameters, x0, x1, kMostRowsCompared),
+                                objective(chosen_, x0, x1, kMostRowsCompared));
   }
 
   // Keeps the parameters where they are better than before.
@@ -311,7 +308,8 @@ class HeldOutModel : public TrainedModel {
       CoreFinisher finisher = this->finisher(parameters);
       for (const CoreFinish& finish :
            rung_.best_update > 0 ? finishes_.near(rung_.finish) : finishes_.first()) {
-        const HeldOutObjective found = held_out(finisher.finish(finish));
+        const HeldOutObjective found =
+            objective(finisher.finish(finish), holdout_.x0, holdout_.x1, kMostRowsPerLook);
         if (!(found.value > last_.value) && last_.value > kLowest) continue;
         last_.value = std::max(found.value, kLowest);
         last_.error = std::min(found.standard_error, -kLowest);
@@ -331,7 +329,7 @@ class HeldOutModel : public TrainedModel {
   // A smaller size takes the place of the one kept where it is better by more than the error of
   // their difference: one component too few costs more than some too many.
   bool is_clearly_better(const Tensors& parameters) const {
-    const MeanEstimate gain = objective_difference(held_out(parameters), held_out(chosen_));
+    const MeanEstimate gain = gain_over_chosen(parameters, holdout_.x0, holdout_.x1);
     return gain.mean > gain.standard_error;
   }
 
@@ -349,9 +347,8 @@ class HeldOutModel : public TrainedModel {
       return;
     }
     if (!holdout_.empty()) {
-      const HeldOutObjective of_training = held_out_objective(
-          context_, *bridge(chosen_), first_rows(holdout_.training.data()->x0.states()),
-          first_rows(rows_x1()));
+      const HeldOutObjective of_training =
+          objective(chosen_, holdout_.training.data()->x0.states(), rows_x1(), kMostRowsPerLook);
       training_value_ = std::max(of_training.value, kLowest);
     }
     if (!refits()) {
@@ -366,7 +363,7 @@ class HeldOutModel : public TrainedModel {
 
   void end_refit_rung() {
     if (at_ == kept_at_) {
-      chosen_ = finisher(present()).finish(kept_.finish);
+      keep_refit_unless_worse(finisher(present()).finish(kept_.finish));
       phase_ = Phase::kDone;
       return;
     }
@@ -375,11 +372,20 @@ class HeldOutModel : public TrainedModel {
     begin_rung(merged(present(), shrinkage, sizes_[at_]));
   }
 
+  // The refit has other batches, and now and then misses a rare part of p1 that the search found.
+  // That shows on the rows themselves, all of which the refit was trained on.
+  void keep_refit_unless_worse(Tensors refit) {
+    const DataEnds& rows = *problem_.data();
+    const MeanEstimate gain = gain_over_chosen(refit, rows.x0.states(), rows.x1.states());
+    is_refit_ = !(gain.mean < -gain.standard_error);
+    if (is_refit_) chosen_ = std::move(refit);
+  }
+
   void append(const Rung& rung) const {
     table_.insert(table_.end(),
                   {static_cast<double>(rung.components), static_cast<double>(rung.updates),
                    static_cast<double>(rung.best_update), rung.value, rung.error,
-                   rung.finish.shrinkage, static_cast<double>(rung.finish.smoothing)});
+                   rung.finish.shrinkage, rung.finish.smoothing});
   }
 
   static std::int64_t whole(const SafetensorsFile& file, double value, double most) {
@@ -396,7 +402,7 @@ class HeldOutModel : public TrainedModel {
             whole(file, row[2], updates),
             row[3],
             row[4],
-            {row[5], static_cast<int>(whole(file, row[6], kMaxTotalSteps))}};
+            {row[5], row[6]}};
   }
 
   // Empty where nothing was kept yet.
@@ -432,8 +438,9 @@ class HeldOutModel : public TrainedModel {
   std::vector<Rung> rungs_;  // sizes whose search has ended
   Rung kept_;                // the best of them
   std::size_t kept_at_ = 0;
-  Tensors chosen_;      // its parameters, finished
-  std::size_t at_ = 0;  // of the refit
+  Tensors chosen_;         // its parameters, finished
+  std::size_t at_ = 0;     // of the refit
+  bool is_refit_ = false;  // whether the chosen parameters are those of the refit
   double training_value_ = 0.0;
   mutable std::vector<double> position_, table_;  // of a checkpoint
 };
@@ -447,8 +454,8 @@ std::vector<OptionSpec> held_out_options() {
        "how far the cores of data are drawn towards what they have in common, in units of their "
        "noise, or auto: the best by the rows held out"},
       {"smoothing", "auto",
-       "steps of the reference that the cores of data are smoothed by, or auto: the best by the "
-       "rows held out"}};
+       "steps of the reference that the cores of data are smoothed by, whole or not, or auto: the "
+       "best by the rows held out"}};
   specs.insert(specs.end() - 1, finishing.begin(), finishing.end());
   return specs;
 }
@@ -460,7 +467,7 @@ HeldOutSettings read_held_out_settings(const SolverOptions& options,
     settings.shrinkage = options.real("shrinkage", 0.0, 1e6);
   }
   if (options.text("smoothing") != "auto") {
-    settings.smoothing = options.integer("smoothing", 0, process.total_steps());
+    settings.smoothing = options.real("smoothing", 0.0, process.total_steps());
   }
   return settings;
 }

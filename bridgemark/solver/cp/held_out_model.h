@@ -25,7 +25,7 @@ namespace bridgemark {
 
 struct HeldOutSettings : StoppingSettings {
   std::optional<double> shrinkage;  // strength; empty: found
-  std::optional<int> smoothing;     // steps of the reference; empty: found
+  std::optional<double> smoothing;  // steps of the reference; empty: found
 };
 
 // The options behind HeldOutSettings, for solvers that have them.
