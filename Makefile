@@ -213,6 +213,7 @@ results: packages build/build.ninja .venv-figures/bin/python
 	.venv-figures/bin/python studies/contest.py figures
 	.venv-figures/bin/python studies/sample_figures.py figures
 	.venv-figures/bin/python studies/samplers.py figure
+	.venv-figures/bin/python studies/samples.py figure results/samples/joint_kl.svg
 	$(MAKE) --no-print-directory tables
 
 # Writes the tables of the pages; what a program prints besides is for their sentences. check-tables
@@ -225,6 +226,7 @@ tables:
 	studies/claims.py tables | studies/put_tables.py docs/corrections.md $(PUT)
 	for name in dlightsb chain csbm samples switch-rate; do \
 	  studies/result_tables.py $$name | studies/put_tables.py results/$$name/README.md $(PUT) || exit; done
+	studies/samples.py table | studies/put_tables.py results/samples/README.md $(PUT)
 	studies/claims.py words $(PUT)
 
 check-tables:
