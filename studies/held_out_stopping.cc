@@ -74,14 +74,15 @@ std::vector<Look> train(TrainedModel& model, const std::string& size_key, const 
 }
 
 nlohmann::json study(const Context& context, const std::string& solver_name,
-                     const std::string& pair_name, const TrainingRows& rows) {
+                     const std::string& pair_name, const TrainingRows& rows, std::int64_t updates) {
   const BenchmarkPair pair = load_pair(pair_name);
   const auto& solver = dynamic_cast<const TrainedSolver&>(find_solver(solver_name));
   SolverOptions options(solver.options());
   options.set("refit", "no");
-  // One more than usual: the last update ends a size, and is not seen here.
-  options.set("updates", "2001");
+  if (updates > 0) options.set("updates", std::to_string(updates));
   solver.resolve(options);
+  // One more: the last update ends a size, and is not seen here.
+  options.set("updates", std::to_string(options.integer("updates", 1, 1 << 30) + 1));
   Context host = context;
   host.device = Device::kCpu;
   const auto model =
@@ -119,17 +120,19 @@ int main(int argc, char** argv) {
   std::vector<std::string> pairs;
   std::vector<std::size_t> samples = {300, 1000, 10000};
   std::uint64_t set = 0;
+  std::int64_t updates = 0;
   app.add_option("solver", solver, "dlightsb or dlightsb-chain")->required();
   app.add_option("pairs", pairs, "Pairs")->required();
   app.add_option("--samples", samples, "Rows a side")->capture_default_str();
   app.add_option("--training-set", set, "Which set of them")->capture_default_str();
+  app.add_option("--updates", updates, "Of each size at the most; 0: the solver's own number");
   app.add_option("--device", device, "cpu or cuda")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   bridgemark::Context context;
   if (device == "cuda") context.device = bridgemark::Device::kCuda;
   for (const std::string& pair : pairs) {
     for (const std::size_t n : samples) {
-      fmt::print("{}\n", bridgemark::study(context, solver, pair, {n, set}).dump());
+      fmt::print("{}\n", bridgemark::study(context, solver, pair, {n, set}, updates).dump());
       std::fflush(stdout);
     }
   }
