@@ -162,7 +162,8 @@ def samples():
 
 
 def chosen(found):
-    return f"{found.get('components', found.get('states'))} by {found['smoothing']}"
+    size = found.get("components", found.get("states"))
+    return f"{size} / {found['smoothing']:g} / {found['shrinkage']:g}"
 
 
 if __name__ == "__main__":

@@ -115,7 +115,10 @@ def best_table(results):
 
 
 def best_of(results, pair, n):
+    """None of them where a bridge is still to be run."""
     means = {solver: results.mean((pair, solver, n)) for solver in NAMES}
+    if None in (means["dlightsb"], means["dlightsb-chain"]):
+        return []
     order = sorted((s for s in NAMES if means[s] is not None), key=means.get)
     return [s for s in order if results.worse((pair, s, n), (pair, order[0], n)) is False]
 
