@@ -172,9 +172,13 @@ def seconds_table(results):
         for solver, name in NAMES.items():
             for machine in sorted({m for d, s, m, n in seconds if (d, s) == (dim, solver) and n}):
                 found = [seconds.get((dim, solver, machine, n)) for n in sizes]
-                texts = [f"{statistics.median(times):.2g}" if times else "" for times in found]
+                texts = [seconds_text(statistics.median(times)) if times else "" for times in found]
                 row(name, str(dim), machine, *texts)
     print()
+
+
+def seconds_text(seconds):
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
 
 
 def promise_tables(results):
