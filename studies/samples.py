@@ -3,6 +3,7 @@
 
   studies/samples.py slim IN... OUT     merges results.jsonl of parts of the grid, keeps what is read
   studies/samples.py table              all tables of results/samples/README.md but those of few-rows
+  studies/samples.py missing            --only options of `bridgemark run` for what is not there yet
   studies/samples.py promise            where a default bridge is worse than both baselines
   studies/samples.py rates              how fast each solver falls with n, and where lines cross
   studies/samples.py stopping           what it costs that held-out rows choose the update
@@ -81,6 +82,14 @@ def runs_table(results):
         row(name, f"{there[solver]:,}", f"{whole[solver]:,}")
     row("all", f"{there.total():,}", f"{whole.total():,}")
     print()
+
+
+def print_missing(results):
+    there = {(*cell, index) for cell, lines in results.lines[KL].items() for index in lines}
+    for run in results.grid.runs:
+        if run not in there:
+            pair, solver, n, index = run
+            print(f"--only={pair}.{solver}.*" + (f"n{n}.set{index}.*" if n else ""))
 
 
 def kl_tables(results):
@@ -356,7 +365,7 @@ def main():
     merge = commands.add_parser("slim")
     merge.add_argument("sources", nargs="+", type=pathlib.Path)
     merge.add_argument("target", type=pathlib.Path)
-    for name in ("table", "promise", "rates", "stopping"):
+    for name in ("table", "missing", "promise", "rates", "stopping"):
         commands.add_parser(name)
     commands.add_parser("figure").add_argument("path", type=pathlib.Path)
     options = parser.parse_args()
@@ -368,7 +377,12 @@ def main():
     elif options.command == "figure":
         figure(Results(grid), options.path)
     else:
-        chosen = {"table": tables, "promise": promise_tables, "rates": rates_table}
+        chosen = {
+            "table": tables,
+            "missing": print_missing,
+            "promise": promise_tables,
+            "rates": rates_table,
+        }
         chosen[options.command](Results(grid))
 
 
