@@ -43,11 +43,11 @@ void measure_cp(const Context& context, const Tensors& parameters, StatesView x1
 }
 
 // The tables of a chain of states in float64, as logarithms and on a linear scale.
-struct ChainTables {
+struct StateTables {
   std::vector<double> log_start, log_moves, log_emission;
   Matrix<double> start, moves, emission;
 
-  ChainTables(const Context& context, const Tensors& of)
+  StateTables(const Context& context, const Tensors& of)
       : log_start(of.log_beta.begin(), of.log_beta.end()),
         log_moves(of.log_moves.begin(), of.log_moves.end()),
         log_emission(of.log_cores.begin(), of.log_cores.end()),
@@ -98,7 +98,7 @@ void add_log_shares(const HiddenChain& chain, const std::int32_t* x, Matrix<doub
   }
 }
 
-// The same on a linear scale, without a logarithm a move. Adds nothing and returns false where
+// The same on a linear scale, without an exponential a move. Adds nothing and returns false where
 // underflow may have taken a part.
 bool add_scaled_shares(const HiddenChain& chain, const std::int32_t* x, Matrix<double>& before,
                        Matrix<double>& after, ChainShares& sums) {
@@ -143,7 +143,7 @@ bool add_scaled_shares(const HiddenChain& chain, const std::int32_t* x, Matrix<d
 void measure_chain(const Context& context, const Tensors& parameters, StatesView x1,
                    ComponentShares& components) {
   const std::size_t D = components.D, K = components.K;
-  const ChainTables tables(context, parameters);
+  const StateTables tables(context, parameters);
   const HiddenChain chain = tables.chain(parameters);
   constexpr std::size_t kBlock = 64;
   const std::size_t blocks = (x1.rows + kBlock - 1) / kBlock;

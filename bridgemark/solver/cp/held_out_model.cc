@@ -397,12 +397,18 @@ class HeldOutModel : public TrainedModel {
 
   Rung read_rung(const SafetensorsFile& file, std::span<const double> row) const {
     const auto updates = static_cast<double>(recipe_.updates);
+    const CoreFinish finish{row[5], row[6]};
+    if (!(finish.shrinkage >= 0.0 && std::isfinite(finish.shrinkage) && finish.smoothing >= 0.0 &&
+          finish.smoothing <= problem_.reference().total_steps())) {
+      throw_file(file.path(), "shrinkage {} and smoothing {} are out of range", finish.shrinkage,
+                 finish.smoothing);
+    }
     return {static_cast<std::size_t>(whole(file, row[0], 1 << 24)),
             whole(file, row[1], updates),
             whole(file, row[2], updates),
             row[3],
             row[4],
-            {row[5], row[6]}};
+            finish};
   }
 
   // Empty where nothing was kept yet.

@@ -20,7 +20,8 @@
 // nothing was gained for `patience` looks. Then components that are alike are merged
 // (component_merge.h) and the smaller potential is trained from there in the same way, again and
 // again, down to one component or to a size that is far worse. With refit=yes the way to the best
-// one is gone once more on all rows: the same start, sizes, numbers of updates and finish.
+// one is gone once more on all rows: the same start, sizes, numbers of updates and finish. What
+// comes of it is kept unless it is clearly worse on these rows than what the search found.
 namespace bridgemark {
 
 struct HeldOutSettings : StoppingSettings {
