@@ -17,7 +17,7 @@ Experiment experiment_of(const std::string& grids) {
   const testing::TempDir dir;
   const std::filesystem::path path = dir.path() / "grid.toml";
   std::ofstream(path) << "name = \"t\"\n[evaluation]\nconditional_samples = 10\n"
-                      << "trajectories = 10\n"
+                      << "trajectories = 10\nparticles = 4\n"
                       << grids;
   return load_experiment(path);
 }
