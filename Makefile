@@ -10,6 +10,8 @@ export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CCACHE_SLOPPINESS = pch_defines,time_macros
 # Paths below this folder are taken as relative, so that another clone finds the same objects.
 export CCACHE_BASEDIR = $(CURDIR)
+# The compiler's own list of what a file includes is enough: nothing is preprocessed a second time.
+export CCACHE_DEPEND = 1
 export CXX
 
 .PHONY: packages build build-cuda test test-all test-asan test-asan-all test-thread-sanitizer
@@ -166,7 +168,7 @@ python: wheel
 test-python: wheel
 	rm -rf build-wheel/venv && $(PYTHON) -m venv build-wheel/venv
 	build-wheel/venv/bin/python -m pip install --quiet "$$(echo build-wheel/dist/*.whl)[test]"
-	build-wheel/venv/bin/pytest -q python/tests
+	build-wheel/venv/bin/pytest -q -n 2 --dist loadfile python/tests
 
 # The wheel beside Debian's torch.
 test-torch: wheel
