@@ -57,7 +57,8 @@ class NpyFile : public ::testing::Test {
 TEST_F(NpyFile, SavesTheBytesThatNumpySaves) {
   const std::vector<std::int32_t> values{0, 1, 2, 3, 4, 5};
   save_npy(path_, {2, 3}, values);
-  std::string expected = std::string("\x93NUMPY\x01\x00v\x00", 10) + kDict;
+  std::string expected("\x93NUMPY\x01\x00v\x00", 10);
+  expected += kDict;
   expected.resize(127, ' ');
   expected.push_back('\n');
   expected.append(reinterpret_cast<const char*>(values.data()), 24);
