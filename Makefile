@@ -10,8 +10,6 @@ export CMAKE_CXX_COMPILER_LAUNCHER = $(shell command -v ccache)
 export CCACHE_SLOPPINESS = pch_defines,time_macros
 # Paths below this folder are taken as relative, so that another clone finds the same objects.
 export CCACHE_BASEDIR = $(CURDIR)
-# The compiler's own list of what a file includes is enough: nothing is preprocessed a second time.
-export CCACHE_DEPEND = 1
 export CXX
 
 .PHONY: packages build build-cuda test test-all test-asan test-asan-all test-thread-sanitizer
