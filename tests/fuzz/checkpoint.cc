@@ -1,6 +1,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/solver/registry.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tiny_pair.h"
 
 // checkpoint.safetensors: the first byte says whose, and a training goes on from the rest.
 void bridgemark::fuzz::read(std::string_view bytes) {

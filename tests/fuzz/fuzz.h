@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "bridgemark/pair/benchmark_pair.h"
-
 // What the fuzzers share. Each is a file of this folder that defines read().
 namespace bridgemark::fuzz {
 
@@ -25,8 +23,5 @@ std::filesystem::path put(const std::string& name, std::string_view bytes);
 // The files that an input stands for: a line "%%" lies between two of them. Those that are left
 // out are empty.
 std::vector<std::string_view> split(std::string_view bytes, std::size_t count);
-
-// 3^2 states, two components, four steps; a test set of four rows.
-const BenchmarkPair& tiny_pair();
 
 }  // namespace bridgemark::fuzz

@@ -1,5 +1,6 @@
 #include "bridgemark/solver/registry.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tiny_pair.h"
 
 // model.safetensors of a run, for each solver that keeps parameters.
 void bridgemark::fuzz::read(std::string_view bytes) {

@@ -2,6 +2,7 @@
 
 #include "bridgemark/solver/registry.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tiny_pair.h"
 
 // key=value of --set, one a line: the options of each solver.
 void bridgemark::fuzz::read(std::string_view bytes) {

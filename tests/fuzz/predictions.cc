@@ -1,6 +1,7 @@
 #include "bridgemark/metric/prediction_files.h"
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tiny_pair.h"
 
 // The answers of an outside solver: a folder of two arrays, and two more that may be missing.
 void bridgemark::fuzz::read(std::string_view bytes) {

@@ -7,6 +7,7 @@
 #include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tiny_pair.h"
 
 // What a run's folder says of itself, config.toml, result.json and its scores, beside a model.
 void bridgemark::fuzz::read(std::string_view bytes) {
