@@ -28,7 +28,3 @@ else()
     target_link_options(bridgemark_options INTERFACE -Wl,-z,relro,-z,now)
   endif()
 endif()
-# GCC 12 warns wrongly of copies within std::string and std::vector; in headers it keeps that to itself, but not in
-# precompiled ones.
-set(BRIDGEMARK_QUIET_COPIES
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread>)
