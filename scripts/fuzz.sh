@@ -11,7 +11,12 @@ build=${1:?$usage} seconds=${2:?$usage}
 shift 2
 readers=("$@")
 if [ ${#readers[@]} -eq 0 ]; then
+  shopt -s nullglob
   for program in "$build"/fuzz_*; do readers+=("${program#"$build"/fuzz_}"); done
+  if [ ${#readers[@]} -eq 0 ]; then
+    echo "scripts/fuzz.sh: there is no fuzzer in $build" >&2
+    exit 2
+  fi
 fi
 mkdir -p "$build"/finds "$build"/logs
 
