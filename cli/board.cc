@@ -14,7 +14,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct BoardOptions {
   CommonOptions common;
   std::vector<std::string> results;
   std::vector<std::string> submissions;
@@ -22,7 +22,7 @@ struct Options {
   std::string output;
 };
 
-int run(const Options& options) {
+int run_board(const BoardOptions& options) {
   const BoardRequest request{{options.results.begin(), options.results.end()},
                              {options.submissions.begin(), options.submissions.end()},
                              options.leave_out};
@@ -49,7 +49,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_board(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BoardOptions>();
   CLI::App* command = app.add_subcommand(
       "board",
       "A page of many results and submissions: families x solvers, each cell with its "
@@ -75,7 +75,7 @@ void add_board(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "Folder to write")->required();
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_board(*options); }; });
 }
 
 }  // namespace bridgemark::cli

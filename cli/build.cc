@@ -21,7 +21,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct BuildOptions {
   CommonOptions common;
   std::string pair;
   std::string output;
@@ -34,7 +34,7 @@ struct Options {
 };
 
 // A pair of the user's own: the construction's numbers from options, matrices and data from files.
-PairSpec spec_of(const Options& options) {
+PairSpec spec_of(const BuildOptions& options) {
   PairParts parts = options.parts;
   parts.spec.seed = options.common.seed;
   parts.spec.family = parse_pair_family(options.family);
@@ -51,7 +51,7 @@ PairSpec spec_of(const Options& options) {
   return custom_spec(std::move(parts));
 }
 
-BenchmarkPair make_pair(const Options& options) {
+BenchmarkPair make_pair(const BuildOptions& options) {
   if (options.pair == "custom") return build_pair(spec_of(options));
   if (std::optional<PairSpec> preset = find_preset(options.pair)) {
     if (options.seed_given) *preset = sibling_of(*preset, options.common.seed);
@@ -61,7 +61,7 @@ BenchmarkPair make_pair(const Options& options) {
   return load_pair(options.pair);
 }
 
-int run(const Options& options) {
+int run_build(const BuildOptions& options) {
   const Context context = options.common.context();
   const BenchmarkPair pair = make_pair(options);
   warn_if_still(pair.bridge().process());
@@ -75,7 +75,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_build(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BuildOptions>();
   CLI::App* command =
       app.add_subcommand("build", "Write a pair as a folder: config.json and model.safetensors");
   command->footer(
@@ -164,7 +164,7 @@ void add_build(CLI::App& app, Action& action) {
                       number.family_names(), options->family);
       }
     }
-    action = [=] { return run(*options); };
+    action = [=] { return run_build(*options); };
   });
 }
 

@@ -18,13 +18,13 @@ namespace {
 
 constexpr int kRefused = 2;
 
-struct Options {
+struct CheckOptions {
   CommonOptions common;
   std::string folder;
   std::string output;
 };
 
-int run(const Options& options) {
+int run_check_submission(const CheckOptions& options) {
   const SubmissionCheck check = check_submission(options.common.context(), options.folder);
   if (!check.refusals.empty()) {
     for (const std::string& line : check.refusals) note("bridgemark: {}\n", line);
@@ -50,7 +50,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_check_submission(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand(
       "check-submission", "Hold a submission to the board against the truth, and score it again");
   command->footer(
@@ -65,7 +65,7 @@ void add_check_submission(CLI::App& app, Action& action) {
                       "Nothing is written without it");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_check_submission(*options); }; });
 }
 
 }  // namespace bridgemark::cli

@@ -22,7 +22,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   CommonOptions common;
   std::string pair;
   std::string predictions;
@@ -37,7 +37,7 @@ struct Options {
   EvaluationOptions evaluation;
 };
 
-void check_options(const Options& options) {
+void check_options(const EvaluateOptions& options) {
   if (options.predictions.empty() == options.run.empty()) {
     throw_invalid("evaluate", "give one of --predictions and --run, got {}",
                   options.run.empty() ? "none" : "both");
@@ -63,7 +63,7 @@ void check_options(const Options& options) {
 }
 
 EvaluationRecord score(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
-                       const EvaluationOptions& evaluation, const Options& options) {
+                       const EvaluationOptions& evaluation, const EvaluateOptions& options) {
   const TrainingRows rows = options.run.empty() ? options.rows : load_run_config(options.run).rows;
   check_training_rows(rows);
   if (!options.add_to.empty()) {
@@ -82,7 +82,7 @@ EvaluationRecord score(const Context& context, const BenchmarkPair& pair, const 
   return evaluate_and_submit(context, pair, coupling, evaluation, target);
 }
 
-int run(const Options& options) {
+int run_evaluate(const EvaluateOptions& options) {
   check_options(options);
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
@@ -110,7 +110,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command = app.add_subcommand("evaluate", "Score a run or a solver's answer files");
   command->footer(
       "Examples:\n"
@@ -184,7 +184,7 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_json_option(*command, options->common);
   command->callback([=, &action] {
     options->training_seconds_given = command->count("--training-seconds") > 0;
-    action = [=] { return run(*options); };
+    action = [=] { return run_evaluate(*options); };
   });
 }
 

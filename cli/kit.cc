@@ -12,14 +12,14 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct KitOptions {
   CommonOptions common;
   std::string pair;
   std::string output;
   TrainingRows rows;
 };
 
-int run(const Options& options) {
+int run_kit(const KitOptions& options) {
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
   const KitRows rows = write_kit(context, pair, options.output, options.rows);
@@ -38,7 +38,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_kit(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KitOptions>();
   CLI::App* command = app.add_subcommand(
       "kit", "Write a pair's test inputs as .npy files for a solver outside of Bridgemark");
   command->footer(
@@ -51,7 +51,7 @@ void add_kit(CLI::App& app, Action& action) {
                             "Also write train_x0.npy and train_x1.npy: that many rows of either "
                             "end, unpaired, of a training set");
   add_common_options(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_kit(*options); }; });
 }
 
 }  // namespace bridgemark::cli

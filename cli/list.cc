@@ -11,7 +11,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-int run(const CommonOptions& options) {
+int run_list(const CommonOptions& options) {
   if (options.json) {
     nlohmann::json pairs = nlohmann::json::array();
     for (const PairSpec& spec : preset_specs()) {
@@ -55,7 +55,7 @@ void add_list(CLI::App& app, Action& action) {
   command->footer("Example: bridgemark list --json");
   add_common_options(*command, *options);
   add_json_option(*command, *options);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_list(*options); }; });
 }
 
 }  // namespace bridgemark::cli

@@ -27,7 +27,7 @@ std::string default_vega_folder() {
   return !error && std::filesystem::is_directory(own, error) ? own.string() : kDefaultVegaFolder;
 }
 
-struct Options {
+struct ReportOptions {
   CommonOptions common;
   std::string folder;
   std::string output;
@@ -47,7 +47,7 @@ void print_tables(const std::vector<Table>& tables, bool brief) {
       spread_note(tables));
 }
 
-int run(const Options& options) {
+int run_report(const ReportOptions& options) {
   const WrittenReport report = write_report(
       options.common.context(),
       {options.folder, options.output, options.whole, options.tables_only, {options.vega}});
@@ -70,7 +70,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Tables and one HTML file of an experiment's results");
   command->footer(
@@ -89,7 +89,7 @@ void add_report(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_report(*options); }; });
 }
 
 }  // namespace bridgemark::cli

@@ -21,7 +21,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct RunOptions {
   CommonOptions common;
   std::string experiment;
   std::string output;
@@ -38,7 +38,7 @@ struct Options {
   std::vector<std::string> sbatch;  // options that are not ours
 };
 
-int list_runs(const Experiment& experiment, const Options& options) {
+int list_runs(const Experiment& experiment, const RunOptions& options) {
   const std::filesystem::path runs = std::filesystem::path(options.output) / "runs";
   for (const ExperimentRun& run : select_runs(experiment.runs, options.only)) {
     const std::filesystem::path folder = runs / run.id;
@@ -51,7 +51,7 @@ int list_runs(const Experiment& experiment, const Options& options) {
 }
 
 // Measures a run of each kind, a line each as it comes, and adds them up.
-int estimate(const Experiment& experiment, const Options& options) {
+int estimate(const Experiment& experiment, const RunOptions& options) {
   Context context = options.common.context();
   context.progress = {};
   const std::vector<ExperimentRun> runs = select_runs(experiment.runs, options.only);
@@ -88,7 +88,7 @@ int estimate(const Experiment& experiment, const Options& options) {
   return 0;
 }
 
-GridSummary run_here(const Experiment& experiment, const Options& options,
+GridSummary run_here(const Experiment& experiment, const RunOptions& options,
                      OverviewPrinter& printer) {
   const Context context = options.common.context();
   GridOptions grid;
@@ -103,7 +103,7 @@ GridSummary run_here(const Experiment& experiment, const Options& options,
   return run_grid(context, experiment, options.output, grid);
 }
 
-GridSummary run_by_slurm(const Experiment& experiment, const Options& options,
+GridSummary run_by_slurm(const Experiment& experiment, const RunOptions& options,
                          OverviewPrinter& printer) {
   // The device is the nodes', not this machine's.
   const Context context{
@@ -125,7 +125,7 @@ GridSummary run_by_slurm(const Experiment& experiment, const Options& options,
   return run_on_slurm(context, experiment, options.output, slurm);
 }
 
-int run(const Options& options) {
+int run_experiment(const RunOptions& options) {
   const Experiment experiment = load_experiment(options.experiment);
   if (options.dry_run) return list_runs(experiment, options);
   stop_on_signals();
@@ -166,7 +166,7 @@ int run(const Options& options) {
 }
 
 // --shard and --slurm, and what belongs to them.
-void add_sharing_options(CLI::App& command, Options& options) {
+void add_sharing_options(CLI::App& command, RunOptions& options) {
   command
       .add_option("--shard", options.shard,
                   "I/N: be worker I of N on the folder, on this or another machine; each takes "
@@ -195,7 +195,7 @@ void add_sharing_options(CLI::App& command, Options& options) {
 }
 
 // Refuses what goes with neither --shard nor --slurm, and takes sbatch's options.
-void sort_out(const CLI::App& command, Options& options) {
+void sort_out(const CLI::App& command, RunOptions& options) {
   options.sbatch = command.remaining();
   if (options.slurm) {
     if (!options.shard.empty()) throw CLI::ExcludesError("--slurm", "--shard");
@@ -213,7 +213,7 @@ void sort_out(const CLI::App& command, Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a grid of pairs, solvers, options and seeds");
   command->footer(
       "Examples:\n"
@@ -252,7 +252,7 @@ void add_run(CLI::App& app, Action& action) {
   command->allow_extras();  // with --slurm they are sbatch's
   command->callback([=, &action] {
     sort_out(*command, *options);
-    action = [=] { return run(*options); };
+    action = [=] { return run_experiment(*options); };
   });
 }
 

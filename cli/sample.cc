@@ -21,7 +21,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct SampleOptions {
   CommonOptions common;
   std::string pair;
   std::string what;
@@ -42,7 +42,7 @@ std::size_t chunk_rows(std::size_t entries_per_row) {
 
 class Sampler {
  public:
-  explicit Sampler(const Options& options)
+  explicit Sampler(const SampleOptions& options)
       : options_(options),
         num_steps_(options.num_steps.value_or(kTrajectorySteps)),
         context_(options.common.context()),
@@ -162,7 +162,7 @@ class Sampler {
         terminal_text(pair_.identity().name), fmt::join(shape_, ", "));
   }
 
-  const Options& options_;
+  const SampleOptions& options_;
   int num_steps_;
   Context context_;
   BenchmarkPair pair_;
@@ -170,7 +170,7 @@ class Sampler {
   std::vector<std::size_t> shape_;
 };
 
-int run(const Options& options) {
+int run_sample(const SampleOptions& options) {
   if (options.run.empty() == options.pair.empty()) {
     throw_invalid("sample", "give one of PAIR and --run, got {}",
                   options.run.empty() ? "none" : "both");
@@ -200,7 +200,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_sample(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SampleOptions>();
   CLI::App* command =
       app.add_subcommand("sample", "Draw states from a pair or a run into a .npy file");
   command->footer(
@@ -240,7 +240,7 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "File to write")->required();
   add_seed_option(*command, options->common, "Seed of the draws");
   add_common_options(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_sample(*options); }; });
 }
 
 }  // namespace bridgemark::cli

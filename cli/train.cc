@@ -23,7 +23,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct TrainOptions {
   CommonOptions common;
   std::string solver;
   std::string pair;
@@ -39,7 +39,7 @@ struct Options {
 };
 
 // The pair or the data to fit to.
-FitProblem problem_of(const Options& options, const Context& context) {
+FitProblem problem_of(const TrainOptions& options, const Context& context) {
   if (options.pair.empty() == (options.x0.empty() && options.x1.empty())) {
     throw_invalid("train", "give one of --pair and --x0 with --x1, got {}",
                   options.pair.empty() ? "none" : "both");
@@ -61,7 +61,7 @@ FitProblem problem_of(const Options& options, const Context& context) {
   return made.problem;
 }
 
-int run(const Options& options) {
+int run_train(const TrainOptions& options) {
   Context context = options.common.context();
   stop_on_signals();
   join_ranks(context);
@@ -113,7 +113,7 @@ std::string solver_help() {
 }  // namespace
 
 void add_train(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainOptions>();
   CLI::App* command =
       app.add_subcommand("train", "Fit a solver to a pair or to data and keep it as a run");
   command->footer(
@@ -165,7 +165,7 @@ void add_train(CLI::App& app, Action& action) {
                   "its own");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_train(*options); }; });
 }
 
 }  // namespace bridgemark::cli

@@ -13,12 +13,12 @@ namespace bridgemark::cli {
 
 namespace {
 
-struct Options {
+struct VerifyOptions {
   CommonOptions common;
   std::vector<std::string> files;
 };
 
-int run(const Options& options) {
+int run_verify(const VerifyOptions& options) {
   const Context context = options.common.context();
   bool passed = true;
   std::size_t done = 0;
@@ -54,7 +54,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_verify(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand(
       "verify", "Recompute reference values and print the largest error of each tensor");
   command->footer(
@@ -63,7 +63,7 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("FILE", options->files, "Safetensors files of reference values")->required();
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_verify(*options); }; });
 }
 
 }  // namespace bridgemark::cli

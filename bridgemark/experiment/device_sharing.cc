@@ -26,7 +26,7 @@ constexpr char kSocket[] = "control";  // there while a service listens in its f
 // characters.
 constexpr char kFolder[] = "/tmp/bridgemark-mps-";
 constexpr auto kPatience = std::chrono::seconds(10);
-constexpr auto kPollInterval = std::chrono::milliseconds(20);
+constexpr auto kServicePollInterval = std::chrono::milliseconds(20);
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -64,7 +64,7 @@ bool wait_for(Done&& done) {
   const auto limit = Clock::now() + kPatience;
   while (!done()) {
     if (Clock::now() > limit) return false;
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kServicePollInterval);
   }
   return true;
 }

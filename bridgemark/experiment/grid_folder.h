@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -10,6 +11,10 @@
 #include "bridgemark/experiment/results.h"
 
 namespace bridgemark {
+
+// Seconds until a process writes all results again, which took it so long: a fiftieth of its time
+// may go into that.
+inline double seconds_until_results(double writing) { return std::max(10.0, writing * 50.0); }
 
 // The folder of a grid's runs and results, see run_grid for what it holds. The experiment must
 // outlive it.

@@ -28,11 +28,9 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
-constexpr double kResultsSeconds = 10.0;
 constexpr auto kSharedResultsAge = std::chrono::seconds(60);
-constexpr double kResultsShare = 0.02;  // of a worker's time that may go into writing all results
-constexpr double kClaimSeconds = 0.5;   // between looks at what others have
-constexpr double kDeathSeconds = 2.0;   // until all processes that are killed together are dead
+constexpr double kClaimSeconds = 0.5;  // between looks at what others have
+constexpr double kDeathSeconds = 2.0;  // until all processes that are killed together are dead
 constexpr std::uint64_t kFirstGuessBytes = std::uint64_t{1} << 30;  // of a run not seen before
 
 class GridRunner {
@@ -309,7 +307,7 @@ class GridRunner {
       folder_.write_results(done_);
     }
     saved_ = Clock::now();
-    results_interval_ = std::max(kResultsSeconds, seconds_since(started) / kResultsShare);
+    results_interval_ = seconds_until_results(seconds_since(started));
     unsaved_ = false;
   }
 
@@ -385,7 +383,7 @@ class GridRunner {
   std::size_t skipped_ = 0;
   bool unsaved_ = false;
   Clock::time_point saved_ = Clock::now(), busy_ = Clock::now();
-  double results_interval_ = kResultsSeconds;
+  double results_interval_ = seconds_until_results(0.0);
   Clock::time_point reported_{}, asked_{}, checked_{};  // long ago
 };
 

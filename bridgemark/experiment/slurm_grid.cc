@@ -30,13 +30,12 @@ namespace {
 using nlohmann::json;
 
 constexpr char kArrayFile[] = "array.json", kListFile[] = "runs.jsonl";
-constexpr auto kPollInterval = std::chrono::milliseconds(50);
-constexpr double kOverviewSeconds = 0.5;
+constexpr auto kWaitInterval = std::chrono::milliseconds(50);
+constexpr double kQueueOverviewSeconds = 0.5;
 // Between looks at the queue, longer while nothing changes: a busy slurmctld serves everybody.
 constexpr double kFirstLookSeconds = 1.0, kLongestLookSeconds = 15.0, kLookGrowth = 1.3;
 constexpr double kLookShare = 0.1;       // of the time that may go into looking
 constexpr double kResubmitSeconds = 10;  // between submissions while tasks are in the queue
-constexpr double kResultsSeconds = 10.0, kResultsShare = 0.02;
 // A task that has left the queue may have written its result to a file system that shows it late.
 constexpr int kLooksUntilGone = 2;
 constexpr std::size_t kShownTasks = 10;  // in the overview, of those that run
@@ -307,7 +306,7 @@ class SlurmGrid {
     const auto started = Clock::now();
     claims_->alone([&] { folder_.write_results(done_); });
     saved_ = Clock::now();
-    results_interval_ = std::max(kResultsSeconds, seconds_since(started) / kResultsShare);
+    results_interval_ = seconds_until_results(seconds_since(started));
     unsaved_ = false;
   }
 
@@ -320,7 +319,7 @@ class SlurmGrid {
     while (!open_.empty() && seconds_since(looked_) < look_seconds_) {
       if (context_.should_stop()) stop();
       report();
-      std::this_thread::sleep_for(kPollInterval);
+      std::this_thread::sleep_for(kWaitInterval);
     }
   }
 
@@ -336,7 +335,7 @@ class SlurmGrid {
   }
 
   void report() {
-    if (!options_.overview || seconds_since(reported_) < kOverviewSeconds) return;
+    if (!options_.overview || seconds_since(reported_) < kQueueOverviewSeconds) return;
     reported_ = Clock::now();
     Overview overview;
     overview.total = runs_.size();
@@ -403,7 +402,7 @@ class SlurmGrid {
   std::size_t skipped_ = 0;
   bool unsaved_ = false;
   bool missed_ = false;  // a task is gone, as the last look showed
-  double look_seconds_ = kFirstLookSeconds, results_interval_ = kResultsSeconds;
+  double look_seconds_ = kFirstLookSeconds, results_interval_ = seconds_until_results(0.0);
   const Clock::time_point started_ = Clock::now();
   Clock::time_point saved_ = Clock::now(), looked_ = Clock::now();
   Clock::time_point submitted_{}, reported_{};  // long ago

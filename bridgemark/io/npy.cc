@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kVersionBytes = 2;
 // A header of numbers takes at most some 1500 bytes; numpy itself refuses more than 10,000.
-constexpr std::uint64_t kMaxHeaderBytes = 65536;
+constexpr std::uint64_t kMaxNpyHeaderBytes = 65536;
 
 NpyArray load_npy_of_rank(const std::filesystem::path& path, std::size_t rank) {
   NpyArray array = load_npy(path);
@@ -73,9 +73,9 @@ NpyArray load_npy(const std::filesystem::path& path) {
   }
   const std::uint64_t header_offset = kMagic.size() + kVersionBytes + length_bytes;
   const std::uint64_t available = file->size() - std::min(file->size(), header_offset);
-  if (length > std::min(available, kMaxHeaderBytes)) {
+  if (length > std::min(available, kMaxNpyHeaderBytes)) {
     throw_file(file->name(), "its header claims {} bytes, {} follow and at most {} are allowed",
-               length, available, kMaxHeaderBytes);
+               length, available, kMaxNpyHeaderBytes);
   }
   std::string text(static_cast<std::size_t>(length), '\0');
   file->read_at(header_offset, text.data(), text.size());

@@ -16,7 +16,7 @@
 namespace bridgemark {
 namespace {
 
-constexpr std::string_view kArea = "c2st";
+constexpr std::string_view kC2st = "c2st";
 
 // Details of DrawPurpose::kShuffle; epoch e shuffles with kFirstEpochDetail + e.
 constexpr std::uint32_t kRealSplitDetail = 0;
@@ -29,24 +29,24 @@ constexpr double kSolvedLoss = 1e-3;
 
 void check_options(const C2stOptions& options) {
   const auto check_positive = [](std::string_view name, int value) {
-    if (value < 1) throw_invalid(kArea, "{} must be at least 1, got {}", name, value);
+    if (value < 1) throw_invalid(kC2st, "{} must be at least 1, got {}", name, value);
   };
   check_positive("hidden", options.hidden);
   check_positive("max_epochs", options.max_epochs);
   check_positive("batch_size", options.batch_size);
   check_positive("patience", options.patience);
   if (options.max_epochs > kMaxEpochs) {
-    throw_invalid(kArea, "max_epochs must be at most {}, got {}", kMaxEpochs, options.max_epochs);
+    throw_invalid(kC2st, "max_epochs must be at most {}, got {}", kMaxEpochs, options.max_epochs);
   }
   if (!(options.learning_rate > 0.0 && std::isfinite(options.learning_rate))) {
-    throw_invalid(kArea, "learning_rate must be positive, got {}", options.learning_rate);
+    throw_invalid(kC2st, "learning_rate must be positive, got {}", options.learning_rate);
   }
   if (!(options.weight_decay >= 0.0 && std::isfinite(options.weight_decay))) {
-    throw_invalid(kArea, "weight_decay must not be negative, got {}", options.weight_decay);
+    throw_invalid(kC2st, "weight_decay must not be negative, got {}", options.weight_decay);
   }
   if (!(options.train_share > 0.0 && options.validation_share > 0.0 &&
         options.train_share + options.validation_share < 1.0)) {
-    throw_invalid(kArea,
+    throw_invalid(kC2st,
                   "train_share and validation_share must be positive and add up to less than 1, "
                   "got {} and {}",
                   options.train_share, options.validation_share);
@@ -91,7 +91,7 @@ void split_set(std::string_view name, StatesView set, float label, const DrawKey
   const std::size_t validation_end = static_cast<std::size_t>(
       std::lround(count * (options.train_share + options.validation_share)));
   if (train_end == 0 || validation_end <= train_end || set.rows <= validation_end) {
-    throw_invalid(kArea,
+    throw_invalid(kC2st,
                   "{} must have enough rows for one in each of the training, validation and test "
                   "parts, got {}",
                   name, set.rows);
@@ -175,7 +175,7 @@ double variance_of_mean(std::span<const double> values) {
 
 void check_scores(std::span<const float> positives, std::span<const float> negatives) {
   if (positives.empty() || negatives.empty()) {
-    throw_invalid(kArea, "an AUC needs positives and negatives, got {} and {}", positives.size(),
+    throw_invalid(kC2st, "an AUC needs positives and negatives, got {} and {}", positives.size(),
                   negatives.size());
   }
 }
@@ -197,7 +197,7 @@ AucEstimate estimate_paired_auc(std::span<const float> positives,
                                 std::span<const float> negatives) {
   check_scores(positives, negatives);
   if (positives.size() != negatives.size()) {
-    throw_invalid(kArea, "paired scores must be equal in number, got {} and {}", positives.size(),
+    throw_invalid(kC2st, "paired scores must be equal in number, got {} and {}", positives.size(),
                   negatives.size());
   }
   // To first order the error of the AUC is the mean over i of the rank of positive i among the
@@ -216,9 +216,9 @@ C2stResult c2st(const Context& context, StatesView real, StatesView fake, int nu
                 const C2stOptions& options) {
   check_options(options);
   if (num_categories < 1) {
-    throw_invalid(kArea, "num_categories must be at least 1, got {}", num_categories);
+    throw_invalid(kC2st, "num_categories must be at least 1, got {}", num_categories);
   }
-  if (real.cols == 0) throw_invalid(kArea, "real must have at least 1 column, got 0");
+  if (real.cols == 0) throw_invalid(kC2st, "real must have at least 1 column, got 0");
   check_states("real", real, real.cols, num_categories);
   check_states("fake", fake, real.cols, num_categories);
   const Split split = make_split(real, fake, options);
@@ -241,14 +241,14 @@ C2stResult c2st(const Context& context, StatesView real, StatesView fake, int nu
     }
     result.converged =
         result.epochs - best_epoch >= options.patience || result.validation_loss < kSolvedLoss;
-    context.report(kArea, static_cast<std::uint64_t>(result.epochs),
+    context.report(kC2st, static_cast<std::uint64_t>(result.epochs),
                    static_cast<std::uint64_t>(options.max_epochs));
   }
   if (best_epoch == 0) {
     throw Error(
         fmt::format("[{}] training diverged: no epoch had a finite validation loss at "
                     "learning_rate {}",
-                    kArea, options.learning_rate));
+                    kC2st, options.learning_rate));
   }
 
   std::vector<float> logits(split.test.rows.size());

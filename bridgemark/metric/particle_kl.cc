@@ -17,7 +17,7 @@ namespace bridgemark {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnreached = std::numeric_limits<double>::infinity();  // a row's KL then
 constexpr std::size_t kHalves = 2;
 constexpr double kEffectiveShare = 0.5;  // of a half's particles, below which it is resampled
 
@@ -184,10 +184,10 @@ class ParticleBlock {
             log_mean({log_weights_.data() + i * options_.particles + own.first, own.count});
         const double share = static_cast<double>(own.count) / particles;
         log_shares.push_back(log_ratio + std::log(share));
-        half[i] += share * (log_ratio == kLogZero ? kInfinity : offset - log_ratio);
+        half[i] += share * (log_ratio == kLogZero ? kUnreached : offset - log_ratio);
       }
       const double log_ratio = log_sum(log_shares.data(), log_shares.size());
-      all[i] = log_ratio == kLogZero ? kInfinity : offset - log_ratio;
+      all[i] = log_ratio == kLogZero ? kUnreached : offset - log_ratio;
     }
   }
 

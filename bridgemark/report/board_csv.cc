@@ -1,23 +1,14 @@
 #include <fmt/format.h>
 
-#include <set>
-
 #include "bridgemark/experiment/csv_field.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/board.h"
+#include "bridgemark/report/distinct_values.h"
 #include "bridgemark/report/ranking.h"
 
 namespace bridgemark {
 
 namespace {
-
-// What the runs of a cell say, without repetitions.
-template <typename Say>
-std::string distinct(const TableCell& cell, Say&& say) {
-  std::set<std::string> seen;
-  for (const RunResult* run : cell.runs) seen.insert(say(*run));
-  return csv_field(fmt::format("{}", fmt::join(seen, "; ")));
-}
 
 std::string cell_line(const Board& board, const Table& table, const TableRow& row,
                       std::size_t column) {
@@ -27,27 +18,24 @@ std::string cell_line(const Board& board, const Table& table, const TableRow& ro
   const auto source_of = [&](const RunResult& run) -> const BoardSource& {
     return board.sources[board.source_of[static_cast<std::size_t>(&run - board.results.data())]];
   };
+  const auto each = [&](auto say) { return csv_field(distinct_values(cell, say)); };
   double seconds = 0.0;
   for (const RunResult* run : cell.runs) seconds += run->train_seconds;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                     spec ? pair_family_name(spec->family) : "own", first.dim,
-                     csv_field(table.pairs[column]), csv_field(row.method), csv_field(row.loss),
-                     csv_field(row.num_steps), table.score.score, csv_number(cell.mean),
-                     csv_number(cell.standard_error),
-                     cell.rank == 0 ? "" : std::to_string(cell.rank), group_letters(cell.rank),
-                     distinct(cell, [](const RunResult& run) { return std::to_string(run.seed); }),
-                     first.evaluation_seed, first.evaluation_seeds,
-                     seconds / static_cast<double>(cell.runs.size()),
-                     distinct(cell, [](const RunResult& run) { return run.device; }),
-                     distinct(cell, [](const RunResult& run) { return run.machine; }),
-                     distinct(cell, [](const RunResult& run) { return run.version; }),
-                     distinct(cell, [&](const RunResult& run) { return source_of(run).revision; }),
-                     distinct(cell, [&](const RunResult& run) { return source_of(run).date; }),
-                     distinct(cell, [&](const RunResult& run) { return source_of(run).record; }),
-                     distinct(cell, [](const RunResult& run) { return run.run; }), table.samples,
-                     distinct(cell, [](const RunResult& run) {
-                       return run.rows.samples > 0 ? std::to_string(run.rows.training_set) : "";
-                     }));
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+      spec ? pair_family_name(spec->family) : "own", first.dim, csv_field(table.pairs[column]),
+      csv_field(row.method), csv_field(row.loss), csv_field(row.num_steps), table.score.score,
+      csv_number(cell.mean), csv_number(cell.standard_error),
+      cell.rank == 0 ? "" : std::to_string(cell.rank), group_letters(cell.rank),
+      each([](const RunResult& run) { return std::to_string(run.seed); }), first.evaluation_seed,
+      first.evaluation_seeds, seconds / static_cast<double>(cell.runs.size()),
+      each(&RunResult::device), each(&RunResult::machine), each(&RunResult::version),
+      each([&](const RunResult& run) { return source_of(run).revision; }),
+      each([&](const RunResult& run) { return source_of(run).date; }),
+      each([&](const RunResult& run) { return source_of(run).record; }), each(&RunResult::run),
+      table.samples, each([](const RunResult& run) {
+        return run.rows.samples > 0 ? std::to_string(run.rows.training_set) : "";
+      }));
 }
 
 }  // namespace

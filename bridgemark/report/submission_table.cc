@@ -11,21 +11,21 @@ namespace bridgemark {
 
 namespace {
 
-constexpr std::array kHeadlines = {"joint_kl", "exact_conditional_shape_score",
-                                   "conditional_shape_score"};
+constexpr std::array kShownScores = {"joint_kl", "exact_conditional_shape_score",
+                                     "conditional_shape_score"};
 
 }  // namespace
 
 std::string submission_table(const SubmissionCheck& check) {
   const SolverFile& solver = check.solver;
   ValueTable table{{"pair", "training seed", "seconds"}, {}};
-  table.columns.insert(table.columns.end(), kHeadlines.begin(), kHeadlines.end());
+  table.columns.insert(table.columns.end(), kShownScores.begin(), kShownScores.end());
   for (const RunResult& result : check.results) {
     std::vector<TableValue> row;
     row.emplace_back(result.pair);
     row.emplace_back(static_cast<std::int64_t>(result.seed));
     row.emplace_back(result.train_seconds);
-    for (const char* name : kHeadlines) {
+    for (const char* name : kShownScores) {
       if (const Score* score = result.find(name)) {
         row.emplace_back(score->mean);
       } else {

@@ -3,19 +3,12 @@
 #include <set>
 
 #include "bridgemark/experiment/csv_field.h"
+#include "bridgemark/report/distinct_values.h"
 #include "bridgemark/report/table_writers.h"
 
 namespace bridgemark {
 
 namespace {
-
-// What a member of the runs of a cell says, without repetitions.
-template <typename Member>
-std::string distinct(const TableCell& cell, Member member) {
-  std::set<std::string> seen;
-  for (const RunResult* run : cell.runs) seen.insert(run->*member);
-  return fmt::format("{}", fmt::join(seen, "; "));
-}
 
 // "0; 1": the training sets of its runs; nothing where draws are endless.
 std::string sets_of(const TableCell& cell) {
@@ -47,11 +40,11 @@ std::string csv_tables(const std::vector<Table>& tables) {
             csv_number(cell.standard_error), cell.runs.size(), cell.runs[0]->evaluation_seeds,
             cell.published ? csv_number(*cell.published) : "",
             cell.rank == 0 ? "" : std::to_string(cell.rank), csv_rounded(cell.smallest_gap),
-            band_name(cell.band), csv_field(distinct(cell, &RunResult::experiment)),
-            csv_field(distinct(cell, &RunResult::run)),
-            csv_field(distinct(cell, &RunResult::version)),
-            csv_field(distinct(cell, &RunResult::device)),
-            csv_field(distinct(cell, &RunResult::machine)));
+            band_name(cell.band), csv_field(distinct_values(cell, &RunResult::experiment)),
+            csv_field(distinct_values(cell, &RunResult::run)),
+            csv_field(distinct_values(cell, &RunResult::version)),
+            csv_field(distinct_values(cell, &RunResult::device)),
+            csv_field(distinct_values(cell, &RunResult::machine)));
         if (instances) {
           out += fmt::format(",{},{},{}", cell.instances, csv_number(cell.instance_spread),
                              csv_number(cell.seed_spread));

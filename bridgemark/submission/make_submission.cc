@@ -23,8 +23,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
-
 void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
                    const SubmissionTarget& target) {
   const std::string name = pair.identity().name;
@@ -81,7 +79,7 @@ std::string solver_text(const SubmissionTarget& target, const EvaluationOptions&
                   solver.evaluation_seed, solver.evaluation_seeds, path.string(), options.seed,
                   options.num_seeds);
   }
-  return read_file(path, kMaxFileBytes);
+  return read_file(path, kMaxSolverFileBytes);
 }
 
 // States in the smallest dtype that holds them: a quarter of int32 for S up to 256.

@@ -19,7 +19,6 @@ namespace bridgemark {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxAuthors = 100;
 constexpr std::size_t kMaxPredictions = 1000;
 constexpr double kMaxSeconds = 1e9;  // three decades
@@ -51,7 +50,7 @@ bool is_object(std::string_view text) {
 class Reader {
  public:
   Reader(const std::filesystem::path& path, Blanks blanks)
-      : toml_(path.string(), read_file(path, kMaxFileBytes)), blanks_(blanks) {}
+      : toml_(path.string(), read_file(path, kMaxSolverFileBytes)), blanks_(blanks) {}
 
   SolverFile read() {
     const toml::table& root = toml_.root();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 //   README.md, LICENSE       where its authors want them
 namespace bridgemark {
 
+inline constexpr std::size_t kMaxSolverFileBytes = std::size_t{1} << 20;
 inline constexpr int kMaxSubmittedSeeds = 100;  // repetitions: each is scored again by a board
 
 // PAIR.seedN, or PAIR.nN.setI.seedN where it was trained on N rows of training set I.

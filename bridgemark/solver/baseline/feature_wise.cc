@@ -58,7 +58,7 @@ CpBridge product_of(const ReferenceProcess& process,
 constexpr char kMarginalSamples[] = "marginal_samples";
 constexpr char kDefaultMarginalSamples[] = "100000";
 
-struct Settings {
+struct FeatureWiseSettings {
   std::size_t marginal_samples;
   double pseudo_count;
   int imf_steps;
@@ -66,8 +66,9 @@ struct Settings {
   int max_iterations;
 };
 
-Settings read_settings(const FitProblem& problem, const SolverOptions& options) {
-  Settings settings{};
+FeatureWiseSettings read_feature_wise_settings(const FitProblem& problem,
+                                               const SolverOptions& options) {
+  FeatureWiseSettings settings{};
   settings.marginal_samples =
       static_cast<std::size_t>(options.integer(kMarginalSamples, 1, 1 << 28));
   if (problem.data() && options.text(kMarginalSamples) != kDefaultMarginalSamples) {
@@ -110,13 +111,13 @@ class FeatureWiseSolver : public CpBridgeSolver {
 
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {
-    read_settings(problem, options);
+    read_feature_wise_settings(problem, options);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
-    const Settings settings = read_settings(problem, options);
+    const FeatureWiseSettings settings = read_feature_wise_settings(problem, options);
     const ReferenceChain chain(problem.reference(), settings.imf_steps);
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
     const States* rows = data.x0_set();

@@ -8,6 +8,10 @@
 
 namespace bridgemark {
 
+// Values that keys of several solvers have in common.
+inline constexpr std::string_view kRecipes[] = {"tuned", "paper"};  // of "recipe"
+inline constexpr char kAuto[] = "auto";                             // rows held out decide
+
 // One key that a solver understands.
 struct OptionSpec {
   std::string key;

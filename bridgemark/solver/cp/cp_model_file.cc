@@ -16,7 +16,7 @@ namespace bridgemark {
 namespace {
 
 constexpr char kNumSteps[] = "num_steps";
-constexpr char kKind[] = "kind", kCpBridge[] = "cp-bridge";
+constexpr char kCpBridge[] = "cp-bridge";
 
 int read_num_steps(const SafetensorsFile& file, const std::filesystem::path& path) {
   const auto found = file.metadata().find(kNumSteps);
@@ -91,7 +91,7 @@ void save_shared_cp_model(RankGroup& ranks, const backend::CpTensors<float>& sha
     for (std::size_t row = 0; row < rows; ++row) gatherer.send(row_of_cores(row));
   } else {
     SafetensorsWriter writer;
-    writer.set_metadata(kKind, kCpBridge);
+    writer.set_metadata("kind", kCpBridge);
     writer.add_made("log_beta", {gatherer.size()},
                     [&](const auto& take) { take(gatherer.receive(share.log_beta)); });
     writer.add_made("log_cores", {share.dim, share.num_categories, gatherer.size()},
@@ -109,7 +109,7 @@ void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path) {
   const CpPotential& potential = bridge.potential();
   const Array3<double>& cores = potential.log_cores();
   SafetensorsWriter writer;
-  writer.set_metadata(kKind, kCpBridge);
+  writer.set_metadata("kind", kCpBridge);
   if (bridge.own_num_steps() > 0) {
     writer.set_metadata(kNumSteps, std::to_string(bridge.own_num_steps()));
   }

@@ -18,7 +18,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr std::string_view kRecipes[] = {"tuned", "paper"};
 constexpr std::string_view kSchedules[] = {"cosine", "constant"};
 enum Init { kP1, kP0, kGaussian, kUniform };
 constexpr std::string_view kInits[] = {"p1", "p0", "gaussian", "uniform"};

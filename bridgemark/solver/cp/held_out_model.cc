@@ -38,8 +38,6 @@ struct Rung {
   CoreFinish finish = {};
 };
 
-enum class Phase { kSearch, kRefit, kDone };
-
 StatesView first_rows(const States& states, std::size_t most) {
   return states.view().slice(0, std::min(states.rows(), most));
 }
@@ -207,6 +205,8 @@ class HeldOutModel : public TrainedModel {
   }
 
  private:
+  enum class Phase { kSearch, kRefit, kDone };
+
   static constexpr std::size_t kRungNumbers = 7;
 
   bool refits() const { return settings_.refit && !holdout_.empty(); }

@@ -15,7 +15,7 @@ using backend::NetworkTensors;
 
 // All tensors of a training, under names that start with the prefix.
 template <typename State, typename Visit>
-void each_tensor(const std::string& prefix, State& state, Visit&& visit) {
+void each_network_tensor(const std::string& prefix, State& state, Visit&& visit) {
   for (const Direction direction : kDirections) {
     const std::string name = prefix + direction_name(direction);
     auto& network = state[direction_index(direction)];
@@ -69,14 +69,15 @@ backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const Csbm
 
 void add_networks(SafetensorsWriter& writer, const std::string& prefix,
                   const backend::NetworkTrainingState& state) {
-  each_tensor(prefix, state, [&](const std::string& name, const NetworkTensors<float>& tensors) {
-    writer.add(name, {tensors.values.size()}, std::span<const float>(tensors.values));
-  });
+  each_network_tensor(
+      prefix, state, [&](const std::string& name, const NetworkTensors<float>& tensors) {
+        writer.add(name, {tensors.values.size()}, std::span<const float>(tensors.values));
+      });
 }
 
 void read_networks(const SafetensorsFile& file, const std::string& prefix,
                    backend::NetworkTrainingState& state) {
-  each_tensor(prefix, state, [&](const std::string& name, NetworkTensors<float>& tensors) {
+  each_network_tensor(prefix, state, [&](const std::string& name, NetworkTensors<float>& tensors) {
     file.expect_shape(name, std::vector{tensors.values.size()});
     tensors.values = file.read_floats(name);
   });

@@ -18,9 +18,7 @@ namespace {
 constexpr std::string_view kLosses[] = {"kl", "mse"};
 constexpr std::string_view kInputs[] = {"numbers", "embedding"};
 constexpr std::string_view kLastSteps[] = {"softmax", "reference"};
-constexpr std::string_view kRecipes[] = {"tuned", "paper"};
-constexpr std::string_view kSchedules[] = {"constant", "cosine", "restarts"};
-constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kCsbmSchedules[] = {"constant", "cosine", "restarts"};
 // A rate that falls along a cosine gains most near its end: fewer looks stop before that.
 constexpr int kPatience = 20;
 // In the order of FirstCoupling.
@@ -156,7 +154,7 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size", 1, 1 << 20));
   recipe.points = static_cast<std::size_t>(options.integer("points", 1, 1 << 10));
   recipe.learning_rate = options.real("learning_rate", 0.0, 100.0);
-  recipe.schedule = static_cast<CsbmRecipe::Schedule>(options.choice("schedule", kSchedules));
+  recipe.schedule = static_cast<CsbmRecipe::Schedule>(options.choice("schedule", kCsbmSchedules));
   const bool any_decay = options.text("weight_decay") == kAuto;
   recipe.weight_decay = any_decay ? 0.01 : options.real("weight_decay", 0.0, 100.0, " or auto");
   recipe.finds_weight_decay = tuned && any_decay;

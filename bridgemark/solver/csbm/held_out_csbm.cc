@@ -24,8 +24,6 @@ namespace {
 // A warning says that a held-out loss is this share above that of rows trained on, and surely so.
 constexpr double kFarAbove = 0.25, kErrorsAbove = 4.0;
 
-enum class Phase { kSearch, kRefit };
-
 MeanEstimate finite_mean(std::span<const double> losses) {
   const MeanEstimate mean = estimate_mean(losses);
   return {std::isfinite(mean.mean) ? mean.mean : kHighestLoss,
@@ -227,6 +225,8 @@ class HeldOutCsbm : public TrainedModel {
   }
 
  private:
+  enum class Phase { kSearch, kRefit };
+
   static constexpr double kMostUpdates = 1e15;
 
   JudgedPairs judge(const States& x0, const States& x1, std::uint64_t first_index) const {

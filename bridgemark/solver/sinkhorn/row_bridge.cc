@@ -16,7 +16,7 @@ namespace bridgemark {
 
 namespace {
 
-constexpr char kKind[] = "kind", kWeightedRows[] = "weighted-rows", kSmoothing[] = "smoothing";
+constexpr char kWeightedRows[] = "weighted-rows", kSmoothing[] = "smoothing";
 
 // log_cores[d, s, j] = log Q_s[rows[j,d], s]; the components lie innermost.
 CpPotential spread_rows(const Context& context, const ReferenceProcess& process,
@@ -134,7 +134,7 @@ std::shared_ptr<const Coupling> make_row_coupling(const Context& context, Refere
 void save_row_coupling(const Coupling& coupling, const std::filesystem::path& path) {
   const WeightedTarget& target = target_of(coupling);
   SafetensorsWriter writer;
-  writer.set_metadata(kKind, kWeightedRows);
+  writer.set_metadata("kind", kWeightedRows);
   writer.set_metadata(kSmoothing, std::to_string(target.smoothing));
   writer.add("rows", {target.rows.rows(), target.rows.cols()},
              std::span(target.rows.data(), target.rows.size()));

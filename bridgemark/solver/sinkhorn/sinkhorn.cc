@@ -16,10 +16,9 @@ namespace bridgemark {
 
 namespace {
 
-constexpr char kAuto[] = "auto";
 constexpr std::string_view kYesNo[] = {"yes", "no"};
 
-struct Settings {
+struct SinkhornSettings {
   std::size_t rows;
   std::optional<int> smoothing;  // none: chosen by held-out rows
   double holdout;
@@ -37,8 +36,8 @@ int read_smoothing(const FitProblem& problem, const SolverOptions& options) {
   }
 }
 
-Settings read_settings(const FitProblem& problem, const SolverOptions& options) {
-  Settings settings;
+SinkhornSettings read_sinkhorn_settings(const FitProblem& problem, const SolverOptions& options) {
+  SinkhornSettings settings;
   settings.rows = static_cast<std::size_t>(options.integer("rows", 1, 1 << 28));
   if (options.text("smoothing") != kAuto) settings.smoothing = read_smoothing(problem, options);
   settings.holdout = options.real("holdout", 0.0, 0.9);
@@ -142,7 +141,7 @@ class SinkhornSolver : public Solver {
 
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {
-    const Settings settings = read_settings(problem, options);
+    const SinkhornSettings settings = read_sinkhorn_settings(problem, options);
     const auto rows =
         static_cast<double>(problem.data() ? problem.data()->x1.states().rows() : settings.rows);
     const double D = static_cast<double>(problem.dim()), S = problem.num_categories();
@@ -159,7 +158,7 @@ class SinkhornSolver : public Solver {
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
-    const Settings settings = read_settings(problem, options);
+    const SinkhornSettings settings = read_sinkhorn_settings(problem, options);
     const FitProblem all = rows_of(context, problem, settings.rows, seed);
     FitProblem fitted = all;
     Fitted result;

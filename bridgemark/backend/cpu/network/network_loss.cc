@@ -18,14 +18,15 @@
 //   a[s] = d loss / d log m[s] (math/matching_terms.h)
 //   d loss / d z[c] = p[c] sum_s Q_{r-1}[s,c] a[s] / y[s]  -  p[c] Q_r[x,c] / Z sum_s a[s]
 // With one step left y = p, m = p / Z, and 1 takes the place of Q_r[x,c].
-// Blocks of kRows rows go forward, to the loss and back to the first layer on one thread; then the
-// weights' gradients are split over outputs. Both splits are the same for any number of threads.
+// Blocks of kBlockRows rows go forward, to the loss and back to the first layer on one thread; then
+// the weights' gradients are split over outputs. Both splits are the same for any number of
+// threads.
 namespace bridgemark::backend {
 
 namespace {
 
-constexpr std::size_t kRows = 16;     // rows of a block
-constexpr std::size_t kOutputs = 64;  // outputs of a task of the weights' gradients
+constexpr std::size_t kBlockRows = 16;  // rows of a block
+constexpr std::size_t kOutputs = 64;    // outputs of a task of the weights' gradients
 
 // Probabilities below this change neither loss nor gradient.
 template <typename T>
@@ -90,7 +91,7 @@ class LossPass {
   // wanted.
   void forward_and_back(const Context& context) {
     cpu::pack_network(context, parameters_, work_.packed);
-    parallel_blocks(context, B_, kRows, [&](std::size_t first, std::size_t last) {
+    parallel_blocks(context, B_, kBlockRows, [&](std::size_t first, std::size_t last) {
       forward(first, last - first);
       for (std::size_t b = first; b < last; ++b) losses_[b] = row_loss(b);
       if (gradient_ != nullptr) backward(first, last - first);
