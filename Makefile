@@ -222,6 +222,7 @@ PUT =
 tables:
 	studies/paper_cells.py | studies/put_tables.py results/paper/README.md $(PUT)
 	studies/contest.py table | studies/put_tables.py docs/contest.md $(PUT)
+	studies/judge.py contest | studies/put_tables.py docs/contest.md $(PUT)
 	studies/judge.py table | studies/put_tables.py results/judge/README.md $(PUT)
 	studies/samplers.py table | studies/put_tables.py results/defects/samplers.md $(PUT)
 	studies/claims.py tables | studies/put_tables.py docs/corrections.md $(PUT)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """contest.py table|figures: what docs/contest.md reads out of results/paper and results/families.
 
-`table` prints its tables; `figures` draws results/paper/*.svg and results/families/*.svg (matplotlib).
+`table` prints its tables, but for those of `judge.py contest`; `figures` draws results/paper/*.svg and results/families/*.svg (matplotlib).
 """
 import collections
 import csv
@@ -20,10 +20,9 @@ SHAPE = "conditional_shape_score"
 SOLVERS = {"DLightSB": ("DLightSB", "", ""), "DLightSB-M": ("DLightSB-M", "kl", "64"),
            "CSBM": ("CSBM", "kl", "16"), "α-CSBM": ("α-CSBM", "kl", "16"),
            "Feature-wise SB": ("Feature-wise SB", "", "")}
-# Those of the families that have a joint KL, and those that have none.
+# Those of the families whose joint KL is exact.
 CLOSED = {"Feature-wise SB": ("Feature-wise SB", "", ""), "DLightSB": ("DLightSB", "", ""),
           "DLightSB-M": ("DLightSB-M", "kl", "64"), "DLightSB-chain": ("DLightSB-chain", "", "")}
-NETWORKS = {"CSBM": ("CSBM", "kl", "64"), "α-CSBM": ("α-CSBM", "kl", "64")}
 COLOURS = {"Feature-wise SB": "#E69F00", "DLightSB": "#0072B2", "DLightSB-M": "#CC79A7",
            "DLightSB-chain": "#009E73", "CSBM": "#D55E00", "α-CSBM": "#56B4E9"}
 
@@ -41,27 +40,9 @@ def share(cells, solver, pair, score=SHAPE):
     return None if None in (value, low, high) else (value - low) / (high - low)
 
 
-def number(value, digits=2):
-    return "" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
-
-
 def nats(value):
     """Two digits, and no more than the evaluation resolves."""
     return "" if value is None else "0.000" if value < 0.0005 else f"{value:.2g}" if value < 10 else f"{value:.0f}"
-
-
-def shares_table(cells):
-    """By direction and pair: the share of each solver, and in reverse C2ST's AUC of the two best."""
-    for direction, suffix in DIRECTIONS.items():
-        names = [name for name in SOLVERS if direction == "forward" or name != "DLightSB-M"]
-        classified = ("DLightSB", "CSBM") if direction == "reverse" else ()
-        head(f"{direction}, share of the way", *names, *(f"AUC, {name}" for name in classified))
-        for dim in DIMS:
-            for reference in REFERENCES:
-                pair = f"d{dim}-{reference}-spread{suffix}"
-                row(pair, *(number(share(cells, SOLVERS[name], pair)) for name in names),
-                    *(number(mean(cells, (*SOLVERS[name], pair, "c2st_auc"))) for name in classified))
-        print()
 
 
 def families_table(cells):
@@ -76,19 +57,6 @@ def families_table(cells):
                               for reference in REFERENCES]
                     texts.append("" if None in values else f"{nats(statistics.median(values))} ({nats(max(values))})")
                 row(family, direction, str(dim), *texts)
-    print()
-
-
-def networks_table(cells):
-    """The share of the way of all that train and of Feature-wise SB, on the pairs that the network solvers were
-    trained on."""
-    solvers = CLOSED | NETWORKS
-    head("pair", *solvers)
-    for suffix in FAMILIES.values():
-        for end in DIRECTIONS.values():
-            for dim in DIMS:
-                pair = f"d{dim}-gaussian-0.02{suffix}{end}"
-                row(pair, *(number(share(cells, solver, pair)) for solver in solvers.values()))
     print()
 
 
@@ -179,9 +147,7 @@ def draw_published(plt):
 def main():
     paper, families = measured("paper"), measured("families")
     if sys.argv[1:] == ["table"]:
-        shares_table(paper)
         families_table(families)
-        networks_table(families)
         variants_table(paper)
     elif sys.argv[1:] == ["figures"]:
         import matplotlib
