@@ -11,6 +11,7 @@
 #include "bridgemark/math/log_domain.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_oracle.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
@@ -21,11 +22,11 @@ namespace {
 
 using testing::all_near;
 using testing::is_near;
+using testing::kContext;
 using testing::log_sum_wide;
 using testing::Tolerance;
 
 constexpr Tolerance kLog{1e-13, 1e-12};
-const Context kContext{};
 
 // A step of any matrix and any cores; `from` is what the recursion makes of `to`.
 struct StepCase {

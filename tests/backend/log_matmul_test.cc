@@ -8,6 +8,7 @@
 
 #include "bridgemark/backend/ops.h"
 #include "bridgemark/math/log_domain.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_oracle.h"
 #include "tests/support/instruction_sets.h"
 #include "tests/support/random_bridge.h"
@@ -17,11 +18,11 @@ namespace bridgemark {
 namespace {
 
 using testing::all_near;
+using testing::kContext;
 using testing::log_sum_wide;
 using testing::Tolerance;
 
 constexpr Tolerance kLog{1e-13, 1e-13};
-const Context kContext{};
 
 // Twice the widest vector (8 doubles) and one: every remainder of every target.
 constexpr std::size_t kMaxExtent = 17;

@@ -12,6 +12,7 @@
 #include "bridgemark/math/log_domain.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/tolerance.h"
@@ -23,9 +24,9 @@ using testing::all_near;
 using testing::error_of;
 using testing::fits;
 using testing::is_near;
+using testing::kContext;
 using testing::Wide;
 
-const Context kContext{};
 constexpr int kSteps = 4;
 
 Array3<double> random_array(std::size_t a, std::size_t b, std::size_t c, double spread,

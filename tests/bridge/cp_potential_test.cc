@@ -11,14 +11,14 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/context.h"
 #include "tests/support/tolerance.h"
 
 namespace bridgemark {
 namespace {
 
 using testing::error_of;
-
-const Context kContext{};
+using testing::kContext;
 
 std::string refusal(std::vector<double> log_beta, Array3<double> log_cores) {
   return error_of<InvalidArgument>([&] { CpPotential(std::move(log_beta), std::move(log_cores)); });

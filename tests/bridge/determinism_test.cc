@@ -15,7 +15,7 @@
 namespace bridgemark {
 namespace {
 
-constexpr std::size_t kRows = 3001;  // no multiple of a block
+constexpr std::size_t kUnevenRows = 3001;  // no multiple of a block
 constexpr int kThreads[] = {1, 2, 5};
 
 CpBridge make_bridge(const char* preset) { return build_pair(*find_preset(preset)).cp_bridge(); }
@@ -36,7 +36,7 @@ States draw(const CpBridge& bridge, const Context& context, StatesView x0, std::
 
 TEST(BridgeDeterminism, SameStatesForAnyNumberOfThreads) {
   for (const char* preset : {"d16-gaussian-0.02", "d16-uniform-0.01"}) {
-    const States x0 = some_x0(kRows, 16);
+    const States x0 = some_x0(kUnevenRows, 16);
     const CpBridge bridge = make_bridge(preset);
     const Context one{.num_threads = 1};
     const States expected = draw(bridge, one, x0, 0);
@@ -54,7 +54,7 @@ TEST(BridgeDeterminism, SameStatesForAnyNumberOfThreads) {
 }
 
 TEST(BridgeDeterminism, SameStatesAfterAnInterrupt) {
-  const States x0 = some_x0(kRows, 16);
+  const States x0 = some_x0(kUnevenRows, 16);
   const States expected = draw(make_bridge("d16-gaussian-0.02"), {}, x0, 0);
   const CpBridge bridge = make_bridge("d16-gaussian-0.02");
   // While powers, tables and cumulative sums are made, and among the draws.
@@ -94,7 +94,7 @@ TEST(BridgeDeterminism, SameNumbersForAnyNumberOfThreads) {
 
 TEST(BridgeDeterminism, SameStatesForAnySplitIntoBatches) {
   const Context context{};
-  const States x0 = some_x0(kRows, 16);
+  const States x0 = some_x0(kUnevenRows, 16);
   const CpBridge bridge = make_bridge("d16-gaussian-0.02");
   constexpr std::uint64_t kFirst = (std::uint64_t{1} << 33) + 5;  // beyond 32 bits
   const States expected = draw(bridge, context, x0, kFirst);
@@ -102,8 +102,8 @@ TEST(BridgeDeterminism, SameStatesForAnySplitIntoBatches) {
   const auto pinned = sample_pinned_trajectory(context, bridge, bridge.process(), 2, x0, 8, kFirst);
   EXPECT_NE(draw(bridge, context, x0, 0), expected) << "first_index must matter";
   for (const std::size_t batch : {13u, 512u, 1777u}) {
-    for (std::size_t first = 0; first < kRows; first += batch) {
-      const StatesView part = x0.view().slice(first, std::min(batch, kRows - first));
+    for (std::size_t first = 0; first < kUnevenRows; first += batch) {
+      const StatesView part = x0.view().slice(first, std::min(batch, kUnevenRows - first));
       const States drawn = draw(bridge, context, part, kFirst + first);
       ASSERT_TRUE(std::equal(drawn.data(), drawn.data() + drawn.size(), expected.row(first)));
       if (batch == 13) continue;  // a trajectory prepares its steps anew for each batch
@@ -119,7 +119,7 @@ TEST(BridgeDeterminism, SameStatesForAnySplitIntoBatches) {
 // A few rows go the direct way, many through cumulative sums prepared for every row of every core.
 TEST(BridgeDeterminism, TabulatedAndDirectDrawsAgree) {
   const Context context{};
-  const States x0 = some_x0(kRows, 16);
+  const States x0 = some_x0(kUnevenRows, 16);
   const States few = draw(make_bridge("d16-gaussian-0.02"), context, x0.view().slice(0, 20), 0);
   const States many = draw(make_bridge("d16-gaussian-0.02"), context, x0, 0);
   EXPECT_TRUE(std::equal(few.data(), few.data() + few.size(), many.data()));
@@ -129,12 +129,12 @@ TEST(BridgeDeterminism, TabulatedAndDirectDrawsAgree) {
   const backend::BridgeStep direct = backend::make_bridge_step(
       {}, bridge.potential().log_beta(), bridge.propagated_cores(context, chain, 1),
       chain.log_onestep(context), bridge.propagated_cores(context, chain, 2));
-  ASSERT_TRUE(backend::worth_tabulating(direct, kRows));
+  ASSERT_TRUE(backend::worth_tabulating(direct, kUnevenRows));
   ASSERT_FALSE(backend::worth_tabulating(direct, 20));
   const backend::BridgeStep table = backend::tabulated(context, direct);
   ASSERT_GT(table.cumulative.size(), 0u);
   const DrawKey key{1, DrawPurpose::kTransition, 1};
-  States a(kRows, 16), b(kRows, 16);
+  States a(kUnevenRows, 16), b(kUnevenRows, 16);
   backend::sample_bridge_step(context, direct, x0, key, 0, a);
   backend::sample_bridge_step(context, table, x0, key, 0, b);
   EXPECT_EQ(a, b);

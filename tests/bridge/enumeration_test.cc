@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/tolerance.h"
@@ -15,12 +16,12 @@ namespace {
 using testing::all_near;
 using testing::BridgeCase;
 using testing::is_near;
+using testing::kContext;
 using testing::Tolerance;
 using testing::Wide;
 
 constexpr Tolerance kLog{1e-12, 1e-11};
 constexpr Tolerance kProbability{1e-10, 1e-14};
-const Context kContext{};
 
 class BridgeEnumeration : public ::testing::Test {
  protected:

@@ -11,6 +11,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/tolerance.h"
@@ -21,10 +22,10 @@ namespace bridgemark {
 namespace {
 
 using testing::all_near;
+using testing::kContext;
 using testing::Tolerance;
 using testing::Wide;
 
-const Context kContext{};
 constexpr int kTotal = 128;
 
 // DenseOracle's sums, each a log-sum-exp of long doubles.

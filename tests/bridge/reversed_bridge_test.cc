@@ -12,6 +12,7 @@
 #include "bridgemark/bridge/reverse_envelope.h"
 #include "bridgemark/core/error.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/tolerance.h"
@@ -23,9 +24,8 @@ using testing::all_near;
 using testing::BridgeCase;
 using testing::fits;
 using testing::is_near;
+using testing::kContext;
 using testing::Wide;
-
-const Context kContext{};
 
 // A random p0 with independent coordinates.
 Matrix<double> random_log_p0(std::size_t D, std::size_t S, std::uint64_t seed) {
@@ -107,22 +107,25 @@ Matrix<double> rare_log_p0(std::size_t D, double gamma) {
 }
 
 // Every reference kind, D from 1 to 6, targets whose envelope fits well and badly.
-std::vector<ReverseCase> cases() {
-  std::vector<ReverseCase> cases;
+std::vector<ReverseCase> reverse_cases() {
+  std::vector<ReverseCase> reverse_cases;
   std::uint64_t seed = 100;
-  for (BridgeCase& item : testing::small_bridges()) cases.emplace_back(std::move(item), ++seed);
+  for (BridgeCase& item : testing::small_bridges())
+    reverse_cases.emplace_back(std::move(item), ++seed);
   const Matrix<double> matrix = testing::random_stochastic(3, 0.99, 31);
-  cases.emplace_back(
+  reverse_cases.emplace_back(
       testing::make_case("matrix, D 4, jagged", ReferenceProcess::from_matrix(matrix),
                          testing::widen(matrix), {4, 3, 6, 6.0}, 32),
       ++seed);
-  cases.emplace_back(testing::make_case("uniform, D 5, jagged", ReferenceProcess::uniform(3, 0.001),
-                                        testing::uniform_step(3, 0.001), {5, 3, 9, 9.0}, 33),
-                     ++seed);
-  cases.emplace_back(testing::make_case("rare, D 6", ReferenceProcess::uniform(2, 2e-5),
-                                        testing::uniform_step(2, 2e-5), {6, 2, 12, 9.0}, 34),
-                     rare_log_p0(6, 2e-5));
-  return cases;
+  reverse_cases.emplace_back(
+      testing::make_case("uniform, D 5, jagged", ReferenceProcess::uniform(3, 0.001),
+                         testing::uniform_step(3, 0.001), {5, 3, 9, 9.0}, 33),
+      ++seed);
+  reverse_cases.emplace_back(
+      testing::make_case("rare, D 6", ReferenceProcess::uniform(2, 2e-5),
+                         testing::uniform_step(2, 2e-5), {6, 2, 12, 9.0}, 34),
+      rare_log_p0(6, 2e-5));
+  return reverse_cases;
 }
 
 // The states least, most and middling likely to accept a proposal.
@@ -138,7 +141,7 @@ std::vector<std::size_t> telling_targets(const ReverseCase& item, std::vector<do
 TEST(ReversedBridge, DrawsFollowTheEnumeration) {
   constexpr std::size_t kRows = 20000;
   double lowest = 1.0, highest = 0.0;
-  for (const ReverseCase& item : cases()) {
+  for (const ReverseCase& item : reverse_cases()) {
     const ReversedBridge reversed = item.reversed();
     std::vector<double> acceptance;
     for (const std::size_t target : telling_targets(item, acceptance)) {
@@ -155,12 +158,12 @@ TEST(ReversedBridge, DrawsFollowTheEnumeration) {
           << item.item.name << ", target " << target << ", acceptance " << acceptance[target];
     }
   }
-  EXPECT_LT(lowest, 0.1);  // the cases hold both kinds of target
+  EXPECT_LT(lowest, 0.1);  // the reverse_cases hold both kinds of target
   EXPECT_GT(highest, 0.99);
 }
 
 TEST(ReversedBridge, SameDrawsForAnySplitAndThreads) {
-  const ReverseCase item = std::move(cases()[1]);
+  const ReverseCase item = std::move(reverse_cases()[1]);
   const ReversedBridge reversed = item.reversed();
   const States& x1 = item.item.oracle.states();
   const DrawKey key{9, DrawPurpose::kConditional};
@@ -179,7 +182,7 @@ TEST(ReversedBridge, SameDrawsForAnySplitAndThreads) {
 }
 
 TEST(ReversedBridge, EnvelopeLiesAboveWithTheSmallestMass) {
-  for (const ReverseCase& item : cases()) {
+  for (const ReverseCase& item : reverse_cases()) {
     const ReversedBridge reversed = item.reversed();
     const std::vector<double> acceptance =
         reversed.acceptance(kContext, item.item.oracle.states(), 4000);
@@ -200,7 +203,7 @@ TEST(ReversedBridge, EnvelopeLiesAboveWithTheSmallestMass) {
 }
 
 TEST(ReversedBridge, EstimateOfP1HasNoBias) {
-  const ReverseCase item = std::move(cases()[9]);
+  const ReverseCase item = std::move(reverse_cases()[9]);
   const ReversedBridge reversed = item.reversed();
   std::vector<double> acceptance;
   const std::size_t target = telling_targets(item, acceptance).front();
@@ -229,7 +232,7 @@ TEST(ReversedBridge, EstimateOfP1HasNoBias) {
 }
 
 TEST(ReversedBridge, JointIsTheClosedForm) {
-  for (const ReverseCase& item : cases()) {
+  for (const ReverseCase& item : reverse_cases()) {
     const testing::StatePairs pairs = testing::all_pairs(item.item.oracle.states());
     std::vector<double> log_joint(pairs.from.rows()), expected(pairs.from.rows());
     item.reversed().log_joint(kContext, pairs.from, pairs.to, log_joint);
@@ -244,7 +247,7 @@ TEST(ReversedBridge, JointIsTheClosedForm) {
 }
 
 TEST(ReversedBridge, MarginalsAreWithinTheirErrors) {
-  for (const ReverseCase& item : cases()) {
+  for (const ReverseCase& item : reverse_cases()) {
     const States& states = item.item.oracle.states();
     const std::size_t M = states.rows(), rows = std::min<std::size_t>(M, 9);
     const MarginalEstimates estimates =
@@ -270,7 +273,8 @@ TEST(ReversedBridge, MarginalsAreWithinTheirErrors) {
 
 TEST(ReversedBridge, TrajectoriesFollowTheReversedChain) {
   constexpr std::size_t kRows = 40000;
-  const ReverseCase item = std::move(cases()[3]);  // 9 states, a matrix that is not symmetric
+  const ReverseCase item =
+      std::move(reverse_cases()[3]);  // 9 states, a matrix that is not symmetric
   const std::size_t M = item.p1.size(), target = 4;
   const States x1 = testing::repeat_row(item.item.oracle.states(), target, kRows);
   const ReversedBridge reversed = item.reversed();
@@ -321,7 +325,7 @@ TEST(ReversedBridge, HopelessTargetsAreNamed) {
 
 // With one component every proposal is kept, and the conditional is its closed form.
 TEST(ReversedBridge, OneComponentIsExact) {
-  const ReverseCase item = std::move(cases()[6]);
+  const ReverseCase item = std::move(reverse_cases()[6]);
   ASSERT_EQ(item.item.bridge.potential().num_components(), 1u);
   const testing::StatePairs pairs = testing::all_pairs(item.item.oracle.states());
   const std::size_t M = item.p1.size();
@@ -350,7 +354,7 @@ TEST(ReversedBridge, ManyComponents) {
 }
 
 TEST(ReversedBridge, RefusesBadInput) {
-  const ReverseCase item = std::move(cases()[0]);
+  const ReverseCase item = std::move(reverse_cases()[0]);
   EXPECT_THROW(
       ReversedBridge(kContext, std::make_shared<CpBridge>(item.item.bridge), Matrix<double>(2, 3)),
       InvalidArgument);

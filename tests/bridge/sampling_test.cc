@@ -5,6 +5,7 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 
@@ -15,11 +16,11 @@ namespace {
 
 using testing::BridgeCase;
 using testing::fits;
+using testing::kContext;
 using testing::Wide;
 
-const Context kContext{};
-constexpr std::size_t kRows = 40000;
-constexpr int kSteps = 4;
+constexpr std::size_t kDrawnRows = 40000;
+constexpr int kPathSteps = 4;
 
 std::vector<double> row_of(const Wide& law, std::size_t row) {
   std::vector<double> out;
@@ -38,11 +39,11 @@ TEST(BridgeSampling, ConditionalFollowsTheOracle) {
     const Wide law = item.oracle.conditional();
     const std::size_t M = item.oracle.num_states(), D = item.bridge.dim();
     for (const std::size_t start : some_starts(item)) {
-      const States x0 = testing::repeat_row(item.oracle.states(), start, kRows);
-      States x1(kRows, D);
+      const States x0 = testing::repeat_row(item.oracle.states(), start, kDrawnRows);
+      States x1(kDrawnRows, D);
       item.bridge.sample(kContext, x0, {start, DrawPurpose::kConditional}, 0, x1);
       std::vector<std::size_t> counts(M, 0);
-      for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t i = 0; i < kDrawnRows; ++i) {
         ++counts[testing::state_index(x1.row(i), D, item.bridge.num_categories())];
       }
       EXPECT_TRUE(fits(counts, row_of(law, start))) << item.name << ", x0 " << start;
@@ -54,15 +55,16 @@ TEST(BridgeSampling, EachTransitionFollowsTheOracle) {
   for (const BridgeCase& item : testing::small_bridges()) {
     const std::size_t M = item.oracle.num_states(), D = item.bridge.dim();
     const std::size_t start = M / 2;
-    const States x = testing::repeat_row(item.oracle.states(), start, kRows);
-    for (int n = 0; n < kSteps; ++n) {
-      States next(kRows, D);
-      item.bridge.sample_transition(kContext, kSteps, n, x, {3, DrawPurpose::kTransition}, 0, next);
+    const States x = testing::repeat_row(item.oracle.states(), start, kDrawnRows);
+    for (int n = 0; n < kPathSteps; ++n) {
+      States next(kDrawnRows, D);
+      item.bridge.sample_transition(kContext, kPathSteps, n, x, {3, DrawPurpose::kTransition}, 0,
+                                    next);
       std::vector<std::size_t> counts(M, 0);
-      for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t i = 0; i < kDrawnRows; ++i) {
         ++counts[testing::state_index(next.row(i), D, item.bridge.num_categories())];
       }
-      EXPECT_TRUE(fits(counts, row_of(item.oracle.transition(kSteps, n), start)))
+      EXPECT_TRUE(fits(counts, row_of(item.oracle.transition(kPathSteps, n), start)))
           << item.name << ", n " << n;
     }
   }
@@ -85,8 +87,8 @@ std::vector<std::size_t> count_pairs(const Array3<std::int32_t>& trajectory, std
 std::vector<double> pair_law(const BridgeCase& item, std::size_t start, int n) {
   const std::size_t M = item.oracle.num_states();
   Wide before = testing::power(item.oracle.conditional(), 0), after = before;
-  for (int step = 0; step < kSteps; ++step) {
-    const Wide transition = item.oracle.transition(kSteps, step);
+  for (int step = 0; step < kPathSteps; ++step) {
+    const Wide transition = item.oracle.transition(kPathSteps, step);
     (step < n ? before : after) = testing::multiply(step < n ? before : after, transition);
   }
   std::vector<double> law(M * M);
@@ -103,19 +105,19 @@ void check_trajectories(bool pinned) {
     const std::size_t M = item.oracle.num_states();
     if (M > 64) continue;  // too many cells for the draws
     const std::size_t start = M / 3;
-    const States x0 = testing::repeat_row(item.oracle.states(), start, kRows);
+    const States x0 = testing::repeat_row(item.oracle.states(), start, kDrawnRows);
     const auto trajectory =
-        pinned ? sample_pinned_trajectory(kContext, item.bridge, item.bridge.process(), kSteps, x0,
-                                          17, 0)
-               : sample_markov_trajectory(kContext, item.bridge, kSteps, x0, 17, 0);
-    ASSERT_EQ(trajectory.extent(0), kRows);
-    ASSERT_EQ(trajectory.extent(1), kSteps + 1u);
+        pinned ? sample_pinned_trajectory(kContext, item.bridge, item.bridge.process(), kPathSteps,
+                                          x0, 17, 0)
+               : sample_markov_trajectory(kContext, item.bridge, kPathSteps, x0, 17, 0);
+    ASSERT_EQ(trajectory.extent(0), kDrawnRows);
+    ASSERT_EQ(trajectory.extent(1), kPathSteps + 1u);
     ASSERT_EQ(trajectory.extent(2), item.bridge.dim());
-    for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t i = 0; i < kDrawnRows; ++i) {
       for (std::size_t d = 0; d < x0.cols(); ++d) ASSERT_EQ(trajectory(i, 0, d), x0(i, d));
     }
     for (const int n : {1, 2, 3}) {
-      const auto counts = count_pairs(trajectory, static_cast<std::size_t>(n), kSteps,
+      const auto counts = count_pairs(trajectory, static_cast<std::size_t>(n), kPathSteps,
                                       item.bridge.num_categories(), M);
       EXPECT_TRUE(fits(counts, pair_law(item, start, n))) << item.name << ", n " << n;
     }

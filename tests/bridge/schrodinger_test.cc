@@ -5,6 +5,7 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/process/pinned_reference.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/tolerance.h"
@@ -16,11 +17,11 @@ namespace {
 
 using testing::BridgeCase;
 using testing::is_near;
+using testing::kContext;
 using testing::Tolerance;
 using testing::Wide;
 
-constexpr Tolerance kProbability{1e-10, 1e-14};
-const Context kContext{};
+constexpr Tolerance kMarginal{1e-10, 1e-14};
 
 // Tiny spaces of every reference kind; 12 elementary steps allow chains of 3 and of 4.
 std::vector<BridgeCase> tiny_bridges() {
@@ -76,16 +77,16 @@ TEST(Schrodinger, SystemHolds) {
         // phi0(x0) q_ref(x1|x0) phi1(x1) with phi0 = p0 / c, phi1 = v.
         const double product =
             p0[i] * std::exp(log_v[j] - log_c[i]) * static_cast<double>(reference(i, j));
-        EXPECT_TRUE(is_near(joint, product, kProbability)) << item.name;
+        EXPECT_TRUE(is_near(joint, product, kMarginal)) << item.name;
       }
-      EXPECT_TRUE(is_near(row, p0[i], kProbability)) << item.name << ", first marginal";
+      EXPECT_TRUE(is_near(row, p0[i], kMarginal)) << item.name << ", first marginal";
     }
     for (std::size_t j = 0; j < M; ++j) {
       double backward = 0.0;  // phi1(x1) sum_x0 phi0(x0) q_ref(x1|x0)
       for (std::size_t i = 0; i < M; ++i) {
         backward += p0[i] / std::exp(log_c[i]) * static_cast<double>(reference(i, j));
       }
-      EXPECT_TRUE(is_near(p1[j], std::exp(log_v[j]) * backward, kProbability))
+      EXPECT_TRUE(is_near(p1[j], std::exp(log_v[j]) * backward, kMarginal))
           << item.name << ", second marginal";
     }
   }
@@ -188,7 +189,7 @@ TEST(Schrodinger, ReciprocalProjectionLeavesTheTruth) {
       const PathLaws laws = path_laws(item, num_steps, p0);
       double total = 0.0;
       for (const double p : laws.markov) total += p;
-      EXPECT_TRUE(is_near(total, 1.0, kProbability));
+      EXPECT_TRUE(is_near(total, 1.0, kMarginal));
       EXPECT_TRUE(testing::all_near(laws.reciprocal, laws.markov, {1e-9, 1e-16}))
           << item.name << ", num_steps " << num_steps;
       EXPECT_TRUE(testing::all_near(laws.enumerated, laws.markov, {1e-9, 1e-16}))
@@ -217,7 +218,7 @@ TEST(Schrodinger, MarkovProjectionLeavesTheTruth) {
           double row = 0.0;
           for (std::size_t to = 0; to < M; ++to) row += pairs(from, to);
           for (std::size_t to = 0; to < M; ++to) {
-            EXPECT_TRUE(is_near(transition(from, to), pairs(from, to) / row, kProbability))
+            EXPECT_TRUE(is_near(transition(from, to), pairs(from, to) / row, kMarginal))
                 << item.name << ", num_steps " << num_steps << ", n " << n;
           }
         }

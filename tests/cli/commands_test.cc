@@ -8,6 +8,7 @@
 #include "bridgemark/io/npy.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "tests/cli/run_program.h"
+#include "tests/support/context.h"
 
 // What each command does when all is well.
 namespace bridgemark {
@@ -16,13 +17,13 @@ namespace {
 using nlohmann::json;
 using testing::contains;
 using testing::expect_success;
+using testing::kContext;
 using testing::run_program;
 using testing::slurp;
 using testing::TempDir;
 using Shape = std::vector<std::size_t>;
 
-const Context kContext{};
-const std::string kPair = "d2-uniform-0.01";
+const std::string kSmallPair = "d2-uniform-0.01";
 
 class CommandLine : public ::testing::Test {
  protected:
@@ -60,7 +61,7 @@ TEST_F(CommandLine, HelpShowsAnExample) {
 // the first line at once, however long anything takes.
 TEST_F(CommandLine, ProgressOfAFileIsWhatWasAskedFor) {
   const auto train = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"train", "dlightsb",   "--pair", kPair,
+    std::vector<std::string> arguments = {"train", "dlightsb",   "--pair", kSmallPair,
                                           "-o",    path(name),   "--set",  "components=4",
                                           "--set", "updates=300"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -96,15 +97,16 @@ TEST_F(CommandLine, ListNamesThePresets) {
 TEST_F(CommandLine, SampleShapes) {
   const States given(3, 2, {0, 49, 25, 25, 10, 3});
   save("given.npy", given);
-  EXPECT_EQ(sample({kPair, "--what", "x0", "-n", "70"}).shape, (Shape{70, 2}));
-  EXPECT_EQ(sample({kPair, "--what", "x1", "-n", "70"}).shape, (Shape{70, 2}));
-  EXPECT_EQ(sample({kPair, "--what", "joint", "-n", "70"}).shape, (Shape{70, 2, 2}));
-  EXPECT_EQ(sample({kPair, "--what", "conditional", "-n", "5", "--given", path("given.npy")}).shape,
-            (Shape{3, 5, 2}));
-  EXPECT_EQ(sample({kPair, "--what", "trajectory", "-n", "4", "--num-steps", "8"}).shape,
+  EXPECT_EQ(sample({kSmallPair, "--what", "x0", "-n", "70"}).shape, (Shape{70, 2}));
+  EXPECT_EQ(sample({kSmallPair, "--what", "x1", "-n", "70"}).shape, (Shape{70, 2}));
+  EXPECT_EQ(sample({kSmallPair, "--what", "joint", "-n", "70"}).shape, (Shape{70, 2, 2}));
+  EXPECT_EQ(
+      sample({kSmallPair, "--what", "conditional", "-n", "5", "--given", path("given.npy")}).shape,
+      (Shape{3, 5, 2}));
+  EXPECT_EQ(sample({kSmallPair, "--what", "trajectory", "-n", "4", "--num-steps", "8"}).shape,
             (Shape{4, 9, 2}));
   for (const char* through : {"markov", "pinned"}) {
-    const NpyArray paths = sample({kPair, "--what", "trajectory", "--given", path("given.npy"),
+    const NpyArray paths = sample({kSmallPair, "--what", "trajectory", "--given", path("given.npy"),
                                    "--num-steps", "64", "--through", through});
     EXPECT_EQ(paths.shape, (Shape{3, 65, 2}));
     EXPECT_EQ(paths.dtype, DType::kI32);
@@ -117,16 +119,16 @@ TEST_F(CommandLine, SampleShapes) {
 
 // The program writes what the library draws under the same seed.
 TEST_F(CommandLine, SampleIsTheLibrarysDraw) {
-  const BenchmarkPair pair = load_pair(kPair);
+  const BenchmarkPair pair = load_pair(kSmallPair);
   const auto values = [](const States& states) {
     return std::vector<std::int32_t>(states.data(), states.data() + states.size());
   };
-  EXPECT_EQ(sample({kPair, "--what", "x0", "-n", "300", "--seed", "9"}).to_int32(),
+  EXPECT_EQ(sample({kSmallPair, "--what", "x0", "-n", "300", "--seed", "9"}).to_int32(),
             values(pair.sample_x0(kContext, 300, 9)));
-  EXPECT_EQ(sample({kPair, "--what", "x1", "-n", "300", "--seed", "9"}).to_int32(),
+  EXPECT_EQ(sample({kSmallPair, "--what", "x1", "-n", "300", "--seed", "9"}).to_int32(),
             values(pair.sample_x1(kContext, 300, 9)));
   const std::vector<std::int32_t> joint =
-      sample({kPair, "--what", "joint", "-n", "300", "--seed", "9"}).to_int32();
+      sample({kSmallPair, "--what", "joint", "-n", "300", "--seed", "9"}).to_int32();
   const PairedStates expected = pair.sample_joint(kContext, 300, 9);
   for (std::size_t i = 0; i < 300; ++i) {
     for (std::size_t d = 0; d < 2; ++d) {
@@ -134,18 +136,18 @@ TEST_F(CommandLine, SampleIsTheLibrarysDraw) {
       EXPECT_EQ(joint[4 * i + 2 + d], expected.x1(i, d));
     }
   }
-  EXPECT_NE(sample({kPair, "--what", "x0", "-n", "300", "--seed", "10"}).to_int32(),
+  EXPECT_NE(sample({kSmallPair, "--what", "x0", "-n", "300", "--seed", "10"}).to_int32(),
             values(pair.sample_x0(kContext, 300, 9)));
 }
 
 TEST_F(CommandLine, SameBytesForAnyNumberOfThreads) {
   save("given.npy", States(40, 2, 7));
   const std::vector<std::vector<std::string>> runs = {
-      {kPair, "--what", "joint", "-n", "3000"},
-      {kPair, "--what", "x1", "-n", "3000"},
-      {kPair, "--what", "conditional", "-n", "50", "--given", path("given.npy")},
-      {kPair, "--what", "trajectory", "-n", "600", "--num-steps", "4"},
-      {kPair, "--what", "trajectory", "-n", "600", "--num-steps", "4", "--through", "pinned"}};
+      {kSmallPair, "--what", "joint", "-n", "3000"},
+      {kSmallPair, "--what", "x1", "-n", "3000"},
+      {kSmallPair, "--what", "conditional", "-n", "50", "--given", path("given.npy")},
+      {kSmallPair, "--what", "trajectory", "-n", "600", "--num-steps", "4"},
+      {kSmallPair, "--what", "trajectory", "-n", "600", "--num-steps", "4", "--through", "pinned"}};
   for (std::vector<std::string> arguments : runs) {
     arguments.insert(arguments.end(), {"--seed", "3", "--threads", "1"});
     sample(arguments, "one.npy");
@@ -156,23 +158,23 @@ TEST_F(CommandLine, SameBytesForAnyNumberOfThreads) {
 }
 
 TEST_F(CommandLine, BuildWritesAPairThatLoads) {
-  contains(expect_success({"build", kPair, "-o", path("pair")}), "D = 2, S = 50, K = 4");
-  const BenchmarkPair built = load_pair(path("pair")), preset = load_pair(kPair);
+  contains(expect_success({"build", kSmallPair, "-o", path("pair")}), "D = 2, S = 50, K = 4");
+  const BenchmarkPair built = load_pair(path("pair")), preset = load_pair(kSmallPair);
   EXPECT_EQ(built.cp_bridge().potential().log_cores(), preset.cp_bridge().potential().log_cores());
   EXPECT_EQ(built.test_set(kContext).x1, preset.test_set(kContext).x1);
   // A folder is a PAIR like any other.
   sample({path("pair"), "--what", "joint", "-n", "200"}, "a.npy");
-  sample({kPair, "--what", "joint", "-n", "200"}, "b.npy");
+  sample({kSmallPair, "--what", "joint", "-n", "200"}, "b.npy");
   EXPECT_EQ(slurp(path("a.npy")), slurp(path("b.npy")));
   expect_success({"build", path("pair"), "-o", path("again")});
   EXPECT_EQ(slurp(path("again") + "/model.safetensors"),
             slurp(path("pair") + "/model.safetensors"));
 
-  expect_success({"build", kPair, "--seed", "5", "-o", path("sibling")});
+  expect_success({"build", kSmallPair, "--seed", "5", "-o", path("sibling")});
   EXPECT_EQ(load_pair(path("sibling")).identity().seed, 5u);
   EXPECT_NE(load_pair(path("sibling")).cp_bridge().potential().log_cores(),
             preset.cp_bridge().potential().log_cores());
-  expect_success({"build", kPair, "--reverse", "-o", path("reverse")});
+  expect_success({"build", kSmallPair, "--reverse", "-o", path("reverse")});
   EXPECT_TRUE(load_pair(path("reverse")).reverse());
 }
 
@@ -234,8 +236,8 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
 }
 
 TEST_F(CommandLine, KitHoldsTheTestInputs) {
-  expect_success({"kit", kPair, "-o", path("kit")});
-  const BenchmarkPair pair = load_pair(kPair);
+  expect_success({"kit", kSmallPair, "-o", path("kit")});
+  const BenchmarkPair pair = load_pair(kSmallPair);
   const PairedStates test = pair.test_set(kContext);
   EXPECT_EQ(load_states(path("kit/test_x0.npy")), test.x0);
   EXPECT_EQ(load_states(path("kit/test_x1.npy")), test.x1);

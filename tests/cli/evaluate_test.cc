@@ -93,30 +93,30 @@ TEST_F(EvaluateCommand, TrainsAndScoresEveryBaseline) {
     const ProgramRun scored =
         run("evaluate pair --run " + solver + " --num-steps 4 --trajectories 200 --seeds 2 --json");
     ASSERT_EQ(scored.status, 0) << scored.err;
-    const nlohmann::json json = nlohmann::json::parse(scored.out);
+    const nlohmann::json scores = nlohmann::json::parse(scored.out);
     for (const char* key :
          {"shape_score", "trend_score", "trend_offdiagonal", "conditional_shape_score",
           "conditional_trend_score", "sampled_conditional_shape_score", "sb_perplexity",
           "mean_marginal_entropy", "version", "seed", "device", "wall_seconds", "peak_memory_bytes",
           "machine"}) {
-      ASSERT_TRUE(json.contains(key)) << key;
-      EXPECT_FALSE(json[key].is_null()) << key;
+      ASSERT_TRUE(scores.contains(key)) << key;
+      EXPECT_FALSE(scores[key].is_null()) << key;
     }
     for (const char* key : {"forward_trajectory_kl", "reverse_trajectory_kl", "joint_kl"}) {
-      ASSERT_TRUE(json.contains(key)) << key;
-      EXPECT_EQ(json[key].is_null(), solver == "independent") << key;
+      ASSERT_TRUE(scores.contains(key)) << key;
+      EXPECT_EQ(scores[key].is_null(), solver == "independent") << key;
     }
-    EXPECT_EQ(json.at("exact_conditional_shape_score").is_null(), solver == "independent");
-    EXPECT_EQ(json.at("conditional_samples"), 1000);
-    EXPECT_EQ(json.at("pair"), "tiny");
-    EXPECT_EQ(json.at("num_seeds"), 2);
-    EXPECT_EQ(json.at("num_steps"), 4);
-    EXPECT_EQ(json.at("values").at("shape_score").size(), 2u);
-    EXPECT_TRUE(json.at("standard_errors").at("shape_score").is_number());
+    EXPECT_EQ(scores.at("exact_conditional_shape_score").is_null(), solver == "independent");
+    EXPECT_EQ(scores.at("conditional_samples"), 1000);
+    EXPECT_EQ(scores.at("pair"), "tiny");
+    EXPECT_EQ(scores.at("num_seeds"), 2);
+    EXPECT_EQ(scores.at("num_steps"), 4);
+    EXPECT_EQ(scores.at("values").at("shape_score").size(), 2u);
+    EXPECT_TRUE(scores.at("standard_errors").at("shape_score").is_number());
     if (solver == "oracle") {
-      EXPECT_NEAR(json.at("exact_conditional_shape_score").get<double>(), 1.0, 1e-6);
-      EXPECT_EQ(json.at("forward_trajectory_kl"), 0.0);
-      EXPECT_EQ(json.at("joint_kl"), 0.0);
+      EXPECT_NEAR(scores.at("exact_conditional_shape_score").get<double>(), 1.0, 1e-6);
+      EXPECT_EQ(scores.at("forward_trajectory_kl"), 0.0);
+      EXPECT_EQ(scores.at("joint_kl"), 0.0);
     }
   }
 }
@@ -137,19 +137,19 @@ TEST_F(EvaluateCommand, TrainsAndScoresNetworks) {
         run("evaluate pair --run " + solver +
             " --trajectories 100 --threads 1 --particles 4 --max-seconds 0 --json");
     ASSERT_EQ(scored.status, 0) << scored.err;
-    const nlohmann::json json = nlohmann::json::parse(scored.out);
-    EXPECT_EQ(json.at("num_steps"), 8);
+    const nlohmann::json scores = nlohmann::json::parse(scored.out);
+    EXPECT_EQ(scores.at("num_steps"), 8);
     for (const char* key : {"forward_trajectory_kl", "reverse_trajectory_kl",
                             "conditional_shape_score", "sampled_conditional_shape_score"}) {
-      EXPECT_TRUE(json.at(key).is_number()) << key;
+      EXPECT_TRUE(scores.at(key).is_number()) << key;
     }
     // No time for particles: they are those of the fewest rows.
-    EXPECT_TRUE(json.at("joint_kl").is_number());
-    EXPECT_EQ(json.at("joint_kl_bound"), "upper");
-    EXPECT_EQ(json.at("joint_kl_particles"), 4);
-    EXPECT_EQ(json.at("joint_kl_rows"), 200);
-    EXPECT_EQ(json.at("particles"), 4);
-    EXPECT_TRUE(json.at("exact_conditional_shape_score").is_null());
+    EXPECT_TRUE(scores.at("joint_kl").is_number());
+    EXPECT_EQ(scores.at("joint_kl_bound"), "upper");
+    EXPECT_EQ(scores.at("joint_kl_particles"), 4);
+    EXPECT_EQ(scores.at("joint_kl_rows"), 200);
+    EXPECT_EQ(scores.at("particles"), 4);
+    EXPECT_TRUE(scores.at("exact_conditional_shape_score").is_null());
   }
   EXPECT_THAT(run("evaluate pair --run csbm --trajectories 10 --particles 2 --max-seconds 0").out,
               HasSubstr("joint_kl: an upper bound by 2 particles on 200 rows"));
@@ -170,9 +170,9 @@ TEST_F(EvaluateCommand, ScoresDlightsbMOnItsOwnGrid) {
   const auto steps = [&](const std::string& options) {
     const ProgramRun scored = run("evaluate pair --run run --trajectories 50 --json" + options);
     EXPECT_EQ(scored.status, 0) << scored.err;
-    const nlohmann::json json = nlohmann::json::parse(scored.out);
-    EXPECT_TRUE(json.at("forward_trajectory_kl").is_number());
-    return json.at("num_steps").get<int>();
+    const nlohmann::json scores = nlohmann::json::parse(scored.out);
+    EXPECT_TRUE(scores.at("forward_trajectory_kl").is_number());
+    return scores.at("num_steps").get<int>();
   };
   EXPECT_EQ(steps(""), 8);
   EXPECT_EQ(steps(" --num-steps 4"), 4);
@@ -202,9 +202,9 @@ TEST_F(EvaluateCommand, PrintsATable) {
 TEST_F(EvaluateCommand, SeedAndThreadsDecideWhatTheyShould) {
   ASSERT_EQ(run("train reference --pair pair -o run").status, 0);
   const auto scores = [&](const std::string& options) {
-    nlohmann::json json = nlohmann::json::parse(
+    const nlohmann::json found = nlohmann::json::parse(
         run("evaluate pair --run run --json --trajectories 50 " + options).out);
-    return json.at("values");
+    return found.at("values");
   };
   EXPECT_EQ(scores("--threads 1"), scores("--threads 3"));
   EXPECT_NE(scores("--seed 1"), scores("--seed 2"));
@@ -218,21 +218,21 @@ TEST_F(EvaluateCommand, ReversedPairTrainsTheClassifier) {
   ASSERT_EQ(run("train oracle --pair back -o run").status, 0);
   const ProgramRun outcome = run("evaluate back --run run --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const nlohmann::json json = nlohmann::json::parse(outcome.out);
-  EXPECT_NEAR(json.at("c2st_auc").get<double>(), 0.5, 0.05);
-  EXPECT_GT(json.at("conditional_shape_score").get<double>(), 0.9);
-  EXPECT_EQ(json.at("forward_trajectory_kl").get<double>(), 0.0);
+  const nlohmann::json scores = nlohmann::json::parse(outcome.out);
+  EXPECT_NEAR(scores.at("c2st_auc").get<double>(), 0.5, 0.05);
+  EXPECT_GT(scores.at("conditional_shape_score").get<double>(), 0.9);
+  EXPECT_EQ(scores.at("forward_trajectory_kl").get<double>(), 0.0);
 }
 
 TEST_F(EvaluateCommand, ScoresPredictionFiles) {
   write_predictions(shape_, conditional_shape_);
   const ProgramRun outcome = run("evaluate pair --predictions answers --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const nlohmann::json json = nlohmann::json::parse(outcome.out);
-  EXPECT_LT(json.at("shape_score").get<double>(), 0.9);
-  EXPECT_TRUE(json.at("conditional_shape_score").is_number());
+  const nlohmann::json scores = nlohmann::json::parse(outcome.out);
+  EXPECT_LT(scores.at("shape_score").get<double>(), 0.9);
+  EXPECT_TRUE(scores.at("conditional_shape_score").is_number());
   for (const char* key : {"forward_trajectory_kl", "reverse_trajectory_kl", "joint_kl"}) {
-    EXPECT_TRUE(json.at(key).is_null()) << key;
+    EXPECT_TRUE(scores.at(key).is_null()) << key;
   }
 }
 
@@ -249,10 +249,10 @@ TEST_F(EvaluateCommand, KitToAnswersAndBack) {
             0);
   const ProgramRun outcome = run("evaluate pair --predictions answers --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const nlohmann::json json = nlohmann::json::parse(outcome.out);
-  EXPECT_EQ(json.at("shape_score"), 1.0);
-  EXPECT_GT(json.at("conditional_shape_score").get<double>(), 0.95);
-  EXPECT_GT(json.at("sampled_conditional_shape_score").get<double>(), 0.95);
+  const nlohmann::json scores = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(scores.at("shape_score"), 1.0);
+  EXPECT_GT(scores.at("conditional_shape_score").get<double>(), 0.95);
+  EXPECT_GT(scores.at("sampled_conditional_shape_score").get<double>(), 0.95);
 }
 
 TEST_F(EvaluateCommand, RefusesBadPredictionFiles) {

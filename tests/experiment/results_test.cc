@@ -7,15 +7,15 @@
 
 #include "tests/experiment/results_testing.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tolerance.h"
 
 namespace bridgemark {
 namespace {
 
+using testing::kInfinity;
 using testing::kNaN;
 using testing::kPair;
 using testing::result;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Results, SurviveTheWayThroughFiles) {
   const testing::TempDir dir;

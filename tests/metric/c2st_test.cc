@@ -12,6 +12,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/one_hot_classifier.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "tests/support/context.h"
 
 namespace bridgemark {
 
@@ -35,14 +36,10 @@ class OneHotClassifierPeer {
 
 namespace {
 
+using testing::with_threads;
+
 // Bounds of 4 standard errors raise a false alarm once in 16,000 draws; the seeds are fixed.
 constexpr double kStandardErrors = 4.0;
-
-Context with_threads(int threads) {
-  Context context;
-  context.num_threads = threads;
-  return context;
-}
 
 // Rows [x0, x1] of 2 * dim coordinates: x0 uniform, x1 = x0 but for a uniform draw with
 // probability `noise`.

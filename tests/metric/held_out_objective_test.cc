@@ -13,9 +13,8 @@
 namespace bridgemark {
 namespace {
 
+using testing::kInfinity;
 using testing::small_spec;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Bridges other than the truth, over its reference: components of other instances, and the
 // reference itself.

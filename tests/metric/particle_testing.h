@@ -19,12 +19,12 @@
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/small_pair.h"
+#include "tests/support/tolerance.h"
 
 // Truths whose joints can be enumerated, solvers that have steps alone, and what these cost.
 namespace bridgemark::testing {
 
 inline constexpr int kSteps = 4;
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Steps by a table of marginals for every state: what an outside chain solver might be.
 class TableSteps : public Coupling {

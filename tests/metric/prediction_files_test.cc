@@ -24,16 +24,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::TempDir;
 
-constexpr std::size_t kRows = 300;  // 3 conditional inputs
+constexpr std::size_t kAnsweredRows = 300;  // 3 conditional inputs
 constexpr std::uint64_t kSeed = 8;
 
 // A pair, one of its couplings, and a folder with that coupling's answers.
 class PredictionFilesTest : public ::testing::Test {
  protected:
-  PredictionFilesTest() : pair_(testing::pair_with_test_set(testing::small_spec(), kRows)) {
+  PredictionFilesTest() : pair_(testing::pair_with_test_set(testing::small_spec(), kAnsweredRows)) {
     coupling_ = testing::fit_solver("reference", pair_).coupling;
     const PairedStates test = pair_.test_set({});
-    answers_ = States(kRows, 2);
+    answers_ = States(kAnsweredRows, 2);
     coupling_->sample({}, test.x0, {kSeed, DrawPurpose::kPrediction}, 0, answers_);
     const States inputs = conditional_inputs(test.x0);
     conditional_ = States(inputs.rows() * kConditionalSamples, 2);
@@ -56,7 +56,7 @@ class PredictionFilesTest : public ::testing::Test {
   }
 
   void write_good() {
-    save_npy(answers_path(), {kRows, 2}, values(answers_));
+    save_npy(answers_path(), {kAnsweredRows, 2}, values(answers_));
     save_npy(conditional_path(), {3, kConditionalSamples, 2}, values(conditional_));
   }
 
@@ -104,13 +104,14 @@ TEST_F(PredictionFilesTest, ProbabilitiesScoreLikeTheCouplingThatWroteThem) {
   const PairedStates test = pair_.test_set({});
   Array3<double> marginals;
   coupling_->log_marginals({}, conditional_inputs(test.x0), marginals);
-  std::vector<double> joint(kRows);
+  std::vector<double> joint(kAnsweredRows);
   coupling_->log_conditional({}, test.x0, test.x1, joint);
   const std::vector<float> narrow(marginals.data(), marginals.data() + marginals.size());
   NpyWriter writer(folder_.path() / "pred_log_marginals.npy", DType::kF32, {3, 2, 6});
   writer.append(narrow.data(), narrow.size() * sizeof(float));
   writer.commit();
-  save_npy(folder_.path() / "pred_log_conditional.npy", {kRows}, std::span<const double>(joint));
+  save_npy(folder_.path() / "pred_log_conditional.npy", {kAnsweredRows},
+           std::span<const double>(joint));
   const EvaluationOptions options{.seed = kSeed, .num_steps = 4};
   const Evaluation direct = evaluate({}, pair_, *coupling_, options);
   const Evaluation files = evaluate({}, pair_, *load(), options);
@@ -156,9 +157,9 @@ TEST_F(PredictionFilesTest, BadProbabilitiesAreRefused) {
   EXPECT_NO_THROW(load());
   const std::filesystem::path joint = folder_.path() / "pred_log_conditional.npy";
   for (const double bad : {0.5, std::nan("")}) {
-    std::vector<double> log_q(kRows, -1.0);
+    std::vector<double> log_q(kAnsweredRows, -1.0);
     log_q[7] = bad;
-    save_npy(joint, {kRows}, std::span<const double>(log_q));
+    save_npy(joint, {kAnsweredRows}, std::span<const double>(log_q));
     EXPECT_THAT(error(), AllOf(HasSubstr("pred_log_conditional.npy"), HasSubstr("at most 0"),
                                HasSubstr("row 7")))
         << bad;
@@ -204,17 +205,19 @@ TEST_F(PredictionFilesTest, AnswersInMemoryScoreLikeFiles) {
   for (const char* name : {"shape_score", "conditional_trend_score"}) {
     EXPECT_EQ(direct.mean(name), files.mean(name)) << name;
   }
-  EXPECT_THROW(make_predictions({}, pair_, States(kRows - 1, 2, 0), conditional_), InvalidArgument);
+  EXPECT_THROW(make_predictions({}, pair_, States(kAnsweredRows - 1, 2, 0), conditional_),
+               InvalidArgument);
   EXPECT_THROW(make_predictions({}, pair_, answers_, States(3 * 999, 2, 0)), InvalidArgument);
-  EXPECT_THROW(make_predictions({}, pair_, States(kRows, 2, 6), conditional_), InvalidArgument);
+  EXPECT_THROW(make_predictions({}, pair_, States(kAnsweredRows, 2, 6), conditional_),
+               InvalidArgument);
 }
 
 TEST_F(PredictionFilesTest, TakeAnyIntegerDtype) {
-  NpyWriter writer(answers_path(), DType::kI64, {kRows, 2});
+  NpyWriter writer(answers_path(), DType::kI64, {kAnsweredRows, 2});
   const std::vector<std::int64_t> wide(answers_.data(), answers_.data() + answers_.size());
   writer.append(wide.data(), wide.size() * sizeof(std::int64_t));
   writer.commit();
-  States x1(kRows, 2);
+  States x1(kAnsweredRows, 2);
   load()->sample({}, pair_.test_set({}).x0, {0, DrawPurpose::kPrediction}, 0, x1);
   EXPECT_EQ(x1, answers_);
 }
@@ -224,13 +227,13 @@ TEST_F(PredictionFilesTest, OnlyAnswerTheProtocol) {
   const States x0(2, 2, 0);
   States x1(2, 2);
   EXPECT_THROW(coupling->sample({}, x0, {0, DrawPurpose::kConditional}, 0, x1), InvalidArgument);
-  EXPECT_THROW(coupling->sample({}, x0, {0, DrawPurpose::kPrediction}, kRows - 1, x1),
+  EXPECT_THROW(coupling->sample({}, x0, {0, DrawPurpose::kPrediction}, kAnsweredRows - 1, x1),
                InvalidArgument);
-  EXPECT_NO_THROW(coupling->sample({}, x0, {0, DrawPurpose::kPrediction}, kRows - 2, x1));
+  EXPECT_NO_THROW(coupling->sample({}, x0, {0, DrawPurpose::kPrediction}, kAnsweredRows - 2, x1));
 }
 
 TEST_F(PredictionFilesTest, WrongCount) {
-  save_npy(answers_path(), {kRows - 1, 2}, values(answers_).first((kRows - 1) * 2));
+  save_npy(answers_path(), {kAnsweredRows - 1, 2}, values(answers_).first((kAnsweredRows - 1) * 2));
   EXPECT_THAT(error(),
               AllOf(HasSubstr("pred_x1.npy"), HasSubstr("[300, 2]"), HasSubstr("[299, 2]")));
 }
@@ -242,9 +245,9 @@ TEST_F(PredictionFilesTest, WrongConditionalCount) {
 }
 
 TEST_F(PredictionFilesTest, WrongShape) {
-  save_npy(answers_path(), {kRows, 1, 2}, values(answers_));
+  save_npy(answers_path(), {kAnsweredRows, 1, 2}, values(answers_));
   EXPECT_THAT(error(), AllOf(HasSubstr("[300, 2]"), HasSubstr("[300, 1, 2]")));
-  save_npy(answers_path(), {2, kRows}, values(answers_));
+  save_npy(answers_path(), {2, kAnsweredRows}, values(answers_));
   EXPECT_THAT(error(), AllOf(HasSubstr("[300, 2]"), HasSubstr("[2, 300]")));
   write_good();
   save_npy(conditional_path(), {3 * kConditionalSamples, 2}, values(conditional_));
@@ -253,7 +256,7 @@ TEST_F(PredictionFilesTest, WrongShape) {
 
 TEST_F(PredictionFilesTest, WrongDtype) {
   const std::vector<double> real(answers_.data(), answers_.data() + answers_.size());
-  save_npy(answers_path(), {kRows, 2}, std::span<const double>(real));
+  save_npy(answers_path(), {kAnsweredRows, 2}, std::span<const double>(real));
   EXPECT_THAT(error(), AllOf(HasSubstr("pred_x1.npy"), HasSubstr("expected an integer dtype"),
                              HasSubstr("found")));
 }
@@ -262,7 +265,7 @@ TEST_F(PredictionFilesTest, OutOfRange) {
   for (const std::int32_t bad : {-1, 6, 1000000}) {
     States states = answers_;
     states(7, 1) = bad;
-    save_npy(answers_path(), {kRows, 2}, values(states));
+    save_npy(answers_path(), {kAnsweredRows, 2}, values(states));
     EXPECT_THAT(error(), AllOf(HasSubstr("pred_x1.npy"), HasSubstr("0..5"),
                                HasSubstr(std::to_string(bad)), HasSubstr("row 7")));
   }

@@ -13,17 +13,14 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "tests/support/context.h"
 
 namespace bridgemark {
 namespace {
 
-constexpr double kRounding = 1e-13;
+using testing::with_threads;
 
-Context with_threads(int threads) {
-  Context context;
-  context.num_threads = threads;
-  return context;
-}
+constexpr double kRounding = 1e-13;
 
 // Products of uniforms: small categories are frequent, large ones rare, so cells both repeat and
 // stay empty.

@@ -24,7 +24,7 @@ using testing::Wide;
 using testing::with_threads;
 
 // The seeds are fixed; a bound of 4.5 standard errors fails one right estimate in 150,000.
-constexpr double kStandardErrors = 4.5;
+constexpr double kTrajectoryErrors = 4.5;
 
 // sum over n of E over p's x_n of sum_d KL(p(x_{n+1}^d | x_n) || q(x_{n+1}^d | x_n)) by summing
 // over all states, for each start.
@@ -89,14 +89,15 @@ TEST(TrajectoryKl, OfTheReferenceMatchesEnumerationInBothDirections) {
         continue;
       }
       EXPECT_TRUE(is_near(from_truth.mean, forward,
-                          Tolerance{0.0, kStandardErrors * from_truth.standard_error + 1e-12}));
+                          Tolerance{0.0, kTrajectoryErrors * from_truth.standard_error + 1e-12}));
       EXPECT_LT(from_truth.standard_error, 0.01 * forward + 1e-12);
       if (std::isinf(reverse)) {
         EXPECT_EQ(from_reference.mean, reverse);
         continue;
       }
-      EXPECT_TRUE(is_near(from_reference.mean, reverse,
-                          Tolerance{0.0, kStandardErrors * from_reference.standard_error + 1e-12}));
+      EXPECT_TRUE(
+          is_near(from_reference.mean, reverse,
+                  Tolerance{0.0, kTrajectoryErrors * from_reference.standard_error + 1e-12}));
       EXPECT_LT(from_reference.standard_error, 0.01 * reverse + 1e-12);
     }
   }
@@ -113,7 +114,7 @@ TEST(TrajectoryKl, GrowsWithTheGridAndIsTheJointKlForOneCoordinate) {
       trajectory_kl({}, line.bridge, reference, 16, repeated_states(line.oracle.states(), 3000), 1);
   // Both processes are reference times potential, so the inside given both ends is the same: the
   // KL between paths is that between the ends.
-  EXPECT_TRUE(is_near(fine.mean, one, Tolerance{0.0, kStandardErrors * fine.standard_error}));
+  EXPECT_TRUE(is_near(fine.mean, one, Tolerance{0.0, kTrajectoryErrors * fine.standard_error}));
   EXPECT_LT(fine.standard_error, 0.02 * one);
 }
 

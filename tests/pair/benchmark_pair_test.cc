@@ -8,6 +8,7 @@
 #include "bridgemark/core/error.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 
@@ -17,9 +18,9 @@ namespace {
 using testing::BridgeCase;
 using testing::error_of;
 using testing::fits;
+using testing::kContext;
 using testing::Wide;
 
-const Context kContext{};
 constexpr std::size_t kRows = 60000;
 constexpr std::uint64_t kSeed = 23;
 

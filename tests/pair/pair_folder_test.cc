@@ -14,6 +14,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/context.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tolerance.h"
@@ -25,9 +26,8 @@ using nlohmann::json;
 using testing::all_near;
 using testing::contains;
 using testing::error_of;
+using testing::kContext;
 using testing::TempDir;
-
-const Context kContext{};
 
 PairSpec small_spec() {
   PairSpec spec;

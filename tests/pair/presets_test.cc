@@ -13,6 +13,7 @@
 #include "bridgemark/math/philox.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/context.h"
 #include "tests/support/tolerance.h"
 
 namespace bridgemark {
@@ -20,8 +21,7 @@ namespace {
 
 using testing::error_of;
 using testing::is_near;
-
-const Context kContext{};
+using testing::kContext;
 
 // 64-bit FNV-1a.
 std::uint64_t fnv1a(const void* data, std::size_t bytes, std::uint64_t hash = 0xcbf29ce484222325u) {

@@ -7,13 +7,13 @@
 
 #include "bridgemark/core/error.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/tolerance.h"
 
 namespace bridgemark {
 namespace {
 
 using testing::error_of;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
 TEST(Quantizer, EdgesAreEvenAndBelongToTheCategoryBelow) {
   const Quantizer quantizer(4, -1.0, 1.0);

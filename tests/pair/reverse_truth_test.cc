@@ -11,6 +11,7 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/pair/two_sided.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/small_pair.h"
@@ -22,9 +23,9 @@ namespace {
 using testing::all_near;
 using testing::BridgeCase;
 using testing::fits;
+using testing::kContext;
 using testing::Wide;
 
-const Context kContext{};
 constexpr int kSteps = 4;
 
 // f of a two-sided pair on the space of a bridge.

@@ -10,6 +10,7 @@
 #include "bridgemark/math/log_domain.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/tolerance.h"
 
@@ -19,11 +20,11 @@ namespace {
 using testing::error_of;
 using testing::fits;
 using testing::is_near;
+using testing::kContext;
 using testing::Tolerance;
 
 constexpr Tolerance kLog{1e-12, 1e-12};
-const Context kContext{};
-constexpr std::size_t kRows = 100000;
+constexpr std::size_t kDrawnRows = 100000;
 
 States draw(const SourceDistribution& source, std::size_t rows, const Context& context = kContext) {
   States states(rows, source.dim());
@@ -48,7 +49,7 @@ void expect_consistent(const SourceDistribution& source) {
   double sum = 0.0;
   for (double& value : p) sum += value = std::exp(value);
   EXPECT_TRUE(is_near(sum, 1.0, kLog));
-  EXPECT_TRUE(fits(count_states(draw(source, kRows), source.num_categories()), p));
+  EXPECT_TRUE(fits(count_states(draw(source, kDrawnRows), source.num_categories()), p));
   // Marginals are sums of the joint.
   const Matrix<double> marginals = source.log_marginals();
   for (std::size_t d = 0; d < source.dim(); ++d) {

@@ -10,6 +10,7 @@
 #include "bridgemark/math/log_domain.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/chi_square.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_oracle.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
@@ -20,12 +21,12 @@ namespace {
 
 using testing::all_near;
 using testing::error_of;
+using testing::kContext;
 using testing::Tolerance;
 using testing::Wide;
 
 constexpr Tolerance kLog{1e-12, 1e-12};
-const Context kContext{};
-constexpr int kSteps = 4;
+constexpr int kPinnedSteps = 4;
 
 // One coordinate of a chain of four steps beside the matrix of one of its steps.
 struct ChainCase {
@@ -37,19 +38,21 @@ struct ChainCase {
 std::vector<ChainCase> chain_cases() {
   const Matrix<double> slow = testing::random_stochastic(3, 0.98, 21);
   const Matrix<double> fast = testing::random_stochastic(4, 0.0, 22);
-  const auto grouped = [](const Wide& step) { return testing::power(step, 128 / kSteps); };
+  const auto grouped = [](const Wide& step) { return testing::power(step, 128 / kPinnedSteps); };
   return {{"uniform",
-           {ReferenceProcess::uniform(3, 0.01), kSteps},
+           {ReferenceProcess::uniform(3, 0.01), kPinnedSteps},
            grouped(testing::uniform_step(3, 0.01))},
           {"uniform, gamma 0.999",
-           {ReferenceProcess::uniform(2, 0.999), kSteps},
+           {ReferenceProcess::uniform(2, 0.999), kPinnedSteps},
            grouped(testing::uniform_step(2, 0.999))},
           {"gaussian",
-           {ReferenceProcess::gaussian(4, 0.3), kSteps},
+           {ReferenceProcess::gaussian(4, 0.3), kPinnedSteps},
            grouped(testing::gaussian_step(4, 0.3))},
-          {"matrix", {ReferenceProcess::from_matrix(slow), kSteps}, grouped(testing::widen(slow))},
+          {"matrix",
+           {ReferenceProcess::from_matrix(slow), kPinnedSteps},
+           grouped(testing::widen(slow))},
           {"matrix, elementary steps",
-           {ReferenceProcess::from_matrix(fast, kSteps), kSteps},
+           {ReferenceProcess::from_matrix(fast, kPinnedSteps), kPinnedSteps},
            testing::widen(fast)}};
 }
 
@@ -57,14 +60,14 @@ std::vector<ChainCase> chain_cases() {
 template <typename Classify>
 std::vector<long double> sum_paths(const Wide& step, int x0, int x1, Classify&& classify) {
   const int S = static_cast<int>(step.rows());
-  const States middles = testing::all_states(kSteps - 1, S);
+  const States middles = testing::all_states(kPinnedSteps - 1, S);
   std::vector<long double> sums(static_cast<std::size_t>(S * S), 0.0L);
   for (std::size_t i = 0; i < middles.rows(); ++i) {
     std::vector<int> path{x0};
-    path.insert(path.end(), middles.row(i), middles.row(i) + kSteps - 1);
+    path.insert(path.end(), middles.row(i), middles.row(i) + kPinnedSteps - 1);
     path.push_back(x1);
     long double weight = 1.0L;
-    for (std::size_t n = 0; n < kSteps; ++n) {
+    for (std::size_t n = 0; n < kPinnedSteps; ++n) {
       weight *= step(static_cast<std::size_t>(path[n]), static_cast<std::size_t>(path[n + 1]));
     }
     sums[static_cast<std::size_t>(classify(path))] += weight;
@@ -94,7 +97,7 @@ std::vector<double> log_probabilities(const PinnedReference& pinned, int from, i
 TEST(PinnedReference, MarginalsAreSumsOverPaths) {
   for (const ChainCase& item : chain_cases()) {
     const int S = item.chain.num_categories();
-    for (int n = 0; n <= kSteps; ++n) {
+    for (int n = 0; n <= kPinnedSteps; ++n) {
       const PinnedReference pinned = PinnedReference::marginal(kContext, item.chain, n);
       for (int x0 = 0; x0 < S; ++x0) {
         for (int x1 = 0; x1 < S; ++x1) {
@@ -113,7 +116,7 @@ TEST(PinnedReference, MarginalsAreSumsOverPaths) {
 TEST(PinnedReference, StepsAreSumsOverPaths) {
   for (const ChainCase& item : chain_cases()) {
     const int S = item.chain.num_categories();
-    for (int n = 0; n < kSteps; ++n) {
+    for (int n = 0; n < kPinnedSteps; ++n) {
       const PinnedReference pinned = PinnedReference::step(kContext, item.chain, n);
       for (int x1 = 0; x1 < S; ++x1) {
         // Any start: given x_n the past does not matter, and where n = 0 it must be x_n itself.
@@ -138,8 +141,8 @@ TEST(PinnedReference, EndsArePoints) {
   for (const ChainCase& item : chain_cases()) {
     const int S = item.chain.num_categories();
     const PinnedReference start = PinnedReference::marginal(kContext, item.chain, 0);
-    const PinnedReference finish = PinnedReference::marginal(kContext, item.chain, kSteps);
-    const PinnedReference last = PinnedReference::step(kContext, item.chain, kSteps - 1);
+    const PinnedReference finish = PinnedReference::marginal(kContext, item.chain, kPinnedSteps);
+    const PinnedReference last = PinnedReference::step(kContext, item.chain, kPinnedSteps - 1);
     for (int x0 = 0; x0 < S; ++x0) {
       for (int x1 = 0; x1 < S; ++x1) {
         const auto at = [&](const PinnedReference& pinned, int s) {
@@ -181,10 +184,10 @@ TEST(PinnedReference, DrawsFollowTheProbabilities) {
         EXPECT_TRUE(testing::fits(counts, p)) << item.name << ", n " << n << ", column " << d;
       }
     };
-    for (int n = 0; n <= kSteps; ++n) {
+    for (int n = 0; n <= kPinnedSteps; ++n) {
       check(PinnedReference::marginal(kContext, item.chain, n), static_cast<std::uint32_t>(n));
     }
-    for (int n = 0; n < kSteps; ++n) {
+    for (int n = 0; n < kPinnedSteps; ++n) {
       check(PinnedReference::step(kContext, item.chain, n), static_cast<std::uint32_t>(n) + 100);
     }
   }
@@ -228,7 +231,7 @@ TEST(PinnedReference, TinyGammaIsExact) {
 }
 
 TEST(PinnedReference, SameDrawsForAnyThreadsAndSplit) {
-  const ReferenceChain chain(ReferenceProcess::gaussian(7, 0.2), kSteps);
+  const ReferenceChain chain(ReferenceProcess::gaussian(7, 0.2), kPinnedSteps);
   const PinnedReference pinned = PinnedReference::step(kContext, chain, 1);
   constexpr std::size_t kRows = 3000;
   States from(kRows, 3), end(kRows, 3);
@@ -254,12 +257,12 @@ TEST(PinnedReference, SameDrawsForAnyThreadsAndSplit) {
 }
 
 TEST(PinnedReference, RefusesBadInput) {
-  const ReferenceChain chain(ReferenceProcess::uniform(3, 0.1), kSteps);
-  for (const int n : {-1, kSteps + 1}) {
+  const ReferenceChain chain(ReferenceProcess::uniform(3, 0.1), kPinnedSteps);
+  for (const int n : {-1, kPinnedSteps + 1}) {
     EXPECT_EQ(error_of<InvalidArgument>([&] { PinnedReference::marginal(kContext, chain, n); }),
               fmt::format("[reference] step must lie in 0..4, got {}", n));
   }
-  for (const int n : {-1, kSteps}) {
+  for (const int n : {-1, kPinnedSteps}) {
     EXPECT_EQ(error_of<InvalidArgument>([&] { PinnedReference::step(kContext, chain, n); }),
               fmt::format("[reference] step must lie in 0..3, got {}", n));
   }

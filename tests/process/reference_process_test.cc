@@ -13,6 +13,7 @@
 
 #include "bridgemark/core/error.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_oracle.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/tolerance.h"
@@ -23,11 +24,11 @@ namespace {
 using testing::all_near;
 using testing::error_of;
 using testing::is_near;
+using testing::kContext;
 using testing::Tolerance;
 using testing::Wide;
 
-constexpr Tolerance kLog{1e-12, 1e-12};
-const Context kContext{};
+constexpr Tolerance kLogTransition{1e-12, 1e-12};
 
 std::vector<double> narrow(const Wide& log) {
   std::vector<double> values;
@@ -45,7 +46,7 @@ std::span<const double> entries(const Matrix<double>& matrix) {
 void expect_powers(const ReferenceProcess& process, const Wide& step, const std::string& name) {
   for (const int n : {0, 1, 2, 3, 7, 64, 127, 128}) {
     EXPECT_TRUE(all_near(entries(process.log_power(kContext, n)),
-                         narrow(testing::log_of(testing::power(step, n))), kLog))
+                         narrow(testing::log_of(testing::power(step, n))), kLogTransition))
         << name << ", n " << n;
   }
 }
@@ -70,9 +71,9 @@ TEST(ReferenceProcess, RankOnePowerIsTheWholePower) {
         ASSERT_EQ(power.has_value(), identity >= 0.0) << S << " " << gamma << " " << n;
         if (!power) continue;
         const Matrix<double>& log = process.log_power(kContext, n);
-        EXPECT_TRUE(is_near(power->log_uniform, log(0, 1), kLog));
+        EXPECT_TRUE(is_near(power->log_uniform, log(0, 1), kLogTransition));
         EXPECT_TRUE(is_near(std::log(std::exp(power->log_identity) + std::exp(power->log_uniform)),
-                            log(1, 1), kLog));
+                            log(1, 1), kLogTransition));
       }
     }
   }
@@ -97,9 +98,9 @@ TEST(ReferenceProcess, GaussianIsSymmetricWithRowsThatSumToOne) {
       double sum = 0.0;
       for (std::size_t y = 0; y < 50; ++y) {
         sum += std::exp(log(x, y));
-        EXPECT_TRUE(is_near(log(x, y), log(y, x), kLog));
+        EXPECT_TRUE(is_near(log(x, y), log(y, x), kLogTransition));
       }
-      EXPECT_TRUE(is_near(sum, 1.0, kLog)) << "n " << n << ", row " << x;
+      EXPECT_TRUE(is_near(sum, 1.0, kLogTransition)) << "n " << n << ", row " << x;
     }
   }
 }
@@ -119,7 +120,7 @@ TEST(ReferenceProcess, TinyGammaStaysFiniteInTheLogDomain) {
   const ReferenceProcess process = ReferenceProcess::gaussian(kS, kGamma);
   for (int n = 1; n <= 128; n *= 2) {
     const Matrix<double>& actual = process.log_power(kContext, n);
-    EXPECT_TRUE(all_near(entries(actual), narrow(log), kLog)) << "n " << n;
+    EXPECT_TRUE(all_near(entries(actual), narrow(log), kLogTransition)) << "n " << n;
     EXPECT_LT(actual(0, kS - 1), -1e7);
     log = testing::log_multiply(log, log);
   }
@@ -131,7 +132,8 @@ TEST(ReferenceProcess, MatrixKeepsItsOrientation) {
   const Matrix<double>& log = process.log_power(kContext, 1);
   for (std::size_t x = 0; x < 6; ++x) {
     for (std::size_t y = 0; y < 6; ++y) {
-      EXPECT_TRUE(is_near(log(x, y), std::log(step(x, y)), kLog)) << "row is the state before";
+      EXPECT_TRUE(is_near(log(x, y), std::log(step(x, y)), kLogTransition))
+          << "row is the state before";
     }
   }
   expect_powers(process, testing::widen(step), "not symmetric");
@@ -144,7 +146,7 @@ TEST(ReferenceProcess, MatrixRowsAreNormalisedToFullPrecision) {
   step(0, 0) += 5e-7;
   const ReferenceProcess process = ReferenceProcess::from_matrix(step);
   const Matrix<double>& log = process.log_power(kContext, 128);
-  EXPECT_TRUE(is_near(std::exp(log(0, 0)) + std::exp(log(0, 1)), 1.0, kLog));
+  EXPECT_TRUE(is_near(std::exp(log(0, 0)) + std::exp(log(0, 1)), 1.0, kLogTransition));
 }
 
 TEST(ReferenceChain, GroupsElementarySteps) {
@@ -160,12 +162,12 @@ TEST(ReferenceChain, GroupsElementarySteps) {
       const Wide grouped = testing::power(steps[i], 128 / num_steps);
       EXPECT_EQ(chain.num_steps(), num_steps);
       EXPECT_EQ(chain.elementary_steps(num_steps), 128);
-      EXPECT_TRUE(
-          all_near(entries(chain.log_onestep(kContext)), narrow(testing::log_of(grouped)), kLog));
+      EXPECT_TRUE(all_near(entries(chain.log_onestep(kContext)), narrow(testing::log_of(grouped)),
+                           kLogTransition));
       Wide cumulative = testing::power(grouped, 0);
       for (int n = 0; n <= num_steps; ++n) {
         ASSERT_TRUE(all_near(entries(chain.log_cumulative(kContext, n)),
-                             narrow(testing::log_of(cumulative)), kLog))
+                             narrow(testing::log_of(cumulative)), kLogTransition))
             << "kind " << i << ", num_steps " << num_steps << ", n " << n;
         cumulative = testing::multiply(cumulative, grouped);
       }
@@ -245,8 +247,8 @@ TEST(ReferenceProcess, GaussianTakesAnyPositiveGamma) {
   }
   const ReferenceProcess process = ReferenceProcess::gaussian(5, 1e200);
   const Matrix<double>& flat = process.log_power(kContext, 1);
-  EXPECT_TRUE(is_near(flat(0, 4), std::log(1.0 / 9.0), kLog));
-  EXPECT_TRUE(is_near(flat(2, 2), std::log(5.0 / 9.0), kLog));
+  EXPECT_TRUE(is_near(flat(0, 4), std::log(1.0 / 9.0), kLogTransition));
+  EXPECT_TRUE(is_near(flat(2, 2), std::log(5.0 / 9.0), kLogTransition));
 }
 
 TEST(ReferenceProcess, ExpectedMovementIsInCategories) {

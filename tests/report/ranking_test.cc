@@ -12,6 +12,7 @@
 #include "bridgemark/report/tables.h"
 #include "tests/experiment/results_testing.h"
 #include "tests/report/tables_testing.h"
+#include "tests/support/tolerance.h"
 
 namespace bridgemark {
 namespace {
@@ -19,13 +20,12 @@ namespace {
 using ::testing::AllOf;
 using testing::find_row;
 using ::testing::HasSubstr;
+using testing::kInfinity;
 using testing::kNaN;
 using testing::kPair;
 using ::testing::Not;
 using testing::result;
 using testing::shape;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Ranking, RanksAndBands) {
   const std::vector<RunResult> results = {shape(kPair, "oracle", 0, 0.99),

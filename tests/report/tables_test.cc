@@ -15,6 +15,7 @@
 #include "bridgemark/report/table_writers.h"
 #include "tests/experiment/results_testing.h"
 #include "tests/report/tables_testing.h"
+#include "tests/support/tolerance.h"
 
 namespace bridgemark {
 namespace {
@@ -23,13 +24,12 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::find_row;
 using ::testing::HasSubstr;
+using testing::kInfinity;
 using testing::kNaN;
 using testing::kPair;
 using ::testing::Not;
 using testing::result;
 using testing::shape;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Published, HoldsTheTablesOfThePaper) {
   EXPECT_EQ(published_cells().size(), 99u * 12u);

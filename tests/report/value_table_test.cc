@@ -7,14 +7,15 @@
 #include <string>
 
 #include "bridgemark/report/text_grid.h"
+#include "tests/support/tolerance.h"
 
 namespace bridgemark {
 namespace {
 
+using testing::kInfinity;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ValueTable small_table() {
   return {{"name", "n", "score"},

@@ -30,7 +30,7 @@ using testing::parameters_of;
 using testing::TempDir;
 
 // 4 steps, 3 D-IMF iterations of 10, 6 and 6 updates of each network.
-RunConfig small_run(const std::string& solver) {
+RunConfig small_network_run(const std::string& solver) {
   RunConfig config{solver, "d2-gaussian-0.05", 3, {}};
   config.options = {{"num_steps", "4"},        {"imf_iterations", "3"},   {"updates_first", "10"},
                     {"updates_later", "6"},    {"batch_size", "24"},      {"hidden", "17,12"},
@@ -43,7 +43,7 @@ TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
   for (const std::string solver : {"csbm", "alpha-csbm"}) {
     SCOPED_TRACE(solver);
     const TempDir dir;
-    const RunConfig config = small_run(solver);
+    const RunConfig config = small_network_run(solver);
     train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
 
     Context stopping{.num_threads = 3};
@@ -60,7 +60,7 @@ TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
 
 TEST(Csbm, KilledRunsResume) {
   const TempDir dir;
-  RunConfig config = small_run("csbm");
+  RunConfig config = small_network_run("csbm");
   config.options["updates_first"] = "30";
   config.options["updates_later"] = "30";
   train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
@@ -71,7 +71,7 @@ TEST(Csbm, KilledRunsResume) {
 
 TEST(Csbm, LogNamesTheIterationOfEachLine) {
   const TempDir dir;
-  train_run(Context{.num_threads = 1}, small_run("csbm"), dir.path() / "run", false);
+  train_run(Context{.num_threads = 1}, small_network_run("csbm"), dir.path() / "run", false);
   std::ifstream in(dir.path() / "run" / "log.jsonl");
   std::vector<std::pair<int, int>> lines;
   for (std::string line; std::getline(in, line);) {
@@ -92,7 +92,7 @@ TEST(Csbm, ProgressShowsTheIteration) {
     details += std::string(detail) + "\n";
   };
   const TempDir dir;
-  RunConfig config = small_run("alpha-csbm");
+  RunConfig config = small_network_run("alpha-csbm");
   config.options["updates_first"] = config.options["updates_later"] = "40";
   train_run(context, config, dir.path() / "run", false);
   EXPECT_NE(details.find("D-IMF iteration 1 of 3, loss"), std::string::npos) << details;
@@ -101,7 +101,7 @@ TEST(Csbm, ProgressShowsTheIteration) {
 
 TEST(Csbm, DivergenceStopsAndKeepsTheLastCheckpoint) {
   const TempDir dir;
-  RunConfig config = small_run("csbm");
+  RunConfig config = small_network_run("csbm");
   config.options["learning_rate"] = "100";
   config.options["weight_decay"] = "100";
   config.options["updates_first"] = "100";

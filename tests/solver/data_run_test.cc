@@ -11,6 +11,7 @@
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/registry.h"
+#include "tests/io/io_testing.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -18,6 +19,8 @@
 // Runs that are fitted to data instead of a pair.
 namespace bridgemark {
 namespace {
+
+using testing::error_of;
 
 using ::testing::HasSubstr;
 
@@ -90,28 +93,19 @@ INSTANTIATE_TEST_SUITE_P(EverySolverButTheOracle, DataRun,
                            return name;
                          });
 
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(DataRuns, TheOracleAndEvaluateRefuse) {
   const testing::TempDir dir;
   const auto train = [&](const std::string& solver) {
     train_run({}, {solver, "", 0, {}}, low_to_high(), dir.path() / solver, false);
   };
-  EXPECT_THAT(refusal([&] { train("oracle"); }),
+  EXPECT_THAT(error_of<Error>([&] { train("oracle"); }),
               HasSubstr("must be fitted to a benchmark pair, without samples, got data"));
   EXPECT_FALSE(std::filesystem::exists(dir.path() / "oracle"));
   train("reference");
   const BenchmarkPair pair = build_pair(testing::small_spec());
-  EXPECT_THAT(refusal([&] { load_run({}, pair, dir.path() / "reference"); }),
+  EXPECT_THAT(error_of<Error>([&] { load_run({}, pair, dir.path() / "reference"); }),
               HasSubstr("was fitted to data whose D must be that of pair 'small', 2, got 3"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(error_of<Error>([&] {
                 train_run({}, {"dlightsb", "", 0, {{"x0_data", "rows.npy"}}}, low_to_high(),
                           dir.path() / "twice", false);
               }),
@@ -126,9 +120,10 @@ TEST(DataRuns, GoOnWithTheSameDataAlone) {
     return train_run({}, config, problem, dir.path() / "run", true);
   };
   EXPECT_NO_THROW(resume(low_to_high()));
-  EXPECT_THAT(refusal([&] { resume(low_to_high(1)); }), HasSubstr("holds a run of other data"));
+  EXPECT_THAT(error_of<Error>([&] { resume(low_to_high(1)); }),
+              HasSubstr("holds a run of other data"));
   const BenchmarkPair pair = build_pair(testing::small_spec());
-  EXPECT_THAT(refusal([&] { resume(pair); }), HasSubstr("holds a run of other data"));
+  EXPECT_THAT(error_of<Error>([&] { resume(pair); }), HasSubstr("holds a run of other data"));
 }
 
 TEST(DataRuns, AnyReferenceIsKept) {

@@ -6,25 +6,18 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "tests/io/io_testing.h"
 
 namespace bridgemark {
 namespace {
+
+using testing::error_of;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 SolverOptions example() {
   return SolverOptions({{"samples", "1000", ""}, {"tolerance", "1e-10", ""}, {"loss", "kl", ""}});
-}
-
-template <typename Call>
-std::string message(Call&& call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(SolverOptions, DefaultsAndAssignments) {
@@ -43,12 +36,12 @@ TEST(SolverOptions, DefaultsAndAssignments) {
 
 TEST(SolverOptions, UnknownKeyNamesTheNearest) {
   SolverOptions options = example();
-  EXPECT_THAT(message([&] { options.set("tolerence", "1"); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { options.set("tolerence", "1"); }),
               AllOf(HasSubstr("'tolerence'"), HasSubstr("did you mean 'tolerance'")));
-  EXPECT_THAT(message([&] { options.set_assignment("sample=1"); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { options.set_assignment("sample=1"); }),
               HasSubstr("did you mean 'samples'"));
   SolverOptions none({});
-  EXPECT_THAT(message([&] { none.set("samples", "1"); }),
+  EXPECT_THAT(error_of<InvalidArgument>([&] { none.set("samples", "1"); }),
               AllOf(HasSubstr("takes no options"), HasSubstr("samples")));
   EXPECT_EQ(options.values(), example().values());
 }
@@ -56,7 +49,8 @@ TEST(SolverOptions, UnknownKeyNamesTheNearest) {
 TEST(SolverOptions, AssignmentNeedsKeyAndEquals) {
   SolverOptions options = example();
   for (const char* bad : {"samples", "=5", ""}) {
-    EXPECT_THAT(message([&] { options.set_assignment(bad); }), HasSubstr("key=value"));
+    EXPECT_THAT(error_of<InvalidArgument>([&] { options.set_assignment(bad); }),
+                HasSubstr("key=value"));
   }
 }
 
@@ -64,13 +58,13 @@ TEST(SolverOptions, ValuesAreCheckedWhenRead) {
   for (const char* bad : {"", "abc", "1.5", "5x", " 5", "0", "11", "99999999999999999999"}) {
     SolverOptions options = example();
     options.set("samples", bad);
-    EXPECT_THAT(message([&] { options.integer("samples", 1, 10); }),
+    EXPECT_THAT(error_of<InvalidArgument>([&] { options.integer("samples", 1, 10); }),
                 AllOf(HasSubstr("samples"), HasSubstr("1..10"), HasSubstr(bad)));
   }
   for (const char* bad : {"", "abc", "nan", "inf", "1e999", "-0.1", "1.1", "0,5"}) {
     SolverOptions options = example();
     options.set("tolerance", bad);
-    EXPECT_THAT(message([&] { options.real("tolerance", 0.0, 1.0); }),
+    EXPECT_THAT(error_of<InvalidArgument>([&] { options.real("tolerance", 0.0, 1.0); }),
                 AllOf(HasSubstr("tolerance"), HasSubstr("[0, 1]"), HasSubstr(bad)));
   }
   SolverOptions options = example();

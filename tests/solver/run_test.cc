@@ -19,11 +19,14 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/solver/core/run_result.h"
+#include "tests/io/io_testing.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
 namespace {
+
+using testing::error_of;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -40,17 +43,6 @@ std::string read(const std::filesystem::path& path) {
 }
 
 // The message of a library error, which must be one line.
-template <typename Call>
-std::string message(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 // A small pair in a folder, and room for runs beside it.
 class RunTest : public ::testing::Test {
  protected:
@@ -74,10 +66,10 @@ class RunTest : public ::testing::Test {
   }
 
   std::string train_error(const RunConfig& config, bool resume = false) const {
-    return message([&] { train(config, resume); });
+    return error_of<Error>([&] { train(config, resume); });
   }
   std::string load_error() const {
-    return message([&] { load_run({}, pair(), run_path()); });
+    return error_of<Error>([&] { load_run({}, pair(), run_path()); });
   }
 
   testing::TempDir dir_;
@@ -171,9 +163,9 @@ TEST_F(RunTest, AFitWithoutAFolderIsKeptLater) {
   EXPECT_EQ(from_fitted, from_loaded);
   EXPECT_EQ(load_run_result(run_path()).at("wall_seconds"), 1.5);
   EXPECT_EQ(load_run_config(run_path()).options.at("imf_steps"), "16");
-  EXPECT_THAT(
-      message([&] { save_run({}, config("feature-wise"), at_hand, fitted, 1.5, run_path()); }),
-      HasSubstr("already holds a run"));
+  EXPECT_THAT(error_of<Error>(
+                  [&] { save_run({}, config("feature-wise"), at_hand, fitted, 1.5, run_path()); }),
+              HasSubstr("already holds a run"));
 }
 
 TEST_F(RunTest, TheHistoryOfATrainingIsKept) {
@@ -213,9 +205,9 @@ TEST_F(RunTest, OneRunAtATimeWorksInAFolder) {
     const FolderLock lock(run_path());
     EXPECT_THAT(train_error(config("reference")), HasSubstr("another bridgemark run is at work"));
     const Fitted fitted = testing::fit_solver("reference", pair());
-    EXPECT_THAT(
-        message([&] { save_run({}, config("reference"), pair(), fitted, 1.0, run_path()); }),
-        HasSubstr("another bridgemark run is at work"));
+    EXPECT_THAT(error_of<Error>(
+                    [&] { save_run({}, config("reference"), pair(), fitted, 1.0, run_path()); }),
+                HasSubstr("another bridgemark run is at work"));
   }
   train(config("reference"));
   EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
@@ -292,7 +284,7 @@ TEST_F(RunTest, IncompleteRunIsNotLoaded) {
 TEST_F(RunTest, AnotherPairIsRefused) {
   train(config("reference"));
   const auto refused = [&](const PairSpec& spec) {
-    EXPECT_THAT(message([&] { load_run({}, build_pair(spec), run_path()); }),
+    EXPECT_THAT(error_of<Error>([&] { load_run({}, build_pair(spec), run_path()); }),
                 HasSubstr("was fitted to pair"));
   };
   PairSpec spec = testing::small_spec();

@@ -9,6 +9,7 @@
 
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/registry.h"
+#include "tests/support/context.h"
 #include "tests/support/dense_oracle.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
@@ -46,12 +47,6 @@ inline BenchmarkPair pair_with_test_set(const PairSpec& spec, std::size_t rows) 
   BenchmarkPair pair = build_pair(spec);
   pair.store_test_set(pair.sample_joint({}, rows, 77));
   return pair;
-}
-
-inline Context with_threads(int threads) {
-  Context context;
-  context.num_threads = threads;
-  return context;
 }
 
 // A solver fitted to a pair in memory; `assignments` are its options, key=value.

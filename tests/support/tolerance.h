@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 namespace bridgemark::testing {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // How far a value may lie from the expected one: rel * |expected| + abs.
 struct Tolerance {

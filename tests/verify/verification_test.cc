@@ -14,6 +14,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/context.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -22,9 +23,9 @@ namespace {
 using nlohmann::json;
 using testing::contains;
 using testing::error_of;
+using testing::kContext;
 using testing::TempDir;
 
-const Context kContext{};
 const std::filesystem::path kGolden = BRIDGEMARK_TEST_DATA;
 const std::set<std::string> kKinds = {"reference", "bridge",  "dlightsb", "dlightsbm",
                                       "csbm",      "metrics", "sinkhorn"};
