@@ -10,12 +10,12 @@ results/families, are exact. A bound is nearer than a bridge where it lies below
 standard errors. It is farther where it lies above by more than that and by more than ten times
 what half of its particles would add, the rule of docs/benchmark.md. Else it is open.
 """
-import json
 import math
 import pathlib
 import sys
 import tomllib
 
+import slim_lines
 from contest import CLOSED, DIMS, DIRECTIONS, FAMILIES, REFERENCES, SHAPE, nats, share
 from published import ROOT
 from result_tables import digits_of, head, measured, row
@@ -64,36 +64,36 @@ def slimmed(line):
 
 
 def slim(source):
-    """Lines of every run, in the order of the tables. A run that is missing or there twice, a line
-    of another experiment and a solver with two sets of options are errors."""
+    """Lines of every run, in the order of the tables. A run that is missing and a line of another
+    experiment are errors."""
     experiment = tomllib.loads((ROOT / "experiments" / "judge.toml").read_text())["name"]
-    kept, options = {}, {}
-    for line in map(json.loads, source.read_text().splitlines()):
+
+    def key_of(line):
         if line["experiment"] != experiment:
             sys.exit(f"judge.py: {line['run']} is of {line['experiment']}")
-        if options.setdefault(line["solver"], line["options"]) != line["options"]:
-            sys.exit(f"judge.py: {line['run']} has other options than runs before it")
-        key = line["method"], line["pair"], line["score"]
-        if key in kept:
-            sys.exit(f"judge.py: {line['run']} is there twice")
-        kept[key] = slimmed(line)
+        return line["method"], line["pair"], line["score"]
+
+    kept = slim_lines.merged("judge.py", [source], key_of, slimmed)
     runs = [(method, pair) for pair in PAIRS for method in NETWORKS]
     if missing := [run for run in runs if (*run, KL) not in kept]:
         sys.exit(f"judge.py: no joint KL of {missing[0]}")
     keys = [(*run, score) for run in runs for score in (KL, PATH, SHAPE, AUC)]
-    text = "".join(json.dumps(kept[key], ensure_ascii=False) + "\n" for key in keys if key in kept)
-    FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text(text)
-    print(f"{len(runs)} runs, {len(text):,} bytes")
+    print(f"{len(runs)} runs, {slim_lines.write(FILE, kept, keys):,} bytes")
+
+
+def preset_cells(families=None):
+    """Solvers of results/families; the networks of results/judge in place of its own, which have 64
+    steps."""
+    families = families or measured("families")
+    others = {key: lines for key, lines in families.items() if key[0] not in NETWORKS}
+    return others | measured("judge", FILE.name)
 
 
 class Judge:
     """Networks of results/judge beside the solvers of results/families."""
 
     def __init__(self, families=None):
-        families = families or measured("families")
-        others = {key: lines for key, lines in families.items() if key[0] not in NETWORKS}
-        self.cells = others | measured("judge", FILE.name)
+        self.cells = preset_cells(families)
         self.sampler, self.paths = joints(), paths()
 
     def line(self, name, pair, score=KL):

@@ -22,6 +22,7 @@ import statistics
 from contest import COLOURS, DIRECTIONS, FAMILIES
 from result_tables import head, row
 from samples_grid import FOLDER, KL, NAMES, SHAPE, Grid, Results, error_of, lines_of, slim
+from slim_lines import only
 
 BASELINES = ("feature-wise", "sinkhorn")
 BRIDGES = ("dlightsb", "dlightsb-chain")
@@ -77,9 +78,15 @@ def runs_table(results):
     for cell, lines in results.lines[KL].items():
         there[cell[1]] += len(lines)
     whole = collections.Counter(solver for _, solver, _, _ in grid.runs)
+    counts_table(there, whole)
+
+
+def counts_table(there, whole):
+    """Runs by solver, those that are there and those of the grid."""
     head("runs of the grid", "there", "of")
     for solver, name in NAMES.items():
-        row(name, f"{there[solver]:,}", f"{whole[solver]:,}")
+        if whole[solver]:
+            row(name, f"{there[solver]:,}", f"{whole[solver]:,}")
     row("all", f"{there.total():,}", f"{whole.total():,}")
     print()
 
@@ -89,7 +96,7 @@ def print_missing(results):
     for run in results.grid.runs:
         if run not in there:
             pair, solver, n, index = run
-            print(f"--only={pair}.{solver}.*" + (f"n{n}.set{index}.*" if n else ""))
+            print(only(pair, solver, f"n{n}.set{index}.*" if n else ""))
 
 
 def kl_tables(results):

@@ -4,9 +4,9 @@ import itertools
 import json
 import math
 import statistics
-import sys
 import tomllib
 
+import slim_lines
 from published import ROOT
 
 FOLDER = ROOT / "results" / "samples"
@@ -81,27 +81,19 @@ def slimmed(line):
 
 
 def slim(grid, sources, target):
-    """Runs of the grid, in its order. A run that is there twice and a solver that was run with two
-    sets of options are errors."""
-    kept, options, strange = {}, {}, set()
-    for path in sources:
-        for line in map(json.loads, path.read_text().splitlines()):
-            if not grid.has(line):
-                strange.add(line["run"])
-                continue
-            if line["score"] not in (KL, SHAPE):
-                continue
-            solver, used = line["solver"], line.get("options")
-            if used is not None and options.setdefault(solver, used) != used:
-                sys.exit(f"samples.py: {path}: {line['run']} has other options than runs before it")
-            key = *run_of(line), line["score"]
-            if key in kept:
-                sys.exit(f"samples.py: {path}: {line['run']} is there twice")
-            kept[key] = slimmed(line)
+    """Runs of the grid, in its order."""
+    strange = set()
+
+    def key_of(line):
+        if not grid.has(line):
+            strange.add(line["run"])
+            return None
+        return (*run_of(line), line["score"]) if line["score"] in (KL, SHAPE) else None
+
+    kept = slim_lines.merged("samples.py", sources, key_of, slimmed)
     keys = [(*run, score) for run in grid.runs for score in (KL, SHAPE)]
-    text = "".join(json.dumps(kept[key]) + "\n" for key in keys if key in kept)
-    target.write_text(text)
-    print(f"{len({key[:-1] for key in kept})} of {len(grid.runs)} runs, {len(text):,} bytes")
+    size = slim_lines.write(target, kept, keys)
+    print(f"{len({key[:-1] for key in kept})} of {len(grid.runs)} runs, {size:,} bytes")
     if strange:
         print(f"left out {len(strange)} runs that are not of the grid, such as {min(strange)}")
 

@@ -1,0 +1,34 @@
+"""Keeps a small part of the lines of results.jsonl files, for studies whose results are committed."""
+import json
+import sys
+
+
+def merged(program, sources, key_of, slimmed):
+    """{key_of(line): slimmed(line)} of the files' lines; a line whose key is None is left out. A
+    key that is there twice and a solver that was run with two sets of options are errors."""
+    kept, options = {}, {}
+    for path in sources:
+        for line in map(json.loads, path.read_text().splitlines()):
+            key = key_of(line)
+            if key is None:
+                continue
+            solver, used = line["solver"], line.get("options")
+            if used is not None and options.setdefault(solver, used) != used:
+                sys.exit(f"{program}: {path}: {line['run']} has other options than runs before it")
+            if key in kept:
+                sys.exit(f"{program}: {path}: {line['run']} is there twice")
+            kept[key] = slimmed(line)
+    return kept
+
+
+def write(path, kept, keys):
+    """The lines in the order of the keys, those that are there. The number of bytes."""
+    text = "".join(json.dumps(kept[key], ensure_ascii=False) + "\n" for key in keys if key in kept)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return len(text.encode())
+
+
+def only(pair, solver, rest=""):
+    """The option of `bridgemark run` that makes one run."""
+    return f"--only={pair}.{solver}.*{rest}"
