@@ -224,6 +224,7 @@ tables:
 	studies/contest.py table | studies/put_tables.py docs/contest.md $(PUT)
 	studies/judge.py contest | studies/put_tables.py docs/contest.md $(PUT)
 	studies/judge.py table | studies/put_tables.py results/judge/README.md $(PUT)
+	studies/fresh.py table | studies/put_tables.py results/fresh/README.md $(PUT)
 	studies/samplers.py table | studies/put_tables.py results/defects/samplers.md $(PUT)
 	studies/claims.py tables | studies/put_tables.py docs/corrections.md $(PUT)
 	for name in dlightsb chain csbm samples switch-rate; do \
