@@ -12,6 +12,8 @@ import statistics
 import sys
 
 import family_tables
+import fresh
+import fresh_claims
 import judge
 import judge_claims
 import paper_cells
@@ -70,6 +72,13 @@ def networks(_, families):
     """How far the networks are from the truth."""
     found = judge.Judge(families)
     for function in judge_claims.CLAIMS:
+        yield from function(found)
+
+
+def fresh_instances(paper, families):
+    """Whether the tables hold on instances that no recipe was chosen on."""
+    found = fresh.Fresh(families, paper)
+    for function in fresh_claims.CLAIMS:
         yield from function(found)
 
 
@@ -274,9 +283,9 @@ def beside_torch(_, __):
                    f"{matching[0]} to {matching[1]} times for DLightSB-M")
 
 
-CLAIMS = (form_fits, form_fails, networks, short_way, dimension, loss_minimum, construction,
-          published_recipe, spreads, updates, cells_reached, skipped_step, recipe_scale,
-          beside_torch)
+CLAIMS = (form_fits, form_fails, networks, fresh_instances, short_way, dimension, loss_minimum,
+          construction, published_recipe, spreads, updates, cells_reached, skipped_step,
+          recipe_scale, beside_torch)
 
 
 def main():
