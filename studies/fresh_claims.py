@@ -31,7 +31,7 @@ def holds(fresh):
     assert {name for name, _ in fresh.named()} == {CHAIN}
     texts = {name: "{:.2f} and {:.2f}".format(*times(fresh, name))
              for name in SOLVERS if fresh.compared(name, 16) and name != CHAIN}
-    yield FRESH, (f"**DLightSB, CSBM and α-CSBM are as near as on the presets**: "
+    yield FRESH, (f"**DLightSB, CSBM and α-CSBM stay within {LIMIT} times the presets' distance**: "
                   f"{texts['DLightSB']} times as far for DLightSB, {texts['CSBM']} for CSBM and "
                   f"{texts['α-CSBM']} for α-CSBM")
     yield FRESH, f"more than {LIMIT} times as far"
