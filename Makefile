@@ -57,7 +57,7 @@ build-mpi: packages build/build.ninja
 # Trainings by mpirun that are compared with one process, killed and resumed.
 test-ranks: build-mpi
 	cmake --build --preset cpu --target bridgemark_cli
-	scripts/ranks_test.py build/bridgemark-mpi --without-mpi build/bridgemark
+	tests/system/ranks_test.py build/bridgemark-mpi --without-mpi build/bridgemark
 
 # Kills of trainings, of workers that share a grid, and of a grid on a Slurm of its own that is broken
 # in many ways. Without Slurm its test says that it is skipped.
@@ -65,10 +65,10 @@ KILLS ?= 20
 SLURM_KILLS ?= 5
 test-system: packages build/build.ninja
 	cmake --build --preset cpu --target bridgemark_cli
-	scripts/kill_test.py build/bridgemark --kills $(KILLS)
-	scripts/shard_test.py build/bridgemark
+	tests/system/kill_test.py build/bridgemark --kills $(KILLS)
+	tests/system/shard_test.py build/bridgemark
 	@scripts/install-packages.sh slurm || true
-	scripts/slurm_test.py build/bridgemark --runs-per-task 8 --max-array-size 8 --kills $(SLURM_KILLS)
+	tests/system/slurm_test.py build/bridgemark --runs-per-task 8 --max-array-size 8 --kills $(SLURM_KILLS)
 
 # Clang builds the tests of the sanitizers and the fuzzers, from the same objects: those of the floors
 # that read the bytes of others and move memory. test-asan-all and fuzz-all have all floors.
@@ -153,10 +153,10 @@ wheel-cuda: python-packages
 
 # The wheel in a root of its own that holds Python, glibc and NumPy alone.
 test-wheel: wheel
-	scripts/check_wheel.sh build-wheel/dist/*.whl
+	tests/system/check_wheel.sh build-wheel/dist/*.whl
 
 test-wheel-cuda: wheel-cuda
-	scripts/check_wheel.sh build-wheel/dist-cuda/*.whl
+	tests/system/check_wheel.sh build-wheel/dist-cuda/*.whl
 
 # The package for everyday use, in .venv.
 python: wheel

@@ -45,7 +45,7 @@ TEST(SlurmText, StatesThatEnd) {
 }
 
 // Shell scripts in the place of Slurm's commands: sbatch makes all tasks of an array before it
-// returns. scripts/slurm_test.py has a real one.
+// returns. tests/system/slurm_test.py has a real one.
 class SlurmTest : public ::testing::Test {
  protected:
   SlurmTest() : search_path_(std::getenv("PATH")) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains one model on several ranks by mpirun, breaks it in many ways and compares what comes out.
 
-    scripts/ranks_test.py build/bridgemark-mpi [--without-mpi build/bridgemark] [--kills 4] [--seed 1]
+    tests/system/ranks_test.py build/bridgemark-mpi [--without-mpi build/bridgemark] [--kills 4] [--seed 1]
 
 The model and the losses of 2 and 3 ranks must be those of one process, byte for byte, also where
 ranks were killed (SIGKILL to one of them, SIGTERM to all) and the run went on with another number

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills trainings, grids and reports at random moments and compares what they end in.
 
-    scripts/kill_test.py build/bridgemark [--kills 20] [--seed 1]
+    tests/system/kill_test.py build/bridgemark [--kills 20] [--seed 1]
 
 Each job is started, killed (SIGKILL, SIGTERM or SIGINT) after a random time and started again with
 --resume until its share of kills is spent; then it runs to its end. A training must end in the

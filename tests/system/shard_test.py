@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills workers that share a grid at random moments and compares its results with one machine's.
 
-    scripts/shard_test.py build/bridgemark [--runs 60] [--shards 3] [--kills 8] [--seed 1]
+    tests/system/shard_test.py build/bridgemark [--runs 60] [--shards 3] [--kills 8] [--seed 1]
 
 A killed worker is started again, at once or after the others have taken its runs over; some are
 only stopped for that long and go on. In the end every run must be there once, scored once, with the

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a wheel in a root of its own, which holds Debian's Python, glibc, the compiler's
 # libraries, NumPy's wheel and nothing else, and runs there what the README shows first.
-#   scripts/check_wheel.sh build-wheel/dist/*.whl
+#   tests/system/check_wheel.sh build-wheel/dist/*.whl
 # Needs chroot; says so and succeeds without a check where that is not allowed.
 set -euo pipefail
 if ! chroot / /bin/true 2>/dev/null; then
