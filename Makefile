@@ -190,9 +190,9 @@ demo: packages build/build.ninja
 # Opens the demo's report in headless Chromium, whose pictures lie in build/demo/screenshots, and one
 # whose labels and names try to run code.
 test-report: .venv-browser/bin/python demo
-	.venv-browser/bin/python scripts/check_report.py build/demo/report.html build/demo/screenshots --require
-	rm -rf build/hostile && scripts/make_hostile_experiment.py build/bridgemark build/hostile
-	.venv-browser/bin/python scripts/check_report.py build/hostile/report.html --require
+	.venv-browser/bin/python tests/browser/check_report.py build/demo/report.html build/demo/screenshots --require
+	rm -rf build/hostile && tests/browser/make_hostile_experiment.py build/bridgemark build/hostile
+	.venv-browser/bin/python tests/browser/check_report.py build/hostile/report.html --require
 
 # What was submitted to the board, beside the example.
 SUBMISSIONS = $(patsubst %/solver.toml,%,$(wildcard submissions/*/solver.toml))
@@ -250,9 +250,9 @@ check-submissions: packages build/build.ninja
 test-board: .venv-browser/bin/python packages build/build.ninja
 	cmake --build --preset cpu --target bridgemark_cli
 	build/bridgemark board $(BOARD) --submissions examples/submission -o build/board
-	.venv-browser/bin/python scripts/check_board.py build/board/index.html build/board/screenshots --require
-	rm -rf build/hostile-board && scripts/make_hostile_board.py build/bridgemark build/hostile-board
-	.venv-browser/bin/python scripts/check_board.py build/hostile-board/board/index.html --require
+	.venv-browser/bin/python tests/browser/check_board.py build/board/index.html build/board/screenshots --require
+	rm -rf build/hostile-board && tests/browser/make_hostile_board.py build/bridgemark build/hostile-board
+	.venv-browser/bin/python tests/browser/check_board.py build/hostile-board/board/index.html --require
 
 .venv-docs/bin/python:
 	@scripts/install-packages.sh docs
@@ -267,7 +267,7 @@ docs: wheel .venv-docs/bin/python
 
 # Opens every page of it in headless Chromium, whose pictures lie in build-docs/screenshots.
 test-docs: .venv-browser/bin/python docs
-	.venv-browser/bin/python scripts/check_docs.py build-docs/html build-docs/screenshots
+	.venv-browser/bin/python tests/browser/check_docs.py build-docs/html build-docs/screenshots
 
 bench: build
 	build/sampling_bench

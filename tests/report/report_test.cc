@@ -34,8 +34,8 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Stands in for Debian's scripts: the report only copies them. scripts/check_report.py opens a real
-// one in a browser.
+// Stands in for Debian's scripts: the report only copies them. tests/browser/check_report.py opens
+// a real one in a browser.
 class ReportTest : public ::testing::Test {
  protected:
   ReportTest() {

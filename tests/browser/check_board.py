@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Opens a board in headless Chromium and checks that it works.
 
-    scripts/check_board.py board/index.html [SCREENSHOT_FOLDER]
+    tests/browser/check_board.py board/index.html [SCREENSHOT_FOLDER]
 
-Needs what scripts/check_report.py needs, and says so like it. Checks, on a desktop and on a phone,
+Needs what check_report.py needs, and says so like it. Checks, on a desktop and on a phone,
 light and dark: no message on the console, nothing fetched, every section filled, no part that
 failed, nothing wider than the page, columns that sort, cells that open with revision, command,
 seeds and time, records that are saved, filters that the address keeps, every score, nothing that

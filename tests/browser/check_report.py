@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens a report in headless Chromium and checks that it works.
 
-    scripts/check_report.py report.html [SCREENSHOT_FOLDER]
+    tests/browser/check_report.py report.html [SCREENSHOT_FOLDER]
 
 Needs Debian's chromium and chromium-driver and PyPI's selenium; says so and succeeds without a check
 where they are missing, unless --require is given. Checks: no message on the console, nothing fetched,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs an experiment whose labels, names and folders try to run code, and makes its report.
 
-    scripts/make_hostile_experiment.py build/bridgemark FOLDER
+    tests/browser/make_hostile_experiment.py build/bridgemark FOLDER
 
-FOLDER/report.html is then for scripts/check_report.py, which fails where anything of it ran. Each
+FOLDER/report.html is then for check_report.py, which fails where anything of it ran. Each
 attempt sets window.hacked.
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens every page of the documentation in headless Chromium and checks that it works.
 
-    scripts/check_docs.py build-docs/html [SCREENSHOT_FOLDER]
+    tests/browser/check_docs.py build-docs/html [SCREENSHOT_FOLDER]
 
 Needs Debian's chromium and chromium-driver and PyPI's selenium. Checks of each page, wide and as on a
 phone, light and dark: no message on the console, nothing asked of another machine, nothing wider than

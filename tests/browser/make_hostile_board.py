@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes a board of results and a submission whose every text tries to run code.
 
-    scripts/make_hostile_board.py build/bridgemark FOLDER
+    tests/browser/make_hostile_board.py build/bridgemark FOLDER
 
-FOLDER/board/index.html is then for scripts/check_board.py, which fails where anything of it ran.
+FOLDER/board/index.html is then for check_board.py, which fails where anything of it ran.
 """
 
 import json
