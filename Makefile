@@ -210,27 +210,27 @@ results: packages build/build.ninja .venv-figures/bin/python
 	cmake --build --preset cpu --target bridgemark_cli
 	build/bridgemark report results/paper -o results/paper/report.html --whole >/dev/null
 	build/bridgemark report results/families -o results/families/report.html >/dev/null
-	.venv-figures/bin/python studies/contest.py figures
-	.venv-figures/bin/python studies/sample_figures.py figures
-	.venv-figures/bin/python studies/samplers.py figure
-	.venv-figures/bin/python studies/samples.py figure results/samples/joint_kl.svg
+	.venv-figures/bin/python scripts/pages/contest.py figures
+	.venv-figures/bin/python scripts/pages/sample_figures.py figures
+	.venv-figures/bin/python scripts/pages/samplers.py figure
+	.venv-figures/bin/python scripts/pages/samples.py figure results/samples/joint_kl.svg
 	$(MAKE) --no-print-directory tables
 
 # Writes the tables of the pages; what a program prints besides is for their sentences. check-tables
 # only says whether a page has others, or lacks words of claims.py.
 PUT =
 tables:
-	studies/paper_cells.py | studies/put_tables.py results/paper/README.md $(PUT)
-	studies/contest.py table | studies/put_tables.py docs/contest.md $(PUT)
-	studies/judge.py contest | studies/put_tables.py docs/contest.md $(PUT)
-	studies/judge.py table | studies/put_tables.py results/judge/README.md $(PUT)
-	studies/fresh.py table | studies/put_tables.py results/fresh/README.md $(PUT)
-	studies/samplers.py table | studies/put_tables.py results/defects/samplers.md $(PUT)
-	studies/claims.py tables | studies/put_tables.py docs/corrections.md $(PUT)
+	scripts/pages/paper_cells.py | scripts/pages/put_tables.py results/paper/README.md $(PUT)
+	scripts/pages/contest.py table | scripts/pages/put_tables.py docs/contest.md $(PUT)
+	scripts/pages/judge.py contest | scripts/pages/put_tables.py docs/contest.md $(PUT)
+	scripts/pages/judge.py table | scripts/pages/put_tables.py results/judge/README.md $(PUT)
+	scripts/pages/fresh.py table | scripts/pages/put_tables.py results/fresh/README.md $(PUT)
+	scripts/pages/samplers.py table | scripts/pages/put_tables.py results/defects/samplers.md $(PUT)
+	scripts/pages/claims.py tables | scripts/pages/put_tables.py docs/corrections.md $(PUT)
 	for name in dlightsb chain csbm samples switch-rate; do \
-	  studies/result_tables.py $$name | studies/put_tables.py results/$$name/README.md $(PUT) || exit; done
-	studies/samples.py table | studies/put_tables.py results/samples/README.md $(PUT)
-	studies/claims.py words $(PUT)
+	  scripts/pages/result_tables.py $$name | scripts/pages/put_tables.py results/$$name/README.md $(PUT) || exit; done
+	scripts/pages/samples.py table | scripts/pages/put_tables.py results/samples/README.md $(PUT)
+	scripts/pages/claims.py words $(PUT)
 
 check-tables:
 	@$(MAKE) --no-print-directory tables PUT=--check

@@ -1,4 +1,4 @@
-"""Keeps a small part of the lines of results.jsonl files, for studies whose results are committed."""
+"""Keeps a small part of the lines of results.jsonl files, for pages that read no more of them."""
 import json
 import sys
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Do the tables of the presets hold on instances that no recipe was chosen on?
 
-  studies/fresh.py slim IN...   merges results.jsonl of parts of experiments/fresh.toml
-  studies/fresh.py missing      --only options of `bridgemark run` for what is not there yet
-  studies/fresh.py table        the tables of results/fresh/README.md
+  scripts/pages/fresh.py slim IN...   merges results.jsonl of parts of experiments/fresh.toml
+  scripts/pages/fresh.py missing      --only options of `bridgemark run` for what is not there yet
+  scripts/pages/fresh.py table        the tables of results/fresh/README.md
 
 `slim` writes results/fresh/fresh.jsonl, which may be one of IN; the others read it. Presets are
 those of results/families, of the networks those of results/judge; trainings are those of

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Sampler or model? What steps that factorise cost on the truth's transitions, beside solvers.
 
-  studies/samplers.py paths [PAIR...]   adds KLs of whole paths to results/defects/paths.jsonl
-  studies/samplers.py table             the tables of results/defects/samplers.md
-  studies/samplers.py figure            results/defects/samplers.svg
+  scripts/pages/samplers.py table    the tables of results/defects/samplers.md
+  scripts/pages/samplers.py figure   results/defects/samplers.svg (matplotlib)
 
-`paths` takes every preset where no pair is named; what the file has is not measured again. Tables
-and figure also read results/defects/defects.jsonl (`score_defects.py measure`), joints.jsonl
-(`step_joints.py`) and the results of trained solvers. Needs the Python package and NumPy, the
-figure matplotlib.
+Both read, of results/defects, paths.jsonl (studies/sampler_paths.py), defects.jsonl
+(studies/score_defects.py measure) and joints.jsonl (studies/step_joints.py), and the results of
+trained solvers.
 """
 
 import argparse
@@ -32,26 +30,6 @@ WHOLE = (("DLightSB", ""), ("DLightSB-M", "64"), ("DLightSB-chain", ""))
 def lines_of(name):
     path = FOLDER / name
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def measure_paths(names):
-    import bridgemark as bm
-
-    from truth_steps import path_kl
-
-    path = FOLDER / "paths.jsonl"
-    done = {(line["pair"], line["steps"]) for line in lines_of(path.name)}
-    with path.open("a") as file:
-        for name in names or bm.presets():
-            pair = bm.load(name)
-            for steps in STEPS:
-                if (name, steps) in done:
-                    continue
-                kl, error = path_kl(pair, steps)
-                line = {"pair": name, "steps": steps, "path_kl": kl, "standard_error": error}
-                file.write(json.dumps(line) + "\n")
-                file.flush()
-            print(name, flush=True)
 
 
 def paths():
@@ -270,13 +248,10 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("paths").add_argument("pairs", nargs="*")
     commands.add_parser("table")
     commands.add_parser("figure")
     options = parser.parse_args()
-    if options.command == "paths":
-        measure_paths(options.pairs)
-    elif options.command == "table":
+    if options.command == "table":
         path_tables(paths())
         parts_tables(paths(), trained())
         joint_table(paths(), joints())

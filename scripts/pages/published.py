@@ -1,8 +1,8 @@
-"""What the paper's tables say, for the studies that print ours beside it."""
+"""What the paper's tables say, for the tables that show ours beside it."""
 import csv
 import pathlib
 
-ROOT = pathlib.Path(__file__).parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCORE = "conditional_shape_score"
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tables of the family study. Standard library only.
 
-    studies/family_tables.py keep FOUND.jsonl ...   the 100 closest seeds of each pair into search.jsonl
-    studies/family_tables.py write                  README.md from instances.jsonl and search.jsonl; prints how
+    scripts/pages/family_tables.py keep FOUND.jsonl ...   the 100 closest seeds of each pair into search.jsonl
+    scripts/pages/family_tables.py write                  README.md from instances.jsonl and search.jsonl; prints how
                                                     far the chosen seeds are from the published cells
 
 Both work in results/published-pairs.
@@ -13,7 +13,8 @@ import json
 import pathlib
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from published import ROOT
+
 FOLDER = ROOT / "results/published-pairs"
 PUBLISHED = ROOT / "bridgemark/report/data/published.csv"
 KEPT = 100
@@ -48,8 +49,8 @@ build/family_study instances -o results/published-pairs/instances.jsonl --pairs 
 build/family_study search -o d2.jsonl --pairs 'd2-*' --seeds 0:1000
 build/family_study search -o d16.jsonl --pairs 'd16-*' --seeds 0:1000 --inputs 32
 build/family_study search -o d64.jsonl --pairs 'd64-*' --seeds 0:1000 --inputs 8
-studies/family_tables.py keep d2.jsonl d16.jsonl d64.jsonl
-studies/family_tables.py write
+scripts/pages/family_tables.py keep d2.jsonl d16.jsonl d64.jsonl
+scripts/pages/family_tables.py write
 ```
 
 Where `--inputs` says fewer than 157, the search scores every seed on those and then the 30 closest on all.
