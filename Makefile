@@ -274,4 +274,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-wheel build-docs build-cp* build-cuda-cp* .venv .venv-browser .venv-docs .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-wheel build-docs build-cp* build-cuda-cp* .venv .venv-browser .venv-docs .venv-figures .cuda
