@@ -70,7 +70,7 @@ struct GridSummary {
 
 // Runs the grid in `folder`:
 //   experiment.toml       the file as it was given
-//   runs/ID/              one run folder each (solver/run.h), and scores.json beside its result
+//   runs/ID/              a run folder each (solver/core/run.h), and scores.json beside its result
 //   logs/ID.txt           what the run printed
 //   results.csv, .jsonl   every score of every complete run, see results.h
 // Each run is a process of its own, so a run that fails or is killed for memory leaves the others

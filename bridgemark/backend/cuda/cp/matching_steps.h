@@ -3,7 +3,7 @@
 #include "bridgemark/backend/cuda/cp/cp_view.h"
 
 // The steps of the matching loss in their order; each leaves what the next one needs in the view.
-// cpu/matching_loss.cc has the formulas.
+// backend/cpu/cp/matching_loss.cc has the formulas.
 namespace bridgemark::backend::cuda {
 
 // Sums over dimensions are made in slices of the components, sums over components (of V) in parts
