@@ -1,11 +1,12 @@
-"""The README's Python example runs, and prints what the README says it prints."""
+"""The Python examples of the README and of docs/python.md run and print what the pages say."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+README, PYTHON = ROOT / "README.md", ROOT / "docs" / "python.md"
 
 
 def test_first_lines_run(tmp_path):
@@ -19,8 +20,8 @@ def test_first_lines_run(tmp_path):
     assert mine < 0.55 and trained > 0.94 and ceiling > 0.95
 
 
-def test_example_prints_what_the_readme_shows(tmp_path):
-    section = README.read_text().split("## From Python")[1]
+def test_example_prints_what_the_python_page_shows(tmp_path):
+    section = PYTHON.read_text().split("## Train and score")[1]
     code, printed = re.search(r"```python\n(.*?)```.*?```\n(.*?)```", section, re.DOTALL).groups()
     assert len([line for line in code.splitlines() if line]) <= 10
     done = subprocess.run(
