@@ -43,6 +43,6 @@ int main() {
   const double ceiling = score(*oracle.coupling), floor = score(AnyState(pair));
   std::printf("bridgemark %s: %zu pairs drawn; conditional shape %.3f of the Oracle, %.3f of any\n",
               BRIDGEMARK_VERSION, drawn.x0.rows(), ceiling, floor);
-  // README.md has 0.922 for the Oracle.
+  // docs/reproduce.md has 0.922 for the Oracle.
   return drawn.x1.rows() == 1000 && ceiling > 0.91 && ceiling < 0.93 && floor < 0.5 ? 0 : 1;
 }
