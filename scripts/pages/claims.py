@@ -276,17 +276,46 @@ def recipe_scale(_, __):
     yield CORRECTIONS, f"the median of the KL cells from {kl:.3f}"
 
 
+def direction(_, families):
+    """Who is near the truth forward and who in reverse, D = 16 and 64."""
+    found = judge.Judge(families)
+    pairs = {way: [pair for pair in judge.SPREAD[way] if not pair.startswith("d2-")]
+             for way in judge.SPREAD}
+
+    def values(name, way):
+        return [found.value(name, pair) for pair in pairs[way]]
+
+    static, network = values("DLightSB", "forward"), values("CSBM", "forward")
+    yield README, (f"| forward, p0 to p1 | at most {max(static):.3f} | "
+                   f"{min(network):.2f} to {max(network):.1f} |")
+    static, network = values("DLightSB", "reverse"), values("CSBM", "reverse")
+    yield README, (f"| reverse, p1 to p0 | {min(static):.2f} to {max(static):.1f} | "
+                   f"{min(network):.2f} to {max(network):.1f} |")
+    nearer = len(found.with_verdict("CSBM", "nearer", pairs["reverse"]))
+    yield README, f"on {nearer} of the {len(pairs['reverse'])} pairs"
+
+
 def beside_torch(_, __):
-    """How much faster an update is than the same in PyTorch on the same cores."""
+    """How much faster an update is than the same in PyTorch, on the same cores and GPU."""
     table = page_table(BENCH, "reference", "DLightSB ms, PyTorch")
     static, matching = (ends([float(line[column]) for line in table], 1) for column in (3, 6))
     yield README, (f"{static[0]} to {static[1]} times as fast for DLightSB and "
                    f"{matching[0]} to {matching[1]} times for DLightSB-M")
+    first = table[0]  # Gaussian 0.02
+    yield README, f"| {first[1]} | {first[2]} |"
+    yield README, f"| {first[4]} | {first[5]} |"
+    times = []
+    for update in page_table(BENCH, "update, K = 1000, S = 50"):
+        if update[4]:
+            ours, torch = float(update[1]), float(update[4])  # microseconds
+            times.append(f"{torch / ours:.1f}")
+            yield README, f"| {torch / 1000:.3f} | {ours / 1000:.3f} |"
+    yield README, f"on the H200 it is {' and '.join(times)} times as fast"
 
 
 CLAIMS = (form_fits, form_fails, networks, fresh_instances, short_way, dimension, loss_minimum,
           construction, published_recipe, spreads, updates, cells_reached, skipped_step,
-          recipe_scale, beside_torch)
+          recipe_scale, direction, beside_torch)
 
 
 def main():
