@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bridgemark/io/printable.h"
-#include "bridgemark/report/write_board.h"
+#include "bridgemark/report/board/write_board.h"
 #include "cli/command.h"
 #include "cli/output.h"
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/printable.h"
-#include "bridgemark/report/submission_table.h"
+#include "bridgemark/report/board/submission_table.h"
 #include "cli/command.h"
 #include "cli/output.h"
 

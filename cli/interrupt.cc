@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "bridgemark/io/temporaries.h"
+#include "bridgemark/io/disk/temporaries.h"
 
 namespace bridgemark::cli {
 

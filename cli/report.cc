@@ -10,7 +10,7 @@
 
 #include "bridgemark/io/printable.h"
 #include "bridgemark/report/ranking.h"
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/write_report.h"
 #include "cli/command.h"
 #include "cli/output.h"

@@ -5,7 +5,7 @@
 #include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/slurm_grid.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"

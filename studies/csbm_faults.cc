@@ -25,7 +25,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/record/evaluation_json.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/solver/csbm/csbm_model.h"

@@ -6,10 +6,10 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/folder_lock.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
-#include "bridgemark/io/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_record.h"
 

@@ -7,7 +7,7 @@
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/benchmark_pair.h"
 
 // Solvers that an experiment did not run itself, in its folder: its tables and report show them

@@ -5,7 +5,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"

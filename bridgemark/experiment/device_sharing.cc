@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/paths.h"
+#include "bridgemark/io/disk/paths.h"
 
 namespace bridgemark {
 

@@ -11,7 +11,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/toml_reader.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/registry.h"

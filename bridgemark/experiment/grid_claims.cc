@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/input_file.h"
-#include "bridgemark/io/paths.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/input_file.h"
+#include "bridgemark/io/disk/paths.h"
 
 namespace bridgemark {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/io/claim_folder.h"
+#include "bridgemark/io/disk/claim_folder.h"
 
 namespace bridgemark {
 

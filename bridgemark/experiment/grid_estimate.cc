@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "bridgemark/core/clock.h"
-#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/registry.h"

@@ -8,10 +8,10 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/disk/temporaries.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/paths.h"
-#include "bridgemark/io/temporaries.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"

@@ -18,9 +18,9 @@
 #include "bridgemark/experiment/device_sharing.h"
 #include "bridgemark/experiment/grid_folder.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/folder_lock.h"
-#include "bridgemark/io/paths.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/folder_lock.h"
+#include "bridgemark/io/disk/paths.h"
 
 namespace bridgemark {
 

@@ -6,11 +6,11 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/csv_field.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/json_lines.h"
 #include "bridgemark/io/printable.h"
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/record/evaluation_json.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_result.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/metric/record/evaluation_record.h"
 
 namespace bridgemark {
 

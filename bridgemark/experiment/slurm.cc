@@ -15,7 +15,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/child_process.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 
 namespace bridgemark {
 

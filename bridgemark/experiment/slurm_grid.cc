@@ -18,10 +18,10 @@
 #include "bridgemark/experiment/grid_folder.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/experiment/slurm.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/folder_lock.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/paths.h"
 
 namespace bridgemark {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <vector>
 
-#include "bridgemark/io/input_file.h"
+#include "bridgemark/io/disk/input_file.h"
 
 namespace bridgemark {
 

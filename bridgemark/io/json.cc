@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/printable.h"
 
 namespace bridgemark {

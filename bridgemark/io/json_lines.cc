@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json.h"
 
 namespace bridgemark {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bridgemark/core/array.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/input_file.h"
 #include "bridgemark/io/dtype.h"
-#include "bridgemark/io/input_file.h"
 
 namespace bridgemark {
 

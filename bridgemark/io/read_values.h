@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bridgemark/io/disk/input_file.h"
 #include "bridgemark/io/dtype.h"
-#include "bridgemark/io/input_file.h"
 
 namespace bridgemark {
 

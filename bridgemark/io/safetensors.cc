@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/read_values.h"
 #include "bridgemark/io/shape.h"

@@ -9,7 +9,7 @@
 
 #include "bridgemark/core/clock.h"
 #include "bridgemark/metric/estimate.h"
-#include "bridgemark/metric/score_text.h"
+#include "bridgemark/metric/record/score_text.h"
 
 namespace bridgemark {
 

@@ -8,10 +8,10 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/npy.h"
-#include "bridgemark/io/paths.h"
 #include "bridgemark/metric/given_probabilities.h"
 #include "bridgemark/pair/pair_record.h"
 

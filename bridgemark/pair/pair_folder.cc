@@ -8,7 +8,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/safetensors.h"
 

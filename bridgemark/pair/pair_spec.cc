@@ -8,7 +8,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/core/suggest.h"
-#include "bridgemark/io/paths.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/pair/component_means.h"

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "bridgemark/report/table_writers.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/table_writers.h"
+#include "bridgemark/report/tables/tables.h"
 
 namespace bridgemark {
 

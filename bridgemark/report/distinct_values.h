@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 
 namespace bridgemark {
 

@@ -14,7 +14,7 @@
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/ranking.h"
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables/table_writers.h"
 
 namespace bridgemark {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 
 // What the scripts of a page read of tables and runs.
 namespace bridgemark {

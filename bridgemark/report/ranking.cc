@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "bridgemark/metric/estimate.h"
-#include "bridgemark/report/paired_comparison.h"
+#include "bridgemark/metric/paired_comparison.h"
 #include "bridgemark/report/training_spread.h"
 
 namespace bridgemark {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 
 namespace bridgemark {
 

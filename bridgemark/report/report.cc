@@ -10,14 +10,14 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/paths.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/report/markup.h"
 #include "bridgemark/report/page_data.h"
 #include "bridgemark/report/page_form.h"
 #include "bridgemark/report/published.h"
 #include "bridgemark/report/report_figures.h"
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/worst_rows.h"
 
 namespace bridgemark {

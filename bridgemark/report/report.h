@@ -6,7 +6,7 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 
 namespace bridgemark {
 

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "bridgemark/report/paired_comparison.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/metric/paired_comparison.h"
+#include "bridgemark/report/tables/tables.h"
 
 namespace bridgemark {
 

@@ -9,11 +9,11 @@
 #include <set>
 #include <string>
 
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/record/evaluation_json.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/report_figures.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 
 namespace bridgemark {
 

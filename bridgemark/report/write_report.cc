@@ -3,8 +3,8 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/report/tables/table_writers.h"
 
 namespace bridgemark {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/pair/pair_record.h"

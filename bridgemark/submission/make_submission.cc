@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/folder_lock.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
-#include "bridgemark/io/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/metric/prediction_files.h"

@@ -6,7 +6,7 @@
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
-#include "bridgemark/metric/evaluation_record.h"
+#include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/benchmark_pair.h"
 
 namespace bridgemark {

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/toml_reader.h"
 #include "bridgemark/metric/evaluation.h"

@@ -8,7 +8,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/io/paths.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_spec.h"

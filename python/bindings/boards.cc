@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/report/write_board.h"
+#include "bridgemark/report/board/write_board.h"
 #include "bridgemark/submission/check_submission.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"

@@ -15,9 +15,9 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
-#include "bridgemark/metric/evaluation_record.h"
 #include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/submission/make_submission.h"
 #include "python/bindings/arguments.h"

@@ -16,7 +16,7 @@
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/pair/training_set.h"
-#include "bridgemark/report/value_table.h"
+#include "bridgemark/report/tables/value_table.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"

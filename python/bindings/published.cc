@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bridgemark/pair/benchmark_pair.h"
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables/table_writers.h"
 #include "python/bindings/bindings.h"
 
 namespace nb = nanobind;

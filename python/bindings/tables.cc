@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/metric/score_list.h"
-#include "bridgemark/report/paired_comparison.h"
+#include "bridgemark/metric/paired_comparison.h"
+#include "bridgemark/metric/record/score_list.h"
 #include "bridgemark/report/ranking.h"
-#include "bridgemark/report/value_table.h"
+#include "bridgemark/report/tables/value_table.h"
 #include "python/bindings/bindings.h"
 
 namespace nb = nanobind;

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -107,6 +108,15 @@ TEST(Floors, PublicHeadersHideJsonAndKernels) {
       }
     }
   }
+}
+
+// Folders of the library are rooms that a reader can take in at a glance.
+TEST(Floors, NoRoomHoldsMoreThanFortyFiles) {
+  std::map<std::string, int> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kSources)) {
+    if (entry.is_regular_file()) ++files[entry.path().parent_path().generic_string()];
+  }
+  for (const auto& [room, count] : files) EXPECT_LE(count, 40) << room;
 }
 
 // What solvers share knows none of them; the registry stands on top of all.

@@ -9,7 +9,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 

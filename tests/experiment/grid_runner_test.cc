@@ -17,7 +17,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/child_process.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/small_pair.h"

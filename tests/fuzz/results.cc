@@ -1,6 +1,6 @@
 #include "bridgemark/experiment/results.h"
 
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/write_report.h"
 #include "tests/fuzz/fuzz.h"
 

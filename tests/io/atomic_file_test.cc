@@ -1,4 +1,4 @@
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "bridgemark/io/claim_folder.h"
+#include "bridgemark/io/disk/claim_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "bridgemark/io/paths.h"
+#include "bridgemark/io/disk/paths.h"
 
 #include <gmock/gmock.h>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {

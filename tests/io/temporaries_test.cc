@@ -1,4 +1,4 @@
-#include "bridgemark/io/temporaries.h"
+#include "bridgemark/io/disk/temporaries.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/temp_dir.h"
 

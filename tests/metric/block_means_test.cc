@@ -8,7 +8,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/record/evaluation_json.h"
 
 namespace bridgemark {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/record/evaluation_json.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "tests/io/io_testing.h"
 #include "tests/metric/evaluation_testing.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/metric/evaluation_json.h"
+#include "bridgemark/metric/record/evaluation_json.h"
 #include "tests/metric/particle_testing.h"
 
 namespace bridgemark {

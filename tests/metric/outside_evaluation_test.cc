@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bridgemark/metric/estimate.h"
-#include "bridgemark/metric/evaluation_json.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/metric/record/evaluation_json.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "tests/metric/evaluation_testing.h"
 #include "tests/support/enumerate.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/metric/score_list.h"
+#include "bridgemark/metric/record/score_list.h"
 
 #include <gtest/gtest.h>
 

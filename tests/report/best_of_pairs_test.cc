@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bridgemark/report/ranking.h"
-#include "bridgemark/report/table_writers.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/table_writers.h"
+#include "bridgemark/report/tables/tables.h"
 #include "tests/experiment/results_testing.h"
 
 namespace bridgemark {

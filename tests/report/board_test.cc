@@ -1,4 +1,4 @@
-#include "bridgemark/report/board.h"
+#include "bridgemark/report/board/board.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/report/write_board.h"
+#include "bridgemark/report/board/write_board.h"
 #include "tests/submission/submission_testing.h"
 
 namespace bridgemark {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/report/table_writers.h"
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/table_writers.h"
+#include "bridgemark/report/tables/tables.h"
 #include "tests/experiment/results_testing.h"
 #include "tests/report/tables_testing.h"
 #include "tests/support/tolerance.h"

@@ -1,5 +1,5 @@
 #include "bridgemark/report/report.h"
-#include "bridgemark/io/atomic_file.h"
+#include "bridgemark/io/disk/atomic_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/report_figures.h"
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/worst_rows.h"
 #include "bridgemark/solver/core/run.h"
 #include "tests/support/small_pair.h"

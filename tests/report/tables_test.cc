@@ -1,4 +1,4 @@
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/published.h"
 #include "bridgemark/report/ranking.h"
-#include "bridgemark/report/table_writers.h"
+#include "bridgemark/report/tables/table_writers.h"
 #include "tests/experiment/results_testing.h"
 #include "tests/report/tables_testing.h"
 #include "tests/support/tolerance.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 #include "tests/experiment/results_testing.h"
 
 namespace bridgemark::testing {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/report/tables.h"
+#include "bridgemark/report/tables/tables.h"
 #include "tests/experiment/results_testing.h"
 
 namespace bridgemark {

@@ -1,4 +1,4 @@
-#include "bridgemark/report/value_table.h"
+#include "bridgemark/report/tables/value_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "bridgemark/report/text_grid.h"
+#include "bridgemark/report/tables/text_grid.h"
 #include "tests/support/tolerance.h"
 
 namespace bridgemark {

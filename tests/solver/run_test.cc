@@ -14,8 +14,8 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/atomic_file.h"
-#include "bridgemark/io/folder_lock.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/solver/core/run_result.h"

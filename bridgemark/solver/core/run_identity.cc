@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/fingerprint.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/pair/pair_record.h"

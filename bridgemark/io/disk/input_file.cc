@@ -1,0 +1,56 @@
+#include "bridgemark/io/disk/input_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "bridgemark/core/error.h"
+
+namespace bridgemark {
+
+InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
+  // O_NONBLOCK: opening a pipe that nobody writes to must fail below, not hang here.
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0) {
+    if (errno == ENOENT) throw_file(name_, "no such file");
+    throw_file(name_, "cannot open: {}", std::generic_category().message(errno));
+  }
+  struct stat status {};
+  const int error = ::fstat(fd_, &status) == 0 ? 0 : errno;
+  if (error != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd_);
+    if (error != 0) throw_file(name_, "cannot open: {}", std::generic_category().message(error));
+    throw_file(name_, "is {}, expected a file",
+               S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+InputFile::~InputFile() { ::close(fd_); }
+
+void InputFile::read_at(std::uint64_t offset, void* data, std::size_t bytes) const {
+  const std::size_t got = read_some(offset, data, bytes);
+  if (got != bytes) {
+    throw_file(name_, "truncated: expected {} bytes at offset {}, found {}", bytes, offset, got);
+  }
+}
+
+std::size_t InputFile::read_some(std::uint64_t offset, void* data, std::size_t bytes) const {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(fd_, static_cast<char*>(data) + done, bytes - done,
+                                static_cast<off_t>(offset + done));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      throw_file(name_, "cannot read: {}", std::generic_category().message(errno));
+    }
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+}  // namespace bridgemark
