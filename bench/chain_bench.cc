@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/support.h"
-#include "bridgemark/backend/chain_training.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/solver/chain/chain_recipe.h"

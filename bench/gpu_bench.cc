@@ -9,7 +9,7 @@
 #include "bench/support.h"
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/backend/device_memory.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/csbm/csbm_model.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench/support.h"
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/process/chain_tables.h"

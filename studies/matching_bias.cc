@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"

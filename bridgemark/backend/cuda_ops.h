@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/device_memory.h"
 #include "bridgemark/backend/device_scores.h"
-#include "bridgemark/backend/network_training.h"
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/bridge_step.h"
+#include "bridgemark/backend/plan/network_steps.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/philox.h"

@@ -6,7 +6,7 @@
 #include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/backend/device_memory.h"
 #include "bridgemark/backend/device_scores.h"
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "bridgemark/backend/cp_trainer.h"
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/plan/cp_trainer.h"
+#include "bridgemark/backend/plan/network_trainer.h"
 #include "bridgemark/core/context.h"
 
 namespace bridgemark::backend {

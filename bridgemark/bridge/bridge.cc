@@ -4,8 +4,8 @@
 #include <mutex>
 #include <utility>
 
-#include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"

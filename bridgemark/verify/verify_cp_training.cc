@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/solver/sinkhorn/row_transport.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/backend/chain_training.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
 
 #include <gtest/gtest.h>
 

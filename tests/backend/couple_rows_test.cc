@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"

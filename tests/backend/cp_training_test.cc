@@ -1,4 +1,4 @@
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/network_training.h"
 #include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/process/chain_tables.h"
 #include "tests/support/cp_problem.h"
 #include "tests/support/network_problem.h"

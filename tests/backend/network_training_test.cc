@@ -1,4 +1,4 @@
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 
 #include <gtest/gtest.h>
 

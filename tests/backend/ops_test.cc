@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/device_memory.h"
 #include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/component_share.h"
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/ranks/component_share.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "tests/io/io_testing.h"

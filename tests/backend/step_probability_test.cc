@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bridgemark/backend/device_scores.h"
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/metric/placed_arrays.h"
 #include "bridgemark/process/chain_tables.h"
 #include "tests/support/device_test.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/gamma_proposal.h"
 #include "tests/support/small_pair.h"

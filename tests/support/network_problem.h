@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/network.h"
+#include "bridgemark/backend/plan/network_tensors.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/process/reference_process.h"
 #include "tests/support/random_bridge.h"

@@ -6,16 +6,16 @@
 #include <memory>
 #include <span>
 
-#include "bridgemark/backend/common/bridge_step.h"
-#include "bridgemark/backend/network_training.h"
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/bridge_step.h"
+#include "bridgemark/backend/plan/network_steps.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/backend/trainer.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
 
-// The operations of backend/ops.h and of a fitted network (backend/network_training.h) on the CPU;
-// the comments there define them.
+// The operations of backend/ops.h and of a fitted network (backend/plan/network_steps.h) on the
+// CPU; the comments there define them.
 namespace bridgemark::backend::cpu {
 
 inline bool all_finite(std::span<const float> values) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/component_share.h"
+#include "bridgemark/backend/ranks/component_share.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/process/reference_process.h"

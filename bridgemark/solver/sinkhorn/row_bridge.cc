@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bridgemark/backend/ops.h"
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "bridgemark/backend/cpu/ops.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 

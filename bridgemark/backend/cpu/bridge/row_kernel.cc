@@ -1,4 +1,4 @@
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 
 #include <algorithm>
 #include <array>

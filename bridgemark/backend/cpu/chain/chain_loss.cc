@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/chain_training.h"
 #include "bridgemark/backend/cpu/chain/chain_passes.h"
 #include "bridgemark/backend/cpu/cp/core_propagation.h"
 #include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/simd/gemm.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
 #include "bridgemark/core/parallel.h"
 
 // The gradient of the logarithm of a sum over paths is the posterior of what a parameter stands

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/chain_training.h"
-#include "bridgemark/backend/common/rank_sums.h"
 #include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
+#include "bridgemark/backend/ranks/rank_sums.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cpu {

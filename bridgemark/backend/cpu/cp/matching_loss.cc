@@ -3,7 +3,6 @@
 #include <numeric>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/exact_column.h"
 #include "bridgemark/backend/cpu/cp/matching_bands.h"
 #include "bridgemark/backend/cpu/cp/matching_factor.h"
@@ -14,6 +13,7 @@
 #include "bridgemark/backend/cpu/simd/tile_product.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
 #include "bridgemark/backend/cpu/simd/transpose.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/parallel.h"
 
 // For dimension d and row b at step n in state x, with cores r and rest = num_steps - n:

@@ -2,13 +2,13 @@
 #include <cmath>
 #include <vector>
 
-#include "bridgemark/backend/common/rank_sums.h"
-#include "bridgemark/backend/component_share.h"
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/core_propagation.h"
 #include "bridgemark/backend/cpu/host_only.h"
 #include "bridgemark/backend/cpu/simd/gemm.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/ranks/component_share.h"
+#include "bridgemark/backend/ranks/rank_sums.h"
 #include "bridgemark/core/parallel.h"
 
 // Components are independent but for one sum over them for each row of the batch. So they are cut

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/plan/network_trainer.h"
 
 namespace bridgemark::backend {
 

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "bridgemark/backend/common/scaled_rows.h"
 #include "bridgemark/backend/cuda/bridge/log_product.h"
 #include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cuda {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/bridge/device_source.h"
 #include "bridgemark/backend/cuda/chain/chain_view.h"
 #include "bridgemark/backend/cuda/cp/cp_view.h"
@@ -14,6 +13,7 @@
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/update_runs.h"
 #include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/plan/cp_trainer.h"
 #include "bridgemark/core/error.h"
 
 // Owns the device's memory of a training and replays its updates as CUDA graphs of kBatchesAhead

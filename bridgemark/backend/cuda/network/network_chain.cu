@@ -1,5 +1,5 @@
 #include "bridgemark/backend/cuda/device/network_draw.h"
-#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 #include "bridgemark/math/exact_log_dot.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/plan/network_trainer.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 #include "bridgemark/backend/cuda/network/device_network.h"
 #include "bridgemark/backend/cuda/runtime/finite_values.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/network_training.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/network_steps.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/adamw.h"
 #include "bridgemark/math/philox.h"

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/common/kept_tables.h"
-#include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/network.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/plan/kept_tables.h"
+#include "bridgemark/backend/plan/network_tensors.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/backend/launched_ranks.h"
+#include "bridgemark/backend/ranks/launched_ranks.h"
 
 #include <charconv>
 #include <cstdlib>

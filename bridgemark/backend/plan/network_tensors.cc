@@ -1,4 +1,4 @@
-#include "bridgemark/backend/network.h"
+#include "bridgemark/backend/plan/network_tensors.h"
 
 #include <fmt/format.h>
 

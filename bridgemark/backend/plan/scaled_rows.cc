@@ -1,4 +1,4 @@
-#include "bridgemark/backend/common/scaled_rows.h"
+#include "bridgemark/backend/plan/scaled_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include "bridgemark/backend/launched_ranks.h"
+#include "bridgemark/backend/ranks/launched_ranks.h"
 #include "bridgemark/core/error.h"
 
 namespace bridgemark::backend {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/common/kept_tables.h"
-#include "bridgemark/backend/common/scaled_rows.h"
+#include "bridgemark/backend/plan/kept_tables.h"
+#include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/hidden_chain.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 
 #include <utility>
 

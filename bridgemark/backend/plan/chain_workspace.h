@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 
 // The static loss of a chain potential (bridge/chain_potential.h) with its gradient in closed form:
 // its tensors are CpTensors with moves. T is float for training and double for checks.

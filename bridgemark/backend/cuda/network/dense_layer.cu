@@ -1,4 +1,4 @@
-#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/adamw.h"
 #include "bridgemark/math/philox.h"

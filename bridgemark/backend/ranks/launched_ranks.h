@@ -5,8 +5,8 @@
 #include "bridgemark/core/rank_group.h"
 
 // Processes that a launcher (mpirun, srun) started together. join_launched_ranks() and
-// end_launched_ranks() are defined in mpi/ for the program bridgemark-mpi, in no_mpi/ for
-// bridgemark.
+// end_launched_ranks() are defined in mpi_ranks.cc for the program bridgemark-mpi, in
+// no_mpi_ranks.cc for bridgemark.
 namespace bridgemark::backend {
 
 // How many the launcher says it started, this one among them, by the variables that it sets; 1

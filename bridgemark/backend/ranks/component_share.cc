@@ -1,4 +1,4 @@
-#include "bridgemark/backend/component_share.h"
+#include "bridgemark/backend/ranks/component_share.h"
 
 #include <algorithm>
 

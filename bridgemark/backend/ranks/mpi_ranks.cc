@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "bridgemark/backend/launched_ranks.h"
+#include "bridgemark/backend/ranks/launched_ranks.h"
 #include "bridgemark/core/error.h"
 
 // The group of all processes of an MPI launch. MPI's own errors end the launch (its default).
