@@ -54,6 +54,9 @@ struct Context {
   bool should_stop() const { return stop && stop(); }
   void throw_if_interrupted() const;
 
+  // For a part of work that is the host's on every device.
+  Context on_host() const;
+
   // For a part of work that is spread over the threads already.
   Context on_one_thread() const;
 };

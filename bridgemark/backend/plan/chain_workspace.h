@@ -1,13 +1,11 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <vector>
 
 #include "bridgemark/backend/plan/cp_tensors.h"
 
-// The static loss of a chain potential (bridge/chain_potential.h) with its gradient in closed form:
-// its tensors are CpTensors with moves. T is float for training and double for checks.
+// What the loss of a chain potential (bridge/chain_potential.h) keeps: its tensors are CpTensors
+// with moves. T is float for training and double for checks.
 namespace bridgemark::backend {
 
 // What the passes along the coordinates leave of a batch, [D,B,K] each.
@@ -27,13 +25,5 @@ struct ChainWorkspace {
   std::vector<double> log_moves_high, log_emissions_high[2];  // [D-1] and [D,S]
   ChainPassArrays<T> passes[2];
 };
-
-// loss = mean log c(x0) - mean log v(x1), reference.num_steps steps between the ends. Optional
-// outputs log_c [B] and log_v [B] may be empty.
-template <typename T>
-double chain_loss(const Context& context, const CpTensors<T>& parameters,
-                  const ChainTables<T>& reference, StatesView x0, StatesView x1,
-                  CpTensors<T>& gradient, ChainWorkspace<T>& workspace,
-                  std::span<double> log_c = {}, std::span<double> log_v = {});
 
 }  // namespace bridgemark::backend

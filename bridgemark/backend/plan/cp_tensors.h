@@ -2,17 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 #include <vector>
 
-#include "bridgemark/core/array.h"
-#include "bridgemark/core/context.h"
 #include "bridgemark/core/large_array.h"
 #include "bridgemark/math/matching_terms.h"
 #include "bridgemark/math/pinned_step.h"
 
-// Losses of the CP solvers with their gradients in closed form. T is float for training and double
+// What the losses of CP and chain potentials are given and keep. T is float for training and double
 // for checks.
 namespace bridgemark::backend {
 
@@ -83,25 +80,6 @@ struct CpWorkspace {
   LargeArray<T> source_by_row, source_by_category, mixed, back_by_row, back_by_category;
 };
 
-// loss = mean log c(x0) - mean log v(x1), chain.num_steps steps between the ends. Optional outputs
-// log_c [B] and log_v [B] may be empty.
-template <typename T>
-double static_loss(const Context& context, const CpTensors<T>& parameters,
-                   const ChainTables<T>& chain, StatesView x0, StatesView x1,
-                   CpTensors<T>& gradient, CpWorkspace<T>& workspace, std::span<double> log_c = {},
-                   std::span<double> log_v = {});
-
 using bridgemark::MatchingLoss;
-
-// The loss of bridge matching between the pinned reference and the model's marginal transitions,
-// summed over dimensions and categories, mean over the batch, in which a row counts by the weight
-// of its step. Row b stands at step n[b] in state
-// x_n[b]; its target is q_ref(x_{n+1} | x_n, x_1). Optional outputs log_model and target [B,D,S].
-template <typename T>
-double matching_loss(const Context& context, const CpTensors<T>& parameters,
-                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n, StatesView x1,
-                     std::span<const std::int32_t> n, CpTensors<T>& gradient,
-                     CpWorkspace<T>& workspace, std::span<double> log_model = {},
-                     std::span<double> target = {});
 
 }  // namespace bridgemark::backend

@@ -12,9 +12,8 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
 
-// What CSBM asks of a device: the loss of a network with its gradient, the moving average, chains
-// drawn through a network and its transition probabilities. T is float
-// for training and double for checks.
+// What the losses, chains and probabilities of a network are given and keep. T is float for
+// training and double for checks.
 //
 // A network sees x with r = 1..num_steps steps left to its clean end and gives logits z. Its
 // transition, in each dimension, to category s:
@@ -49,51 +48,9 @@ struct NetworkLossOutputs {
   std::span<double> target = {};
 };
 
-// The loss of bridge matching for one direction. Row b stands in state x[b] with steps_left[b] to
-// its clean end clean[b]; its target is the step pinned to that end. KL(target || model) is summed
-// over categories and averaged over rows and dimensions; the squared error is summed over
-// dimensions and categories and averaged over rows. NaN where the network left the range of T.
-template <typename T>
-double network_loss(const Context& context, const NetworkTensors<T>& parameters,
-                    const ChainTables<T>& chain, MatchingLoss kind, StatesView x, StatesView clean,
-                    std::span<const std::int32_t> steps_left, NetworkTensors<T>& gradient,
-                    NetworkWorkspace<T>& workspace, const NetworkLossOutputs& outputs = {});
-
-// The loss of each row alone, whose mean is network_loss; no gradient. On the CPU.
-void network_row_losses(const Context& context, const NetworkTensors<float>& parameters,
-                        const ChainTables<float>& chain, MatchingLoss kind, StatesView x,
-                        StatesView clean, std::span<const std::int32_t> steps_left,
-                        NetworkWorkspace<float>& workspace, std::span<double> out);
-
-// What a term of it counts.
+// What a term of the loss counts.
 inline double network_loss_scale(MatchingLoss kind, std::size_t rows, std::size_t dim) {
   return 1.0 / static_cast<double>(kind == MatchingLoss::kKl ? rows * dim : rows);
 }
-
-// Walks num_steps steps through a network, from states with steps_left to the clean end: a clean
-// end c is drawn by w, then a step pinned to it, which is a draw of the transition. Step i of row b
-// uses the draws 2 (i D + d) (clean end) and the next (step) of index first_index + b. A row's
-// result does not depend on the rows beside it. States may lie on the context's device, then both
-// do; `kept` is what a device keeps of the network and its steps from call to call, null: nothing.
-void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
-                          const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
-                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
-                          NetworkWorkspace<float>& workspace, KeptTables* kept = nullptr);
-
-// out[b,d,s] = log of the model's transition probability from x[b] with steps_left to the clean
-// end, where x lies. Finite wherever the reference allows the step.
-void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
-                            const ChainTables<float>& chain, int steps_left, StatesView x,
-                            double* out, KeptTables* kept = nullptr);
-void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
-                            const ChainTables<float>& chain, int steps_left, StatesView x,
-                            Array3<double>& out);
-
-// out[b] = log of the model's probability of the whole step from[b] -> to[b], all coordinates
-// together: the sum over d of what network_log_transition has at to[b,d], without the other
-// categories. States may lie on the context's device, then both do and so does `out`.
-void network_step_log_probability(const Context& context, const NetworkTensors<float>& parameters,
-                                  const ChainTables<float>& chain, int steps_left, StatesView from,
-                                  StatesView to, double* out, KeptTables* kept = nullptr);
 
 }  // namespace bridgemark::backend

@@ -58,13 +58,6 @@ struct NetworkPoints {
   std::vector<std::int32_t> steps_left;
 };
 
-// `points` of the pinned reference for each pair of rows, one pair's after the other, for the
-// network of a direction; point i has the draws of index first_index + i. In host memory: a
-// device's trainer makes the same ones for itself.
-NetworkPoints draw_network_points(const Context& context, const PinnedRows& pinned, int direction,
-                                  StatesView x0, StatesView x1, std::size_t points,
-                                  std::uint64_t first_index);
-
 // One update: what it trains on and what its optimiser is told.
 struct NetworkUpdate {
   bool first_pairs = true;  // else one end is sampled through the other direction's average

@@ -26,24 +26,11 @@ class RowKernel {
                                 std::span<double> out) const = 0;
 };
 
-// log_k is [S,S], the rows [n0,D] and [n1,D] are checked states in host memory.
-std::unique_ptr<RowKernel> make_row_kernel(const Context& context, MatrixView<const double> log_k,
-                                           StatesView x0, StatesView x1);
-
 // What weighs rows of x1 given an x0: row j with k(x0, rows[j]) exp(h[j]).
 struct WeightedRows {
   MatrixView<const double> log_k;  // [S,S]
   StatesView rows;                 // [n,D]
   std::span<const double> h;       // [n]
 };
-
-// out[b] = a row drawn by its weight given x0[b], with the first draw of index first_index + b.
-void sample_weighted_rows(const Context& context, const WeightedRows& weighted, StatesView x0,
-                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out);
-
-// out[b,d,s] = log of the share of the weight given x0[b] that lies on rows with s at d; -inf where
-// no row has it.
-void weighted_row_marginals(const Context& context, const WeightedRows& weighted, StatesView x0,
-                            double* out);
 
 }  // namespace bridgemark::backend

@@ -45,32 +45,9 @@ struct RowCoupling {
   DrawKey key;
 };
 
-// The draws of the CPU, in host memory; a device's trainer makes the same ones for itself. Each has
-// out rows first_index.. of its key.
-
-// Independent coordinates as a RowSource has them; observed rows alike.
-void draw_independent_rows(const Context& context, MatrixView<const double> cumulative,
-                           std::span<const double> components, const DrawKey& key,
-                           std::uint64_t first_index, MutableStatesView out);
-void draw_observed_rows(const Context& context, StatesView observed, const DrawKey& key,
-                        std::uint64_t first_index, MutableStatesView out);
-
-void draw_rows(const Context& context, const RowSource& source, std::uint64_t first_index,
-               MutableStatesView out);
-
-// The steps that rows stand at, n in 0..num_steps-1.
+// The steps that rows are at, n in 0..num_steps-1; row i has the draws of index first_index + i.
 std::vector<std::int32_t> draw_steps(const PinnedRows& pinned, std::size_t rows,
                                      std::uint64_t first_index);
-
-// out[b] ~ q_ref(x_n | x0[b], x1[b]) at n = times[b] in 0..num_steps.
-void draw_points(const Context& context, const PinnedRows& pinned, StatesView x0, StatesView x1,
-                 std::span<const std::int32_t> times, std::uint64_t first_index,
-                 MutableStatesView out);
-
-// Brings the rows of x1 into the order of the pairs with x0, both rows first_index.. of their
-// sources, in groups of kCoupledRows from the first on.
-void couple_rows(const Context& context, const RowCoupling& coupling, StatesView x0,
-                 std::uint64_t first_index, MutableStatesView x1);
 
 // A source kept on a device, which draws its rows for any thread and stream.
 class RowSampler {
@@ -83,8 +60,5 @@ class RowSampler {
                     std::uint64_t first_index, MutableStatesView start,
                     MutableStatesView end) const = 0;
 };
-
-// For a device other than the CPU.
-std::unique_ptr<RowSampler> make_row_sampler(const Context& context, const RowSource& source);
 
 }  // namespace bridgemark::backend

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/core/context.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/cp/cp_recipe.h"

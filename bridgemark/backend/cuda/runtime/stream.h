@@ -3,8 +3,14 @@
 #include <cuda_runtime_api.h>
 
 #include "bridgemark/backend/cuda/runtime/check.h"
+#include "bridgemark/core/context.h"
 
 namespace bridgemark::backend::cuda {
+
+// The stream that a context's work is done in.
+inline cudaStream_t stream_of(const Context& context) {
+  return static_cast<cudaStream_t>(context.stream);
+}
 
 // A stream of its own, ended with its owner.
 class Stream {

@@ -2,9 +2,11 @@
 #include <limits>
 
 #include "bridgemark/backend/cuda/cp/cp_view.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
+#include "bridgemark/backend/cuda/runtime/memory.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/cuda/runtime/stream.h"
 
 // Counts of states: integers, so that any order of the rows gives the same.
 namespace bridgemark::backend::cuda {
@@ -146,7 +148,7 @@ class DeviceSums {
   unsigned long long* get() const { return sums_.get(); }
   std::vector<std::int64_t> fetch(cudaStream_t stream) const {
     std::vector<std::int64_t> host(count_);
-    copy_memory(sums_.get(), host.data(), count_ * sizeof(std::int64_t), stream);
+    copy_and_wait(sums_.get(), host.data(), count_ * sizeof(std::int64_t), stream);
     return host;
   }
 
@@ -157,8 +159,9 @@ class DeviceSums {
 
 }  // namespace
 
-Matrix<std::int64_t> count_columns(StatesView x, int num_categories, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+Matrix<std::int64_t> CudaBackend::count_columns(const Context& context, StatesView x,
+                                                int num_categories) const {
+  const auto stream = stream_of(context);
   const auto S = static_cast<std::size_t>(num_categories);
   const DeviceSums counts(x.cols * S, stream);
   const dim3 grid(static_cast<unsigned>(x.cols), 8);
@@ -167,8 +170,9 @@ Matrix<std::int64_t> count_columns(StatesView x, int num_categories, void* queue
   return {x.cols, S, counts.fetch(stream)};
 }
 
-std::vector<std::int64_t> pair_differences(const ComparedStates& states, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+std::vector<std::int64_t> CudaBackend::pair_differences(const Context& context,
+                                                        const ComparedStates& states) const {
+  const auto stream = stream_of(context);
   const std::size_t D = states.truth.cols;
   // No cell exceeds the rows of a set times their weight, nor does one of its partial sums.
   const double largest =
@@ -184,8 +188,9 @@ std::vector<std::int64_t> pair_differences(const ComparedStates& states, void* q
   return differences.fetch(stream);
 }
 
-RowSigns row_signs(StatesView truth, StatesView prediction, int num_categories, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+RowSigns CudaBackend::row_signs(const Context& context, StatesView truth, StatesView prediction,
+                                int num_categories) const {
+  const auto stream = stream_of(context);
   if (table_bytes(num_categories) > max_shared_memory()) return {};
   const TurnedStates turned({truth, prediction, 1, 1, num_categories}, stream);
   const DeviceSums of_columns(truth.rows, stream), of_pairs(truth.rows, stream);

@@ -1,6 +1,7 @@
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/cuda/runtime/stream.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cuda {
@@ -37,17 +38,17 @@ __global__ void gather_rows(const std::int32_t* x, const std::uint32_t* rows, st
 
 }  // namespace
 
-void step_log_probability(const double* log_p, StatesView to, std::size_t num_categories,
-                          double* out, void* queue) {
+void CudaBackend::step_log_probability(const Context& context, const double* log_p, StatesView to,
+                                       std::size_t num_categories, double* out) const {
   if (to.rows == 0) return;
-  add_log_of_rows<<<blocks_for(to.rows), kThreads, 0, static_cast<cudaStream_t>(queue)>>>(
+  add_log_of_rows<<<blocks_for(to.rows), kThreads, 0, stream_of(context)>>>(
       log_p, to.data, to.rows, to.cols, num_categories, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void take_rows(StatesView x, std::span<const std::uint32_t> rows, MutableStatesView out,
-               void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::take_rows(const Context& context, StatesView x,
+                            std::span<const std::uint32_t> rows, MutableStatesView out) const {
+  const auto stream = stream_of(context);
   if (out.size() == 0) return;
   const Input<std::uint32_t> from(rows.data(), rows.size(), false, stream);
   gather_rows<<<blocks_for(out.size()), kThreads, 0, stream>>>(x.data, from.get(), rows.size(),
@@ -55,9 +56,10 @@ void take_rows(StatesView x, std::span<const std::uint32_t> rows, MutableStatesV
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void add_step_kl(const double* log_p, const double* log_q, std::size_t rows, std::size_t dim,
-                 std::size_t num_categories, double* kl, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::add_step_kl(const Context& context, const double* log_p, const double* log_q,
+                              std::size_t rows, std::size_t dim, std::size_t num_categories,
+                              double* kl) const {
+  const auto stream = stream_of(context);
   if (rows == 0) return;
   const Scratch<double> of_coordinates(rows * dim, stream);
   kl_of_rows<<<blocks_for(rows * dim), kThreads, 0, stream>>>(log_p, log_q, rows * dim,

@@ -2,9 +2,10 @@
 #include <memory>
 #include <mutex>
 
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/network/device_network.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/cuda/runtime/stream.h"
 
 // The operations of a fitted network on arrays of the host or of the device.
 namespace bridgemark::backend::cuda {
@@ -67,11 +68,13 @@ std::shared_ptr<const FittedNetwork> fitted(const NetworkTensors<float>& network
 
 }  // namespace
 
-void sample_network_chain(const NetworkTensors<float>& parameters, const PinnedSteps& pinned,
-                          int steps_left, int num_steps, StatesView x, const DrawKey& key,
-                          std::uint64_t first_index, MutableStatesView out, KeptTables* kept,
-                          void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::sample_network_chain(const Context& context,
+                                       const NetworkTensors<float>& parameters,
+                                       const PinnedSteps& pinned, int steps_left, int num_steps,
+                                       StatesView x, const DrawKey& key, std::uint64_t first_index,
+                                       MutableStatesView out, NetworkWorkspace<float>&,
+                                       KeptTables* kept) const {
+  const auto stream = stream_of(context);
   const NetworkShape& shape = parameters.shape;
   const std::size_t D = shape.dim;
   const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
@@ -130,10 +133,12 @@ void for_logits(const FittedNetwork& network, const NetworkShape& shape, int ste
 
 }  // namespace
 
-void network_log_transition(const NetworkTensors<float>& parameters,
-                            const ChainTables<float>& chain, int steps_left, StatesView x,
-                            double* out, KeptTables* kept, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::network_log_transition(const Context& context,
+                                         const NetworkTensors<float>& parameters,
+                                         const ChainTables<float>& chain, int steps_left,
+                                         StatesView x, MatrixView<double> out,
+                                         KeptTables* kept) const {
+  const auto stream = stream_of(context);
   const NetworkShape& shape = parameters.shape;
   const std::size_t D = shape.dim, S = shape.num_categories;
   const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
@@ -142,7 +147,7 @@ void network_log_transition(const NetworkTensors<float>& parameters,
   for_logits(
       *network, shape, steps_left, x, D * S * sizeof(double), stream,
       [&](std::size_t first, std::size_t rows, const std::int32_t* states, const float* logits) {
-        Output<double> result(out + first * D * S, rows * D * S, x.on_device, stream);
+        Output<double> result(out.row(first), rows * D * S, x.on_device, stream);
         launch_log_transition(static_cast<int>(D), static_cast<int>(S),
                               shape.is_softmax_step(steps_left), log_one, log_after, states, logits,
                               rows, result.get(), stream);
@@ -150,10 +155,12 @@ void network_log_transition(const NetworkTensors<float>& parameters,
       });
 }
 
-void network_step_log_probability(const NetworkTensors<float>& parameters,
-                                  const ChainTables<float>& chain, int steps_left, StatesView from,
-                                  StatesView to, double* out, KeptTables* kept, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::network_step_log_probability(const Context& context,
+                                               const NetworkTensors<float>& parameters,
+                                               const ChainTables<float>& chain, int steps_left,
+                                               StatesView from, StatesView to, double* out,
+                                               KeptTables* kept) const {
+  const auto stream = stream_of(context);
   const NetworkShape& shape = parameters.shape;
   const std::size_t D = shape.dim, S = shape.num_categories;
   const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
