@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/device_queue.h"
 #include "bridgemark/core/error.h"
 
 namespace nb = nanobind;
@@ -46,13 +47,13 @@ bool is_on_gpu(const ArrayLike& given) {
 
 GpuOf::GpuOf(const ArrayLike& given)
     : given_(given.array),
-      stream_(reinterpret_cast<void*>(
+      queue_(std::make_shared<const DeviceQueue>(
           nb::cast<std::uintptr_t>(arrays("current_stream")(given.array)))) {}
 
 Context GpuOf::on(const Context& context) const {
   Context there = context;
   there.device = Device::kCuda;
-  there.stream = stream_;
+  there.queue = queue_;
   return there;
 }
 

@@ -3,13 +3,14 @@
 #include <cuda_runtime_api.h>
 
 #include "bridgemark/backend/cuda/runtime/check.h"
+#include "bridgemark/backend/device_queue.h"
 #include "bridgemark/core/context.h"
 
 namespace bridgemark::backend::cuda {
 
-// The stream that a context's work is done in.
+// The stream of a context's queue; the default stream where it has none.
 inline cudaStream_t stream_of(const Context& context) {
-  return static_cast<cudaStream_t>(context.stream);
+  return context.queue ? reinterpret_cast<cudaStream_t>(context.queue->handle()) : nullptr;
 }
 
 // A stream of its own, ended with its owner.
