@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "bench/support.h"
-#include "bridgemark/backend/chain_training.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/solver/chain/chain_recipe.h"
@@ -113,9 +114,9 @@ void check_loss() {
   backend::ChainWorkspace<double> exact_workspace;
   const ReferenceChain chain(pair.reference(), 1);
   const States x0 = data.x0(host, 64, 0), x1 = data.x1(host, 64, 0);
-  const double loss = backend::chain_loss<float>(
+  const double loss = backend::of(host).chain_loss(
       host, parameters, make_chain_tables<float>(host, chain), x0, x1, gradient, workspace);
-  const double exact_loss = backend::chain_loss<double>(
+  const double exact_loss = backend::of(host).chain_loss(
       host, exact, make_chain_tables<double>(host, chain), x0, x1, exact_gradient, exact_workspace);
   check(std::abs(loss - exact_loss) < 1e-4 * std::max(1.0, std::abs(exact_loss)),
         "losses differ: {} and {}", loss, exact_loss);

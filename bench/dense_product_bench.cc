@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "bench/support.h"
-#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
-#include "bridgemark/backend/network.h"
+#include "bridgemark/backend/plan/network_tensors.h"
 #include "bridgemark/math/philox.h"
 
 namespace bridgemark::bench {

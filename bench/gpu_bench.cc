@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "bench/support.h"
-#include "bridgemark/backend/cuda_ops.h"
-#include "bridgemark/backend/device_memory.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/placed_array.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
@@ -54,7 +53,7 @@ StepCost time_updates(const Case& test, int batch_size, int repeats) {
   const BenchmarkPair pair = load_pair(test.pair);
   const CpRecipe recipe = recipe_of(batch_size);
   const TrainingData data(pair, "", "", 0);
-  const std::size_t before = backend::cuda::memory_in_use();
+  const std::size_t before = backend::of(kDevice).memory_in_use();
   CpTask task{ReferenceChain(pair.reference(), test.num_steps), std::nullopt, 0, {}, {}};
   if (test.matching) task.matching = backend::MatchingLoss::kKl;
   const auto model = make_cp_model(
@@ -70,7 +69,7 @@ StepCost time_updates(const Case& test, int batch_size, int repeats) {
     if (i > 0) times.push_back(time);
   }
   check(std::isfinite(losses.back()), "the loss is {}", losses.back());
-  const double memory = static_cast<double>(backend::cuda::memory_in_use() - before);
+  const double memory = static_cast<double>(backend::of(kDevice).memory_in_use() - before);
   return {1e6 * median(times) / static_cast<double>(losses.size()), memory / (1 << 20)};
 }
 
@@ -111,7 +110,7 @@ NetworkTimes time_network(const NetworkCase& test, int repeats) {
   resolve_csbm_recipe(options, variant);
   const CsbmRecipe recipe = read_csbm_recipe(options, variant);
   const TrainingData data(pair, "", "", 0);
-  const std::size_t before = backend::cuda::memory_in_use();
+  const std::size_t before = backend::of(kDevice).memory_in_use();
   const CsbmTask task{pair.reference(),
                       pair.dim(),
                       recipe,
@@ -119,8 +118,9 @@ NetworkTimes time_network(const NetworkCase& test, int repeats) {
                       0,
                       FirstPairs(host, recipe.first_pairs, pair.reference(), data, 0)};
   const TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
-  CsbmModel model(recipe, steps,
-                  backend::make_trainer(kDevice, network_trainer_plan(host, task, steps)));
+  CsbmModel model(
+      recipe, steps,
+      backend::of(kDevice).make_trainer(kDevice, network_trainer_plan(host, task, steps)));
   std::vector<double> losses(kUpdates), times[2];
   std::int64_t step = 1;
   for (std::vector<double>& of_stage : times) {
@@ -131,7 +131,7 @@ NetworkTimes time_network(const NetworkCase& test, int repeats) {
     }
     check(std::isfinite(losses.back()), "the loss is {}", losses.back());
   }
-  const double memory = static_cast<double>(backend::cuda::memory_in_use() - before);
+  const double memory = static_cast<double>(backend::of(kDevice).memory_in_use() - before);
   const auto us = [&](const std::vector<double>& values) {
     return 1e6 * median(values) / static_cast<double>(kUpdates);
   };
@@ -155,13 +155,13 @@ DrawTimes time_joint_draws(int repeats) {
   }
   fmt::print("states that differ from the CPU's: {} of {}\n", different, 2 * host.x1.size());
   check(different <= 2 * host.x1.size() / 100000, "{} states differ", different);
-  backend::DeviceStates x0(context, 20000, pair.dim()), x1(context, 20000, pair.dim());
+  backend::PlacedStates x0(context, true, 20000, pair.dim()), x1(context, true, 20000, pair.dim());
   std::vector<double> drawn, fetched;
   for (int i = 0; i < repeats; ++i) {
     const std::uint64_t first = static_cast<std::uint64_t>(i) * 20000;
     drawn.push_back(seconds([&] {
       pair.write_joint(context, 1, first, x0.view(), x1.view());
-      backend::wait(context);
+      backend::of(context).wait(context);
     }));
     fetched.push_back(seconds([&] { pair.sample_joint(context, 20000, 1, first); }));
   }

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "bench/support.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/cpu/network/dense_layer.h"
 #include "bridgemark/backend/cpu/network/network_math.h"
-#include "bridgemark/backend/network_training.h"
-#include "bridgemark/backend/optimizer.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/network_steps.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -57,21 +57,21 @@ void check_kernels(const Context& context) {
   backend::NetworkWorkspace<double> wide_workspace;
   const auto chain = make_chain_tables<double>(
       context, ReferenceChain(pair.reference(), problem.network.shape.num_steps));
-  const double loss = backend::network_loss<float>(context, problem.network, problem.pinned.chain,
-                                                   backend::MatchingLoss::kKl, x, clean, steps_left,
-                                                   gradient, workspace);
+  const double loss = backend::of(context).network_loss(
+      context, problem.network, problem.pinned.chain, backend::MatchingLoss::kKl, x, clean,
+      steps_left, gradient, workspace);
   const double exact =
-      backend::network_loss<double>(context, wide, chain, backend::MatchingLoss::kKl, x, clean,
-                                    steps_left, wide_gradient, wide_workspace);
+      backend::of(context).network_loss(context, wide, chain, backend::MatchingLoss::kKl, x, clean,
+                                        steps_left, wide_gradient, wide_workspace);
   check(std::abs(loss - exact) < 1e-4 * std::abs(exact), "losses differ: {} and {}", loss, exact);
 
   const States from(kRows, 2, 20);
   States to(kRows, 2);
-  backend::sample_network_chain(context, problem.network, problem.pinned, 5, 1, from, {3}, 0, to,
-                                workspace);
-  Array3<double> log_p;
-  backend::network_log_transition(context, problem.network, problem.pinned.chain, 5,
-                                  from.view().slice(0, 1), log_p);
+  backend::of(context).sample_network_chain(context, problem.network, problem.pinned, 5, 1, from,
+                                            {3}, 0, to, workspace);
+  Array3<double> log_p(1, 2, problem.network.shape.num_categories);
+  backend::of(context).network_log_transition(context, problem.network, problem.pinned.chain, 5,
+                                              from.view().slice(0, 1), log_p.as_matrix());
   for (std::size_t s = 0; s < log_p.extent(2); ++s) {
     double count = 0.0;
     for (std::size_t i = 0; i < kRows; ++i) count += to(i, 0) == static_cast<std::int32_t>(s);
@@ -136,25 +136,25 @@ nlohmann::json profile(const Context& context, const BenchmarkPair& pair, std::s
   for (std::size_t b = 0; b < rows; ++b) left[b] = num_steps - done[b];
   States x(rows, pair.dim()), drawn(rows, pair.dim());
   const auto draw_points = [&] {
-    backend::draw_points(context, points, problem.x0, problem.x1, done, 0, x);
+    backend::of(context).draw_points(context, points, problem.x0, problem.x1, done, 0, x);
   };
   draw_points();
   nlohmann::json ms;
   ms["data"] = processor_ms(repeats, [&] { problem.x0 = pair.sample_x0(context, rows, 1); });
   ms["chain"] = processor_ms(repeats, [&] {
-    backend::sample_network_chain(context, average, problem.pinned, num_steps, num_steps,
-                                  problem.x0, {1}, 0, drawn, workspace);
+    backend::of(context).sample_network_chain(context, average, problem.pinned, num_steps,
+                                              num_steps, problem.x0, {1}, 0, drawn, workspace);
   });
   ms["pinned points"] = processor_ms(repeats, draw_points);
   ms["loss and gradient"] = processor_ms(repeats, [&] {
-    backend::network_loss<float>(context, problem.network, problem.pinned.chain,
-                                 backend::MatchingLoss::kKl, x, problem.x1, left, gradient,
-                                 workspace);
+    backend::of(context).network_loss(context, problem.network, problem.pinned.chain,
+                                      backend::MatchingLoss::kKl, x, problem.x1, left, gradient,
+                                      workspace);
   });
   ms["AdamW and average"] = processor_ms(repeats, [&] {
-    backend::adamw_update(context, {1e-4}, 1, gradient.values, problem.network.values, first.values,
-                          second.values);
-    backend::average_update(context, 0.001, problem.network.values, average.values);
+    backend::of(context).adamw_update(context, {1e-4}, 1, gradient.values, problem.network.values,
+                                      first.values, second.values);
+    backend::of(context).average_update(context, 0.001, problem.network.values, average.values);
   });
 
   // Inside the chain.

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/pair/benchmark_pair.h"
@@ -98,8 +98,9 @@ void component_weights(benchmark::State& state) {
   const Fixture& f = fixture(state);
   std::vector<double> log_c(kRows);
   for (auto _ : state) {
-    backend::log_mixture(context_of(state), f.pair.cp_bridge().potential().log_beta(), f.log_from,
-                         f.drawn.x0, log_c);
+    backend::of(context_of(state))
+        .log_mixture(context_of(state), f.pair.cp_bridge().potential().log_beta(), f.log_from,
+                     f.drawn.x0, log_c);
   }
   count_coordinates(state);
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench/support.h"
-#include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/process/chain_tables.h"
@@ -85,16 +85,17 @@ Timing time_steps(const Context& context, const Problem& problem, bool matching,
   for (int step = 1; step <= repeats + 1; ++step) {
     double loss = 0.0;
     const double time = seconds([&] {
-      loss = matching ? backend::matching_loss<float>(context, parameters, problem.chain,
+      loss = matching
+                 ? backend::of(context).matching_loss(context, parameters, problem.chain,
                                                       backend::MatchingLoss::kKl, problem.x_n,
                                                       problem.x1, problem.n, gradient, workspace)
-                      : backend::static_loss<float>(context, parameters, problem.ends, problem.x0,
+                 : backend::of(context).static_loss(context, parameters, problem.ends, problem.x0,
                                                     problem.x1, gradient, workspace);
       const AdamWSettings settings;
-      backend::adamw_update(context, settings, step, gradient.log_beta, parameters.log_beta,
-                            first.log_beta, second.log_beta);
-      backend::adamw_update(context, settings, step, gradient.log_cores, parameters.log_cores,
-                            first.log_cores, second.log_cores);
+      backend::of(context).adamw_update(context, settings, step, gradient.log_beta,
+                                        parameters.log_beta, first.log_beta, second.log_beta);
+      backend::of(context).adamw_update(context, settings, step, gradient.log_cores,
+                                        parameters.log_cores, first.log_cores, second.log_cores);
     });
     if (step == 1) timing.loss = loss;
     if (step > 1) times.push_back(time);
@@ -119,11 +120,11 @@ void check_losses(const Context& context) {
   backend::CpWorkspace<float> workspace_single;
   backend::CpTensors<float> gradient(size.D, size.S, size.K);
   const double loss =
-      backend::matching_loss<double>(context, parameters, chain, backend::MatchingLoss::kKl,
-                                     problem.x_n, problem.x1, problem.n, exact, workspace);
-  const double loss_single =
-      backend::matching_loss<float>(context, problem.parameters, single, backend::MatchingLoss::kKl,
-                                    problem.x_n, problem.x1, problem.n, gradient, workspace_single);
+      backend::of(context).matching_loss(context, parameters, chain, backend::MatchingLoss::kKl,
+                                         problem.x_n, problem.x1, problem.n, exact, workspace);
+  const double loss_single = backend::of(context).matching_loss(
+      context, problem.parameters, single, backend::MatchingLoss::kKl, problem.x_n, problem.x1,
+      problem.n, gradient, workspace_single);
   check(std::abs(loss - loss_single) < 1e-4 * std::abs(loss), "losses differ: {} and {}", loss,
         loss_single);
 }

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
 #include "cli/interrupt.h"
@@ -16,7 +16,7 @@ namespace bridgemark::cli {
 Context CommonOptions::context() const {
   Context context{parse_device(device), threads, make_progress_printer(progress_style()),
                   stop_requested};
-  backend::require_device(context);
+  backend::of(context).require_device();
   return context;
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "bridgemark/backend/launched_ranks.h"
+#include "bridgemark/backend/ranks/launched_ranks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
 #include "cli/command.h"

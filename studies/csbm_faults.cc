@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/metric/evaluation.h"
@@ -109,7 +109,7 @@ nlohmann::json run(const std::string& name, const Faults& faults,
     plan.pinned.before[1] = identity_rows(S);
     plan.pinned.after[static_cast<std::size_t>(recipe.num_steps) - 1] = identity_rows(S);
   }
-  CsbmModel model(recipe, steps, backend::make_trainer(device, std::move(plan)));
+  CsbmModel model(recipe, steps, backend::of(device).make_trainer(device, std::move(plan)));
   std::vector<double> losses(static_cast<std::size_t>(recipe.updates()));
   model.updates(1, losses);
   nlohmann::json json = evaluation_json(evaluate(device, pair, *model.coupling(), {}));

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -40,8 +41,8 @@ class MatchingLossOfWeights {
     for (int n = 0; n < num_steps; ++n) {
       const std::vector<std::int32_t> steps(rows, n);
       points_.emplace_back(rows, pair.dim());
-      backend::draw_points({}, pinned, pairs_.x0, pairs_.x1, steps,
-                           static_cast<std::uint64_t>(n) * rows, points_.back());
+      backend::of({}).draw_points({}, pinned, pairs_.x0, pairs_.x1, steps,
+                                  static_cast<std::uint64_t>(n) * rows, points_.back());
     }
   }
 
@@ -50,8 +51,8 @@ class MatchingLossOfWeights {
     Weights sum = Weights::Zero(log_beta.size());
     for (std::size_t n = 0; n < points_.size(); ++n) {
       const std::vector<std::int32_t> steps(pairs_.x0.rows(), static_cast<std::int32_t>(n));
-      backend::matching_loss<double>({}, parameters_, tables_, backend::MatchingLoss::kKl,
-                                     points_[n], pairs_.x1, steps, gradient_, workspace_);
+      backend::of({}).matching_loss({}, parameters_, tables_, backend::MatchingLoss::kKl,
+                                    points_[n], pairs_.x1, steps, gradient_, workspace_);
       sum += Eigen::Map<const Weights>(gradient_.log_beta.data(), log_beta.size());
     }
     return sum;
@@ -99,7 +100,7 @@ PairedStates draw_pairs(const BenchmarkPair& pair, const std::string& coupling, 
   PairedStates drawn{pair.sample_x0({}, rows, kSeed), pair.sample_x1({}, rows, kSeed)};
   if (coupling == "minibatch") {
     const ReferenceProcess process = pair.reference();
-    backend::couple_rows(
+    backend::of({}).couple_rows(
         {}, {process.log_power({}, process.total_steps()), {kSeed, DrawPurpose::kRowCoupling}},
         drawn.x0, 0, drawn.x1);
   }

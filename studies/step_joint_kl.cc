@@ -46,10 +46,10 @@ class FactorisedSteps : public Coupling {
     throw_invalid("step_joint_kl", "nothing here draws from the solver");
   }
 
-  void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                Array3<double>& out) const override {
-    bridge_.log_transition_marginals(context, num_steps, n, x, out);
-    for (std::size_t i = 0; i < out.size(); ++i) out.data()[i] = with_noise(out.data()[i]);
+  void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                      MatrixView<double> out) const override {
+    bridge_.write_log_transition_marginals(context, num_steps, n, x, out);
+    for (std::size_t i = 0; i < out.size(); ++i) out.data[i] = with_noise(out.data[i]);
   }
 
   // The product of the marginals at `to` alone: a tenth of the time of writing all of them.

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <utility>
 
-#include "bridgemark/backend/common/bridge_step.h"
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
@@ -54,10 +54,10 @@ Array3<double> Bridge::propagated_cores(const Context& context, const ReferenceC
   if (rest == 0) return cores;
   Array3<double> out(cores.extent(0), cores.extent(1), cores.extent(2));
   if (const auto rank_one = process_.rank_one_power(chain.elementary_steps(rest))) {
-    backend::propagate_cores_rank_one(context, rank_one->log_identity, rank_one->log_uniform, cores,
-                                      out);
+    backend::of(context).propagate_cores_rank_one(context, rank_one->log_identity,
+                                                  rank_one->log_uniform, cores, out);
   } else {
-    backend::propagate_cores(context, chain.log_cumulative(context, rest), cores, out);
+    backend::of(context).propagate_cores(context, chain.log_cumulative(context, rest), cores, out);
   }
   return out;
 }
@@ -100,7 +100,7 @@ backend::BridgeStep Bridge::make_host_step(const Context& context, const Referen
 backend::BridgeStep Bridge::make_device_step(const Context& context, const ReferenceChain& chain,
                                              int n) const {
   const int rest = chain.num_steps() - n;
-  return backend::make_device_step(
+  return backend::of(context).make_device_step(
       context, {log_weights(), log_cores(), log_moves(), chain.log_onestep(context),
                 chain.log_cumulative(context, rest),
                 rest == 1 ? nullptr : &chain.log_cumulative(context, rest - 1), prepared_->cores});
@@ -114,9 +114,9 @@ std::shared_ptr<const backend::BridgeStep> Bridge::conditional_step(const Contex
 void Bridge::log_sum_components(const Context& context, const Array3<double>& log_u, StatesView x,
                                 std::span<double> out) const {
   if (log_moves().size() == 0) {
-    backend::log_mixture(context, log_weights(), log_u, x, out);
+    backend::of(context).log_mixture(context, log_weights(), log_u, x, out);
   } else {
-    backend::log_chain(context, log_weights(), log_moves(), log_u, x, out);
+    backend::of(context).log_chain(context, log_weights(), log_moves(), log_u, x, out);
   }
 }
 
@@ -143,17 +143,14 @@ void Bridge::log_phi(const Context& context, int num_steps, int n, StatesView x,
 void Bridge::sample(const Context& context, StatesView x0, const DrawKey& key,
                     std::uint64_t first_index, MutableStatesView x1) const {
   check_states("x0", x0, dim(), num_categories());
-  backend::sample_bridge_step(context, *step(context, 1, 0, x0.rows), x0, key, first_index, x1);
+  backend::of(context).sample_bridge_step(context, *step(context, 1, 0, x0.rows), x0, key,
+                                          first_index, x1);
 }
 
-void Bridge::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
-  out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
-  write_log_marginals(context, x0, out.data());
-}
-
-void Bridge::write_log_marginals(const Context& context, StatesView x0, double* out) const {
+void Bridge::write_log_marginals(const Context& context, StatesView x0,
+                                 MatrixView<double> out) const {
   check_states("x0", x0, dim(), num_categories());
-  backend::bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out);
+  backend::of(context).bridge_step_marginals(context, *step(context, 1, 0, 0), x0, out);
 }
 
 void Bridge::log_conditional(const Context& context, StatesView x0, StatesView x1,
@@ -165,31 +162,25 @@ bool Bridge::has_transitions(int num_steps) const {
   return num_steps >= 1 && process_.total_steps() % num_steps == 0;
 }
 
-void Bridge::log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                      Array3<double>& out) const {
-  out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
-  write_log_transition_marginals(context, num_steps, n, x, out.data());
-}
-
 void Bridge::write_log_transition_marginals(const Context& context, int num_steps, int n,
-                                            StatesView x, double* out) const {
+                                            StatesView x, MatrixView<double> out) const {
   check_states("x", x, dim(), num_categories());
-  backend::bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out);
+  backend::of(context).bridge_step_marginals(context, *step(context, num_steps, n, 0), x, out);
 }
 
 void Bridge::add_transition_kl(const Context& context, int num_steps, int n, StatesView x,
                                const Bridge& q, double* kl) const {
   check_states("x", x, dim(), num_categories());
-  backend::add_bridge_step_kl(context, *step(context, num_steps, n, 0),
-                              *q.step(context, num_steps, n, 0), x, kl);
+  backend::of(context).add_bridge_step_kl(context, *step(context, num_steps, n, 0),
+                                          *q.step(context, num_steps, n, 0), x, kl);
 }
 
 void Bridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
                                const DrawKey& key, std::uint64_t first_index,
                                MutableStatesView out) const {
   check_states("x", x, dim(), num_categories());
-  backend::sample_bridge_step(context, *step(context, num_steps, n, x.rows), x, key, first_index,
-                              out);
+  backend::of(context).sample_bridge_step(context, *step(context, num_steps, n, x.rows), x, key,
+                                          first_index, out);
 }
 
 void Bridge::log_transition(const Context& context, int num_steps, int n, StatesView from,
@@ -201,8 +192,8 @@ void Bridge::log_transition(const Context& context, int num_steps, int n, States
                   to.rows);
   }
   if (from.on_device) {
-    backend::bridge_step_log_probability(context, *step(context, num_steps, n, 0), from, to,
-                                         out.data());
+    backend::of(context).bridge_step_log_probability(context, *step(context, num_steps, n, 0), from,
+                                                     to, out.data());
     return;
   }
   const ReferenceChain chain(process_, num_steps);

@@ -50,9 +50,9 @@ class Bridge : public Coupling {
               MutableStatesView x1) const override;
 
   bool has_marginals() const override { return true; }
-  void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const override;
   bool takes_device_memory() const override { return true; }
-  void write_log_marginals(const Context& context, StatesView x0, double* out) const override;
+  void write_log_marginals(const Context& context, StatesView x0,
+                           MatrixView<double> out) const override;
 
   bool has_joint() const override { return true; }
   void log_conditional(const Context& context, StatesView x0, StatesView x1,
@@ -60,12 +60,11 @@ class Bridge : public Coupling {
 
   bool has_transitions(int num_steps) const override;
   int own_num_steps() const override { return own_num_steps_; }
-  void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                Array3<double>& out) const override;
   void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                      double* out) const override;
-  // kl[b] += sum_d KL(this || q) between the marginals of step n from x[b], for states of the host
-  // and a context of the CPU: what log_transition_marginals of both give, without writing them.
+                                      MatrixView<double> out) const override;
+  // kl[b] += sum_d KL(this || q) between the marginals of step n from x[b]: what
+  // log_transition_marginals of both give, without writing them. The CPU alone has it; throws
+  // DeviceError for another device.
   void add_transition_kl(const Context& context, int num_steps, int n, StatesView x,
                          const Bridge& q, double* kl) const;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
@@ -61,7 +61,7 @@ ChainPotential::ChainPotential(std::vector<double> log_start, Array3<double> log
 
 void ChainPotential::log_value(const Context& context, StatesView x, std::span<double> out) const {
   check_states("x", x, dim(), num_categories());
-  backend::log_chain(context, log_start_, log_moves_, log_cores_, x, out);
+  backend::of(context).log_chain(context, log_start_, log_moves_, log_cores_, x, out);
 }
 
 Array3<double> switching_moves(std::size_t dim, std::size_t num_components, double switch_rate) {

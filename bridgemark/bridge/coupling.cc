@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/device_memory.h"
-#include "bridgemark/backend/device_scores.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/placed_array.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
@@ -16,8 +16,13 @@
 
 namespace bridgemark {
 
-void Coupling::log_marginals(const Context&, StatesView, Array3<double>&) const {
+void Coupling::write_log_marginals(const Context&, StatesView, MatrixView<double>) const {
   throw_invalid("coupling", "this coupling gives no conditional marginals");
+}
+
+void Coupling::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
+  out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
+  write_log_marginals(context, x0, out.as_matrix());
 }
 
 void Coupling::log_conditional(const Context&, StatesView, StatesView, std::span<double>) const {
@@ -26,9 +31,15 @@ void Coupling::log_conditional(const Context&, StatesView, StatesView, std::span
 
 bool Coupling::has_transitions(int) const { return false; }
 
-void Coupling::log_transition_marginals(const Context&, int num_steps, int, StatesView,
-                                        Array3<double>&) const {
+void Coupling::write_log_transition_marginals(const Context&, int num_steps, int, StatesView,
+                                              MatrixView<double>) const {
   throw_invalid("coupling", "this coupling has no transitions with num_steps = {}", num_steps);
+}
+
+void Coupling::log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                        Array3<double>& out) const {
+  out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
+  write_log_transition_marginals(context, num_steps, n, x, out.as_matrix());
 }
 
 void Coupling::log_transition(const Context& context, int num_steps, int n, StatesView from,
@@ -41,18 +52,14 @@ void Coupling::log_transition(const Context& context, int num_steps, int n, Stat
   constexpr std::size_t kMaxEntries = std::size_t{1} << 21;  // 16 MiB of marginals
   const auto S = static_cast<std::size_t>(num_categories());
   const std::size_t part = std::min(from.rows, std::max<std::size_t>(1, kMaxEntries / (dim() * S)));
-  const std::size_t entries = part * dim() * S;
-  std::vector<double> on_host(from.on_device ? 0 : entries);
-  const std::shared_ptr<void> on_device =
-      from.on_device ? backend::allocate_memory(context, entries * sizeof(double)) : nullptr;
-  double* log_marginals = from.on_device ? static_cast<double*>(on_device.get()) : on_host.data();
-  Context where = context;
-  if (!from.on_device) where.device = Device::kCpu;
+  backend::PlacedArray<double> log_marginals(context, from.on_device, part, dim() * S);
+  const Context where = from.on_device ? context : context.on_host();
   for (std::size_t first = 0; first < from.rows; first += part) {
     const std::size_t rows = std::min(part, from.rows - first);
-    write_log_transition_marginals(context, num_steps, n, from.slice(first, rows), log_marginals);
-    backend::step_log_probability(where, log_marginals, to.slice(first, rows), S,
-                                  out.data() + first);
+    write_log_transition_marginals(context, num_steps, n, from.slice(first, rows),
+                                   log_marginals.view().slice(0, rows));
+    backend::of(where).step_log_probability(where, log_marginals.view().data, to.slice(first, rows),
+                                            S, out.data() + first);
   }
 }
 
@@ -72,19 +79,6 @@ void Coupling::sample_transition(const Context& context, int num_steps, int n, S
       }
     }
   });
-}
-
-void Coupling::write_log_marginals(const Context& context, StatesView x0, double* out) const {
-  Array3<double> made;
-  log_marginals(context, x0, made);
-  std::copy_n(made.data(), made.size(), out);
-}
-
-void Coupling::write_log_transition_marginals(const Context& context, int num_steps, int n,
-                                              StatesView x, double* out) const {
-  Array3<double> made;
-  log_transition_marginals(context, num_steps, n, x, made);
-  std::copy_n(made.data(), made.size(), out);
 }
 
 std::string Coupling::why_missing(Ability ability, int num_steps) const {

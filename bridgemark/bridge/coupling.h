@@ -29,9 +29,12 @@ class Coupling {
   virtual void sample(const Context& context, StatesView x0, const DrawKey& key,
                       std::uint64_t first_index, MutableStatesView x1) const = 0;
 
-  // out[b,d,s] = log q(x1^d = s | x0[b]).
+  // out[b, d*S + s] = log q(x1^d = s | x0[b]), written to where the states lie.
   virtual bool has_marginals() const { return false; }
-  virtual void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const;
+  virtual void write_log_marginals(const Context& context, StatesView x0,
+                                   MatrixView<double> out) const;
+  // The same of states of the host as [B,D,S].
+  void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const;
 
   // out[b] = log q(x1[b] | x0[b]).
   virtual bool has_joint() const { return false; }
@@ -48,9 +51,13 @@ class Coupling {
   // Whether another seed gives other draws. Answers kept in files are the same for every seed.
   virtual bool draws_anew() const { return true; }
 
-  // out[b,d,s] = log q(x_{n+1}^d = s | x_n = x[b]), n = 0..num_steps-1.
-  virtual void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                        Array3<double>& out) const;
+  // out[b, d*S + s] = log q(x_{n+1}^d = s | x_n = x[b]), n = 0..num_steps-1, written to where the
+  // states lie.
+  virtual void write_log_transition_marginals(const Context& context, int num_steps, int n,
+                                              StatesView x, MatrixView<double> out) const;
+  // The same of states of the host as [B,D,S].
+  void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                Array3<double>& out) const;
 
   // Whether log_transition() is the law of its steps: where these factorise, or have a joint.
   virtual bool has_joint_transitions(int num_steps) const { return has_transitions(num_steps); }
@@ -72,13 +79,8 @@ class Coupling {
   virtual std::string why_missing(Ability ability, int num_steps) const;
 
   // Whether states may lie in the memory of the context's device; then all that is drawn or
-  // written does, in the order of the context's stream, log_conditional's too.
+  // written does, in the order of the context's queue, log_conditional's too.
   virtual bool takes_device_memory() const { return false; }
-
-  // log_marginals and log_transition_marginals to where the states lie: [B,D,S].
-  virtual void write_log_marginals(const Context& context, StatesView x0, double* out) const;
-  virtual void write_log_transition_marginals(const Context& context, int num_steps, int n,
-                                              StatesView x, double* out) const;
 
   // The same coupling read from x1 to x0, its sample() draws x0 given x1; null where the coupling
   // answers one direction alone.

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
@@ -65,7 +65,7 @@ CpPotential::CpPotential(std::vector<double> log_beta, Array3<double> log_cores)
 
 void CpPotential::log_value(const Context& context, StatesView x, std::span<double> out) const {
   check_states("x", x, dim(), num_categories());
-  backend::log_mixture(context, log_beta_, log_cores_, x, out);
+  backend::of(context).log_mixture(context, log_beta_, log_cores_, x, out);
 }
 
 std::vector<double> CpPotential::log_component_totals() const {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "bridgemark/backend/common/scaled_rows.h"
+#include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
 

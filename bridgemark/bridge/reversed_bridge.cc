@@ -147,8 +147,7 @@ ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bri
     throw_invalid("reverse", "log_p0 must have shape [{}, {}], got [{}, {}]", bridge_->dim(), S,
                   log_p0.rows(), log_p0.cols());
   }
-  Context host = context;
-  host.device = Device::kCpu;
+  const Context host = context.on_host();
   auto tables = std::make_shared<ReverseTables>();
   const ReferenceChain chain(bridge_->process(), 1);
   tables->log_beta.assign(bridge_->log_weights().begin(), bridge_->log_weights().end());

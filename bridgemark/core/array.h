@@ -84,6 +84,10 @@ class Array3 {
   T& operator()(std::size_t i, std::size_t j, std::size_t k) { return row(i, j)[k]; }
   const T& operator()(std::size_t i, std::size_t j, std::size_t k) const { return row(i, j)[k]; }
 
+  // As [n0, n1 * n2].
+  MatrixView<T> as_matrix() { return {data_.data(), n0_, n1_ * n2_}; }
+  MatrixView<const T> as_matrix() const { return {data_.data(), n0_, n1_ * n2_}; }
+
   bool operator==(const Array3&) const = default;
 
  private:

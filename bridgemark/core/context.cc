@@ -42,6 +42,12 @@ int Context::rank_count() const { return ranks ? ranks->count() : 1; }
 
 bool Context::is_first_rank() const { return !ranks || ranks->rank() == 0; }
 
+Context Context::on_host() const {
+  Context host = *this;
+  host.device = Device::kCpu;
+  return host;
+}
+
 Context Context::on_one_thread() const {
   return {.device = Device::kCpu, .num_threads = 1, .interrupt = interrupt};
 }

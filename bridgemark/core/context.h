@@ -7,7 +7,8 @@
 
 namespace bridgemark {
 
-class RankGroup;  // core/rank_group.h
+class DeviceQueue;  // backend/device_queue.h
+class RankGroup;    // core/rank_group.h
 
 // Where an operation runs.
 enum class Device { kCpu, kCuda };
@@ -39,7 +40,8 @@ struct Context {
   StopFn stop = {};            // may be empty
   InterruptFn interrupt = {};  // may be empty
   int device_sharers = 1;      // processes that work on the device at once, this one among them
-  void* stream = nullptr;  // the device's queue (a cudaStream_t) for work on arrays that lie there
+  // The device's queue for work on arrays that lie there; empty: its default.
+  std::shared_ptr<const DeviceQueue> queue = {};
   std::shared_ptr<RankGroup> ranks = {};  // that train one model with this process; may be empty
 
   int threads() const;
@@ -53,6 +55,9 @@ struct Context {
   }
   bool should_stop() const { return stop && stop(); }
   void throw_if_interrupted() const;
+
+  // For a part of work that is the host's on every device.
+  Context on_host() const;
 
   // For a part of work that is spread over the threads already.
   Context on_one_thread() const;

@@ -9,12 +9,12 @@
 #include <optional>
 #include <utility>
 
+#include "bridgemark/backend/placed_array.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/joint_kl.h"
-#include "bridgemark/metric/placed_arrays.h"
 #include "bridgemark/metric/sample_blocks.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "bridgemark/metric/trajectory_kl.h"
@@ -98,7 +98,7 @@ class Protocol {
  private:
   void score_answers(std::uint64_t seed, Values& values) const {
     const bool anew = coupling_.draws_anew();
-    PlacedStates answers = make_states(test_.x0.rows());
+    backend::PlacedStates answers = make_states(test_.x0.rows());
     coupling_.sample(context_, test_x0_.view(), {seed, DrawPurpose::kPrediction}, 0,
                      answers.view());
     const StatesView given = std::as_const(answers).view();
@@ -133,15 +133,16 @@ class Protocol {
     return {std::exp(-mean / static_cast<double>(pair_.dim())), kMissing, coupling_.draws_anew()};
   }
 
-  PlacedStates make_states(std::size_t rows) const {
+  backend::PlacedStates make_states(std::size_t rows) const {
     return {context_, on_device_, rows, pair_.dim()};
   }
 
   // log q(x1 | x0) for the test's x0.
   std::vector<double> log_conditional_of(const Coupling& coupling, StatesView x1) const {
-    PlacedDoubles log_q(context_, on_device_, x1.rows);
-    coupling.log_conditional(context_, test_x0_.view(), x1, log_q.span());
-    return std::move(log_q).to_host(context_);
+    backend::PlacedArray<double> log_q(context_, on_device_, x1.rows);
+    coupling.log_conditional(context_, test_x0_.view(), x1, log_q.values());
+    const Matrix<double> values = std::move(log_q).to_host(context_);
+    return {values.data(), values.data() + values.size()};
   }
 
   void score_conditionals(std::uint64_t seed, Values& values) const {
@@ -152,7 +153,7 @@ class Protocol {
                         N = options_.conditional_samples;
       std::vector<double> shapes, trends, offdiagonals, against_exact;
       States repeated(N, D);
-      PlacedStates x0 = make_states(N), drawn = make_states(N), answers = make_states(N);
+      backend::PlacedStates x0 = make_states(N), drawn = make_states(N), answers = make_states(N);
       for (std::size_t i = 0; i < inputs_.rows(); ++i) {
         for (std::size_t j = 0; j < N; ++j) std::copy_n(inputs_.row(i), D, repeated.row(j));
         x0.set(context_, repeated);
@@ -292,7 +293,7 @@ class Protocol {
   std::shared_ptr<const Coupling> truth_;
   bool on_device_;  // whether states stay in the device's memory
   PairedStates test_;
-  PlacedStates test_x0_, test_x1_;
+  backend::PlacedStates test_x0_, test_x1_;
   States inputs_;
   Array3<double> log_truth_;  // [inputs, D, S]; empty where the truth has no marginals
   mutable std::optional<JointKl> joint_kl_;  // made once

@@ -9,7 +9,7 @@
 #endif
 #include <Eigen/Core>
 
-#include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/philox.h"
 
@@ -186,9 +186,10 @@ void OneHotClassifier::update(AdamParameter& parameter, std::size_t offset,
     return std::span(values).subspan(offset, gradient.size());
   };
   // The tasks that call it are on threads of their own.
-  backend::adamw_update(Context{.num_threads = 1}, optimizer_, steps_, gradient,
-                        part(parameter.value), part(parameter.first_moment),
-                        part(parameter.second_moment));
+  const Context one_thread{.num_threads = 1};
+  backend::of(one_thread)
+      .adamw_update(one_thread, optimizer_, steps_, gradient, part(parameter.value),
+                    part(parameter.first_moment), part(parameter.second_moment));
 }
 
 void OneHotClassifier::update_second_layer(std::size_t batch_size, std::size_t first) {

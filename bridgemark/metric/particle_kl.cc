@@ -5,12 +5,12 @@
 #include <limits>
 #include <utility>
 
-#include "bridgemark/backend/device_scores.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/placed_array.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/log_rows.h"
-#include "bridgemark/metric/placed_arrays.h"
 #include "bridgemark/process/pinned_reference.h"
 
 namespace bridgemark {
@@ -44,6 +44,7 @@ class ParticleBlock {
                 const Coupling& coupling, const ParticleOptions& options, bool on_device,
                 std::size_t most_rows)
       : context_(context),
+        where_(on_device ? context : context.on_host()),
         chain_(chain),
         truth_(truth),
         coupling_(coupling),
@@ -71,8 +72,12 @@ class ParticleBlock {
 
  private:
   std::size_t states() const { return count_ * options_.particles; }
-  StatesView view(const PlacedStates& placed) const { return placed.view().slice(0, states()); }
-  MutableStatesView view(PlacedStates& placed) const { return placed.view().slice(0, states()); }
+  StatesView view(const backend::PlacedStates& placed) const {
+    return placed.view().slice(0, states());
+  }
+  MutableStatesView view(backend::PlacedStates& placed) const {
+    return placed.view().slice(0, states());
+  }
 
   void start(const ParticleRows& rows) {
     count_ = rows.x0.rows;
@@ -81,8 +86,8 @@ class ParticleBlock {
     for (std::size_t i = 0; i < states(); ++i) {
       row_of[i] = static_cast<std::uint32_t>(i / options_.particles);
     }
-    backend::take_rows(context_, rows.x0, row_of, view(current_));
-    backend::take_rows(context_, rows.x1, row_of, view(end_));
+    backend::of(where_).take_rows(where_, rows.x0, row_of, view(current_));
+    backend::of(where_).take_rows(where_, rows.x1, row_of, view(end_));
     log_weights_.assign(states(), 0.0);
     log_totals_.assign(count_ * kHalves, 0.0);
   }
@@ -95,21 +100,21 @@ class ParticleBlock {
   }
 
   // Adds log m - log q* of step n to the weights, or log m - log Q_1 where q*_n is not known.
-  void weigh(int n, const PlacedStates& to) {
+  void weigh(int n, const backend::PlacedStates& to) {
     const StatesView from = view(std::as_const(current_)), there = view(to);
     coupling_.log_transition(context_, options_.num_steps, n, from, there,
-                             log_own_.span().first(states()));
+                             log_own_.values().first(states()));
     if (by_truth_) {
       truth_.log_transition(context_, options_.num_steps, n, from, there,
-                            log_other_.span().first(states()));
+                            log_other_.values().first(states()));
     } else {
-      log_reference(1, from, there, log_other_.span());
+      log_reference(1, from, there, log_other_.values());
     }
-    const double* own = log_own_.fetch(context_, own_on_host_);
-    const double* other = log_other_.fetch(context_, other_on_host_);
+    const Matrix<double> own = log_own_.to_host(context_), other = log_other_.to_host(context_);
     for (std::size_t i = 0; i < states(); ++i) {
       // The truth allows every pinned path, so `other` is finite.
-      log_weights_[i] = own[i] == kLogZero ? kLogZero : log_weights_[i] + own[i] - other[i];
+      log_weights_[i] =
+          own(i, 0) == kLogZero ? kLogZero : log_weights_[i] + own(i, 0) - other(i, 0);
     }
   }
 
@@ -132,7 +137,7 @@ class ParticleBlock {
       for (std::size_t h = 0; h < kHalves; ++h) any = resample_half(n, i, h, ancestors) || any;
     }
     if (!any) return;
-    backend::take_rows(context_, view(std::as_const(current_)), ancestors, view(next_));
+    backend::of(where_).take_rows(where_, view(std::as_const(current_)), ancestors, view(next_));
     std::swap(current_, next_);
   }
 
@@ -192,15 +197,15 @@ class ParticleBlock {
   }
 
   const Context& context_;
+  const Context where_;  // of the states
   const ReferenceChain& chain_;
   const Coupling &truth_, &coupling_;
   const ParticleOptions& options_;
   const bool by_truth_;
   std::size_t count_ = 0;  // rows of this run
   std::uint64_t first_row_ = 0;
-  PlacedStates current_, next_, end_;  // [rows * particles, D]
-  PlacedDoubles log_own_, log_other_;
-  std::vector<double> own_on_host_, other_on_host_;
+  backend::PlacedStates current_, next_, end_;  // [rows * particles, D]
+  backend::PlacedArray<double> log_own_, log_other_;
   std::vector<double> log_weights_;  // [rows, particles], since the last resampling
   std::vector<double> log_totals_;   // [rows, halves], up to it
   std::vector<double> cumulative_;

@@ -54,9 +54,9 @@ class Predictions : public Coupling {
   }
 
   bool has_marginals() const override { return given_.log_marginals.size() > 0; }
-  void log_marginals(const Context&, StatesView x0, Array3<double>& out) const override {
+  void write_log_marginals(const Context&, StatesView x0, MatrixView<double> out) const override {
     if (!has_marginals() || x0.rows != given_.log_marginals.extent(0)) refuse();
-    out = given_.log_marginals;
+    std::copy_n(given_.log_marginals.data(), given_.log_marginals.size(), out.data);
   }
 
   bool has_joint() const override { return !given_.log_conditional.empty(); }

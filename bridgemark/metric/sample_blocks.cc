@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/device_scores.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/metric/state_columns.h"
@@ -78,7 +78,7 @@ SampleBlocks sample_blocks(const Context& context, StatesView truth, StatesView 
   const bool pairs = D > 1 && S <= kMaxCells / S;
   backend::RowSigns signs;
   if (truth.on_device) {
-    signs = backend::row_signs(context, truth, prediction, num_categories);
+    signs = backend::of(context).row_signs(context, truth, prediction, num_categories);
     if (signs.of_columns.empty()) {
       return sample_blocks(context, fetched(context, truth), fetched(context, prediction),
                            num_categories);

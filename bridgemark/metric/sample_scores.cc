@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "bridgemark/backend/device_scores.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
@@ -65,7 +65,7 @@ struct Weights {
 
 // How often each category falls in each column: [D,S].
 Matrix<std::int64_t> count_columns(const Context& context, StatesView states, int num_categories) {
-  if (states.on_device) return backend::count_columns(context, states, num_categories);
+  if (states.on_device) return backend::of(context).count_columns(context, states, num_categories);
   Matrix<std::int64_t> counts(states.cols, static_cast<std::size_t>(num_categories), 0);
   parallel_blocks(context, states.cols, kLineColumns, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = 0; i < states.rows; ++i) {
@@ -195,7 +195,7 @@ double sum_sorted(const Context& context, const States& truth, const States& pre
 double sum_offdiagonal_scores(const Context& context, StatesView truth, StatesView prediction,
                               int num_categories, const Weights& weights) {
   if (truth.on_device) {
-    const std::vector<std::int64_t> differences = backend::pair_differences(
+    const std::vector<std::int64_t> differences = backend::of(context).pair_differences(
         context, {truth, prediction, weights.truth, weights.prediction, num_categories});
     if (differences.empty()) {
       return sum_offdiagonal_scores(context, fetched(context, truth), fetched(context, prediction),

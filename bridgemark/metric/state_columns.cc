@@ -1,6 +1,6 @@
 #include "bridgemark/metric/state_columns.h"
 
-#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/parallel.h"
 
 namespace bridgemark {
@@ -18,7 +18,8 @@ States transposed(const Context& context, StatesView states) {
 
 States fetched(const Context& context, StatesView states) {
   States host(states.rows, states.cols);
-  backend::copy_memory(context, states.data, host.data(), states.size() * sizeof(*states.data));
+  backend::of(context).copy_memory(context, states.data, host.data(),
+                                   states.size() * sizeof(*states.data));
   return host;
 }
 

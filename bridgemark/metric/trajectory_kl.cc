@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "bridgemark/backend/device_scores.h"
+#include "bridgemark/backend/placed_array.h"
 #include "bridgemark/bridge/bridge.h"
-#include "bridgemark/metric/placed_arrays.h"
 
 namespace bridgemark {
 
@@ -18,17 +17,15 @@ class StepKl {
   StepKl(const Context& context, const Coupling& p, const Coupling& q, int num_steps,
          bool on_device, std::size_t most_rows)
       : context_(context),
-        where_(context),
+        where_(on_device ? context : context.on_host()),
         p_(p),
         q_(q),
         num_steps_(num_steps),
         bridge_p_(dynamic_cast<const Bridge*>(&p)),
         bridge_q_(dynamic_cast<const Bridge*>(&q)),
         fused_(context.device == Device::kCpu && bridge_p_ != nullptr && bridge_q_ != nullptr),
-        log_p_(context, on_device, fused_ ? 0 : most_rows * entries()),
-        log_q_(context, on_device, fused_ ? 0 : most_rows * entries()) {
-    if (!on_device) where_.device = Device::kCpu;
-  }
+        log_p_(context, on_device, fused_ ? 0 : most_rows, entries()),
+        log_q_(context, on_device, fused_ ? 0 : most_rows, entries()) {}
 
   // kl[b] += that of step n from x[b].
   void add(int n, StatesView x, double* kl) {
@@ -36,9 +33,12 @@ class StepKl {
       bridge_p_->add_transition_kl(context_, num_steps_, n, x, *bridge_q_, kl);
       return;
     }
-    p_.write_log_transition_marginals(context_, num_steps_, n, x, log_p_.data());
-    q_.write_log_transition_marginals(context_, num_steps_, n, x, log_q_.data());
-    backend::add_step_kl(where_, log_p_.data(), log_q_.data(), x.rows, p_.dim(), categories(), kl);
+    const MatrixView<double> log_p = log_p_.view().slice(0, x.rows),
+                             log_q = log_q_.view().slice(0, x.rows);
+    p_.write_log_transition_marginals(context_, num_steps_, n, x, log_p);
+    q_.write_log_transition_marginals(context_, num_steps_, n, x, log_q);
+    backend::of(where_).add_step_kl(where_, log_p.data, log_q.data, x.rows, p_.dim(), categories(),
+                                    kl);
   }
 
  private:
@@ -46,12 +46,12 @@ class StepKl {
   std::size_t entries() const { return p_.dim() * categories(); }
 
   const Context& context_;
-  Context where_;  // of the sums: that of the arrays
+  const Context where_;  // of the sums: that of the arrays
   const Coupling &p_, &q_;
   const int num_steps_;
   const Bridge *bridge_p_, *bridge_q_;
   const bool fused_;
-  PlacedDoubles log_p_, log_q_;
+  backend::PlacedArray<double> log_p_, log_q_;
 };
 
 }  // namespace
@@ -63,14 +63,14 @@ std::vector<double> trajectory_kls(const Context& context, const Coupling& p, co
   const std::size_t part = std::min(x0.rows, std::max<std::size_t>(1, kMaxEntries / (D * S)));
   const bool on_device = x0.on_device;
   StepKl step(context, p, q, num_steps, on_device, part);
-  PlacedDoubles kl = PlacedDoubles::zeros(context, on_device, x0.rows);
-  PlacedStates even(context, on_device, part, D), odd(context, on_device, part, D);
+  backend::PlacedArray<double> kl(context, on_device, Matrix<double>(x0.rows, 1));
+  backend::PlacedStates even(context, on_device, part, D), odd(context, on_device, part, D);
   for (std::size_t first = 0; first < x0.rows; first += part) {
     const std::size_t rows = std::min(part, x0.rows - first);
     StatesView current = x0.slice(first, rows);
     MutableStatesView next = even.view().slice(0, rows), after = odd.view().slice(0, rows);
     for (int n = 0; n < num_steps; ++n) {
-      step.add(n, current, kl.data() + first);
+      step.add(n, current, kl.view().row(first));
       if (n + 1 == num_steps) break;
       const DrawKey key{seed, DrawPurpose::kTransition, static_cast<std::uint32_t>(n)};
       p.sample_transition(context, num_steps, n, current, key, first, next);
@@ -79,7 +79,8 @@ std::vector<double> trajectory_kls(const Context& context, const Coupling& p, co
     }
     context.report("trajectory KL", first + rows, x0.rows);
   }
-  return std::move(kl).to_host(context);
+  const Matrix<double> sums = std::move(kl).to_host(context);
+  return {sums.data(), sums.data() + sums.size()};
 }
 
 MeanEstimate trajectory_kl(const Context& context, const Coupling& p, const Coupling& q,

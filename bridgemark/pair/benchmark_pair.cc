@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
@@ -111,9 +111,9 @@ backend::RowSource BenchmarkPair::target_rows(const Context& context, std::uint6
 
 const backend::RowSampler& BenchmarkPair::device_sampler(const Context& context) const {
   std::call_once(made_->sampler_once, [&] {
-    Context host = context;  // the tables are those of the CPU, bit for bit
-    host.device = Device::kCpu;
-    made_->sampler = backend::make_row_sampler(context, target_rows(host, 0));
+    // The tables are those of the CPU, bit for bit.
+    made_->sampler =
+        backend::of(context).make_row_sampler(context, target_rows(context.on_host(), 0));
   });
   return *made_->sampler;
 }

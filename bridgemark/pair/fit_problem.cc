@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 

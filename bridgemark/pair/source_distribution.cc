@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/math/categorical.h"
@@ -170,11 +170,13 @@ SourceDistribution SourceDistribution::empirical(States states, int num_categori
 
 void SourceDistribution::sample(const Context& context, const DrawKey& key,
                                 std::uint64_t first_index, MutableStatesView out) const {
+  const Context host = context.on_host();
+  const backend::Backend& device = backend::of(host);
   if (kind_ == SourceKind::kEmpirical) {
-    backend::draw_observed_rows(context, tables_->states, key, first_index, out);
+    device.draw_observed_rows(host, tables_->states, key, first_index, out);
   } else {
-    backend::draw_independent_rows(context, tables_->cumulative, tables_->components, key,
-                                   first_index, out);
+    device.draw_independent_rows(host, tables_->cumulative, tables_->components, key, first_index,
+                                 out);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"
 #include "bridgemark/process/step_draws.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/math/log_domain.h"
@@ -49,7 +49,8 @@ void PinnedReference::sample(const Context& context, StatesView from, StatesView
     throw_invalid("reference", "from, end and out must have the same rows, got {}, {} and {}",
                   from.rows, end.rows, out.rows);
   }
-  backend::sample_product_rows(context, before_, after_, from, end, key, first_index, out);
+  backend::of(context).sample_product_rows(context, before_, after_, from, end, key, first_index,
+                                           out);
 }
 
 backend::PinnedRows pinned_rows(const Context& context, const ReferenceChain& chain,

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "bridgemark/backend/common/scaled_rows.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
+#include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"
 

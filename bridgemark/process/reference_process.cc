@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/math/log_domain.h"
@@ -172,7 +172,7 @@ std::vector<double> ReferenceProcess::log_stationary() const {
   // By repeated squaring: every row of a high power of a positive matrix is it.
   Matrix<double> power = log_power(Context{}, 1), squared(S, S);
   for (int doubling = 0; doubling < 64; ++doubling) {
-    backend::log_matmul(Context{}, power, power, squared.view());
+    backend::of(Context{}).log_matmul(Context{}, power, power, squared.view());
     for (std::size_t x = 0; x < S; ++x) log_normalize(squared.row(x), S);
     std::swap(power, squared);
     double spread = 0.0;
@@ -264,7 +264,7 @@ Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const
   const Matrix<double>& b = log_power(context, n - left);
   require_matrices(num_categories_, 3);  // the product and what it is made from, scaled
   Matrix<double> product(S, S);
-  backend::log_matmul(context, a, b, product.view());
+  backend::of(context).log_matmul(context, a, b, product.view());
   return product;
 }
 

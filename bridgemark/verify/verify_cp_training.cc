@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -74,8 +74,8 @@ void check_static(const Context& context, const GoldenFile& file, Verification& 
   backend::CpTensors<T> gradient(shape.dim, shape.num_categories, shape.num_components);
   backend::CpWorkspace<T> workspace;
   std::vector<double> log_c(shape.batch), log_v(shape.batch);
-  const double loss = backend::static_loss<T>(context, parameters, tables, x0, x1, gradient,
-                                              workspace, log_c, log_v);
+  const double loss = backend::of(context).static_loss(context, parameters, tables, x0, x1,
+                                                       gradient, workspace, log_c, log_v);
   add_training_check<T>(file, "log_c", log_c, result);
   add_training_check<T>(file, "log_v", log_v, result);
   add_training_check<T>(file, "loss", std::vector{loss}, result);
@@ -97,8 +97,8 @@ void check_matching(const Context& context, const GoldenFile& file, Verification
   for (const backend::MatchingLoss kind :
        {backend::MatchingLoss::kKl, backend::MatchingLoss::kMse}) {
     const std::string prefix = kind == backend::MatchingLoss::kKl ? "kl_" : "mse_";
-    const double loss = backend::matching_loss<T>(context, parameters, tables, kind, x_n, x1, n,
-                                                  gradient, workspace, log_model, target);
+    const double loss = backend::of(context).matching_loss(
+        context, parameters, tables, kind, x_n, x1, n, gradient, workspace, log_model, target);
     if (kind == backend::MatchingLoss::kKl) {
       add_training_check<T>(file, "target", target, result);
       add_training_check<T>(file, "log_model", log_model, result);
@@ -125,7 +125,7 @@ void check_on_device(const Context& context, const GoldenFile& file,
   const States x = read_states(file, points, shape), x1 = read_states(file, "x1", shape);
   backend::CpTensors<float> gradient;
   const double value =
-      backend::make_trainer(context, std::move(plan))->evaluate(x, x1, n, gradient);
+      backend::of(context).make_trainer(context, std::move(plan))->evaluate(x, x1, n, gradient);
   add_training_check<float>(file, prefix + "loss", std::vector{value}, result);
   add_training_check<float>(file, prefix + "grad_log_beta", gradient.log_beta, result);
   add_training_check<float>(file, prefix + "grad_log_cores", gradient.log_cores, result);

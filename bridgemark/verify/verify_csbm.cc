@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -78,9 +78,9 @@ void check_network(const Context& context, const GoldenFile& file, Verification&
   std::vector<double> logits(problem.x.size() * problem.shape.num_categories),
       log_model(logits.size()), target(logits.size());
   for (const backend::MatchingLoss kind : kLosses) {
-    const double loss = backend::network_loss<T>(context, parameters, tables, kind, problem.x,
-                                                 problem.clean, problem.steps_left, gradient,
-                                                 workspace, {logits, log_model, target});
+    const double loss = backend::of(context).network_loss(
+        context, parameters, tables, kind, problem.x, problem.clean, problem.steps_left, gradient,
+        workspace, {logits, log_model, target});
     if (kind == backend::MatchingLoss::kKl) {
       add_training_check<T>(file, "logits", logits, result);
       add_training_check<T>(file, "target", target, result);
@@ -108,7 +108,8 @@ void check_on_device(const Context& context, const GoldenFile& file, Verificatio
     plan.batch_size = problem.x.rows();
     plan.loss = kind;
     backend::NetworkTensors<float> gradient;
-    const double loss = backend::make_trainer(context, std::move(plan))
+    const double loss = backend::of(context)
+                            .make_trainer(context, std::move(plan))
                             ->evaluate(0, problem.x, problem.clean, problem.steps_left, gradient);
     check_loss<float>(file, prefix_of(kind), loss, gradient, result);
   }

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/solver/sinkhorn/row_transport.h"
@@ -42,7 +42,7 @@ Verification verify_sinkhorn(const Context& context, const GoldenFile& file) {
   tensors.expect_shape("log_plan", {n0, n1});
 
   const Matrix<double>& log_q = process.log_power(context, process.total_steps());
-  const auto kernel = backend::make_row_kernel(context, log_q, x0, x1);
+  const auto kernel = backend::of(context).make_row_kernel(context, log_q, x0, x1);
   const RowTransport plan =
       solve_row_transport(context, *kernel, n0, n1, {.tolerance = 1e-13, .max_iterations = 20000});
   std::vector<double> log_plan(n0 * n1);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
@@ -60,7 +60,7 @@ void fill_joint(const BenchmarkPair& pair, std::uint64_t seed, nb::handle x0, nb
 
 void init_batches(nb::module_& module) {
   module.def(
-      "require_gpu", [] { backend::require_device({.device = Device::kCuda}); },
+      "require_gpu", [] { backend::of({.device = Device::kCuda}).require_device(); },
       "Raise DeviceError where this build or this machine has no GPU.");
   module.def("fill_ends", fill_ends, "pair"_a, "seed"_a, "first_index"_a, "x0"_a.none(),
              "x1"_a.none(),

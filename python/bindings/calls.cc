@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 
 namespace nb = nanobind;
 
@@ -60,7 +60,7 @@ struct SignalWatch::State {
 
 SignalWatch::SignalWatch(nb::handle progress, Device device) : state_(std::make_shared<State>()) {
   context_.device = device;
-  backend::require_device(context_);
+  backend::of(context_).require_device();
   state_->progress = progress;
   context_.progress = [state = state_](std::string_view what, std::uint64_t done,
                                        std::uint64_t total, std::string_view detail) {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "python/bindings/calls.h"
 #include "python/bindings/device_arrays.h"
@@ -65,8 +65,8 @@ nb::object draw_trajectory_on_gpu(const Coupling& coupling, const ArrayLike& x0,
   };
   interruptible([&](const Context& context) {
     const Context there = gpu.on(context);
-    backend::copy_memory(there, given.view().data, at(0).data,
-                         given.view().size() * sizeof(std::int32_t));
+    backend::of(there).copy_memory(there, given.view().data, at(0).data,
+                                   given.view().size() * sizeof(std::int32_t));
     for (std::size_t n = 0; n < steps; ++n) {
       coupling.sample_transition(there, num_steps, static_cast<int>(n), at(n),
                                  {key, DrawPurpose::kTransition, static_cast<std::uint32_t>(n)}, 0,
@@ -92,7 +92,7 @@ nb::object joint_on_gpu(const Coupling& coupling, const ArrayLike& x0, const Arr
   return gpu.finish(std::move(out));
 }
 
-// write(context, states, out): [B,D,S], in the memory where the states lie.
+// write(context, states, out): [B, D*S], in the memory where the states lie.
 template <typename Write>
 nb::object marginals_of(const Coupling& coupling, std::string_view name, const ArrayLike& x,
                         Write&& write) {
@@ -102,7 +102,7 @@ nb::object marginals_of(const Coupling& coupling, std::string_view name, const A
     const GpuStates given = gpu_states_of(coupling, name, x, gpu);
     MadeArray<double> out = gpu.make_doubles({given.rows(), D, S});
     interruptible([&](const Context& context) {
-      write(gpu.on(context), given.view(), out.data);
+      write(gpu.on(context), given.view(), {out.data, given.rows(), D * S, true});
       return 0;
     });
     return gpu.finish(std::move(out));
@@ -110,7 +110,7 @@ nb::object marginals_of(const Coupling& coupling, std::string_view name, const A
   const StatesArgument given = states_of(coupling, name, x);
   UnwrittenValues<double> out(given.rows() * D * S);
   interruptible([&](const Context& context) {
-    write(context, given.view(), out.data());
+    write(context, given.view(), {out.data(), given.rows(), D * S});
     return 0;
   });
   return x.answer(own<double>(std::move(out), {given.rows(), D, S}));
@@ -161,17 +161,19 @@ nb::object joint_probability(const Coupling& coupling, const ArrayLike& x0, cons
 }
 
 nb::object marginals(const Coupling& coupling, const ArrayLike& x0) {
-  return marginals_of(coupling, "x0", x0, [&](const Context& context, StatesView x, double* out) {
-    coupling.write_log_marginals(context, x, out);
-  });
+  return marginals_of(coupling, "x0", x0,
+                      [&](const Context& context, StatesView x, MatrixView<double> out) {
+                        coupling.write_log_marginals(context, x, out);
+                      });
 }
 
 nb::object transition_marginals(const Coupling& coupling, const ArrayLike& x, int num_steps,
                                 const WholeNumber& n) {
   const int step = static_cast<int>(n.in_range("n", 0, static_cast<std::uint64_t>(num_steps) - 1));
-  return marginals_of(coupling, "x", x, [&](const Context& context, StatesView given, double* out) {
-    coupling.write_log_transition_marginals(context, num_steps, step, given, out);
-  });
+  return marginals_of(
+      coupling, "x", x, [&](const Context& context, StatesView given, MatrixView<double> out) {
+        coupling.write_log_transition_marginals(context, num_steps, step, given, out);
+      });
 }
 
 }  // namespace bridgemark::python

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "bridgemark/backend/device_memory.h"
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/device_queue.h"
 #include "bridgemark/core/error.h"
 
 namespace nb = nanobind;
@@ -25,7 +25,7 @@ nb::object arrays(const char* function) {
 bool has_gpu() {
   static const bool has = [] {
     try {
-      backend::require_device({.device = Device::kCuda});
+      backend::of({.device = Device::kCuda}).require_device();
       return true;
     } catch (const DeviceError&) {
       return false;
@@ -47,13 +47,13 @@ bool is_on_gpu(const ArrayLike& given) {
 
 GpuOf::GpuOf(const ArrayLike& given)
     : given_(given.array),
-      stream_(reinterpret_cast<void*>(
+      queue_(std::make_shared<const DeviceQueue>(
           nb::cast<std::uintptr_t>(arrays("current_stream")(given.array)))) {}
 
 Context GpuOf::on(const Context& context) const {
   Context there = context;
   there.device = Device::kCuda;
-  there.stream = stream_;
+  there.queue = queue_;
   return there;
 }
 
@@ -69,7 +69,7 @@ MadeArray<T> GpuOf::make(const char* dtype, std::initializer_list<std::size_t> s
   }
   made.array = arrays("empty_like")(given_, nb::tuple(axes), dtype);
   if (made.array.is_none()) {
-    made.memory = backend::allocate_memory(on({}), size * sizeof(T));
+    made.memory = backend::of(on({})).allocate_memory(size * sizeof(T));
     made.data = static_cast<T*>(made.memory.get());
   } else {
     made.data = nb::cast<nb::ndarray<T, nb::c_contig, nb::device::cuda>>(made.array).data();
@@ -80,7 +80,8 @@ MadeArray<T> GpuOf::make(const char* dtype, std::initializer_list<std::size_t> s
 template <typename T>
 nb::object GpuOf::finish(MadeArray<T>&& made) const {
   if (!made.array.is_none()) return made.array;
-  backend::wait(on({}));  // other streams may read it now
+  const Context there = on({});
+  backend::of(there).wait(there);  // other streams may read it now
   auto kept = std::make_unique<std::shared_ptr<void>>(std::move(made.memory));
   const nb::capsule owner(
       kept.get(), [](void* held) noexcept { delete static_cast<std::shared_ptr<void>*>(held); });
@@ -117,8 +118,9 @@ GpuStates::GpuStates(std::string_view name, const ArrayLike& given, const GpuOf&
   }
   const std::size_t rows = values.shape(0);
   states_ = gpu.make_states({rows, dim});
-  backend::take_states(gpu.on({}), name, {values.data(), type.bits / 8, is_signed}, num_categories,
-                       {states_.data, rows, dim, true});
+  const Context there = gpu.on({});
+  backend::of(there).take_states(there, name, {values.data(), type.bits / 8, is_signed},
+                                 num_categories, {states_.data, rows, dim, true});
   view_ = {states_.data, rows, dim, true};
 }
 

@@ -36,7 +36,7 @@ class GpuOf {
  public:
   explicit GpuOf(const ArrayLike& given);
 
-  // The context of a call: its device is cuda and its stream that of the array's library.
+  // The context of a call: its device is cuda and its queue that of the array's library.
   Context on(const Context& context) const;
 
   MadeArray<std::int32_t> make_states(std::initializer_list<std::size_t> shape) const;
@@ -51,7 +51,7 @@ class GpuOf {
   MadeArray<T> make(const char* dtype, std::initializer_list<std::size_t> shape) const;
 
   nanobind::object given_;
-  void* stream_;
+  std::shared_ptr<const DeviceQueue> queue_;
 };
 
 // States [B,D] of a GPU's array, checked there and brought to int32 where they are not.

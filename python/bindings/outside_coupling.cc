@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/given_probabilities.h"
 #include "python/bindings/device_arrays.h"
@@ -68,9 +68,9 @@ class OutsideCoupling : public Coupling {
   }
 
   bool has_marginals() const override { return has_marginals_; }
-  void log_marginals(const Context&, StatesView x0, Array3<double>& out) const override {
+  void write_log_marginals(const Context&, StatesView x0, MatrixView<double> out) const override {
     const nb::gil_scoped_acquire acquire;
-    out = rows_of("log_marginals", object_.attr("log_marginals")(given(x0)), x0.rows);
+    write_rows("log_marginals", object_.attr("log_marginals")(given(x0)), out);
   }
 
   bool has_joint() const override { return has_joint_; }
@@ -94,18 +94,11 @@ class OutsideCoupling : public Coupling {
     return has_transitions(num_steps) && !draws_transitions_;
   }
   int own_num_steps() const override { return num_steps_; }
-  void log_transition_marginals(const Context&, int num_steps, int n, StatesView x,
-                                Array3<double>& out) const override {
+  void write_log_transition_marginals(const Context&, int num_steps, int n, StatesView x,
+                                      MatrixView<double> out) const override {
     const nb::gil_scoped_acquire acquire;
-    out = rows_of("log_transition_marginals",
-                  object_.attr("log_transition_marginals")(given(x), num_steps, n), x.rows);
-  }
-  void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                      double* out) const override {
-    Array3<double> made;
-    log_transition_marginals(context, num_steps, n, x, made);
-    const nb::gil_scoped_acquire acquire;
-    write({made.data(), made.size()}, x.on_device, out);
+    write_rows("log_transition_marginals",
+               object_.attr("log_transition_marginals")(given(x), num_steps, n), out);
   }
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,
                          const DrawKey& key, std::uint64_t first_index,
@@ -137,12 +130,18 @@ class OutsideCoupling : public Coupling {
   }
 
  private:
+  // In the order of what that GPU's library does.
+  static void copy_beside(const GpuOf& gpu, const void* from, void* to, std::size_t bytes) {
+    const Context there = gpu.on({});
+    backend::of(there).copy_memory(there, from, to, bytes);
+  }
+
   // A copy, which the object may keep, in the library and on the device asked for.
   nb::object given(StatesView states) const {
     if (states.on_device) {
       const GpuOf gpu(like_);
       MadeArray<std::int32_t> copy = gpu.make_states({states.rows, states.cols});
-      backend::copy_memory(gpu.on({}), states.data, copy.data, states.size() * sizeof(*copy.data));
+      copy_beside(gpu, states.data, copy.data, states.size() * sizeof(*copy.data));
       return gpu.finish(std::move(copy));
     }
     States copy(states.rows, states.cols, {states.data, states.data + states.size()});
@@ -168,8 +167,7 @@ class OutsideCoupling : public Coupling {
   States on_host(StatesView states) const {
     States host(states.rows, states.cols);
     if (states.on_device) {
-      backend::copy_memory(GpuOf(like_).on({}), states.data, host.data(),
-                           states.size() * sizeof(*states.data));
+      copy_beside(GpuOf(like_), states.data, host.data(), states.size() * sizeof(*states.data));
     } else {
       std::copy_n(states.data, states.size(), host.data());
     }
@@ -180,7 +178,7 @@ class OutsideCoupling : public Coupling {
   template <typename T>
   void write(std::span<const T> values, bool on_device, T* out) const {
     if (on_device) {
-      backend::copy_memory(GpuOf(like_).on({}), values.data(), out, values.size_bytes());
+      copy_beside(GpuOf(like_), values.data(), out, values.size_bytes());
     } else {
       std::copy_n(values.data(), values.size(), out);
     }
@@ -194,8 +192,7 @@ class OutsideCoupling : public Coupling {
       const GpuOf gpu(like_);
       const GpuStates states(answer_of(method), {answer}, gpu, dim_, num_categories_);
       expect_rows(method, states.rows(), out.rows);
-      backend::copy_memory(gpu.on({}), states.view().data, out.data,
-                           out.size() * sizeof(*out.data));
+      copy_beside(gpu, states.view().data, out.data, out.size() * sizeof(*out.data));
       return;
     }
     const StatesArgument states(answer_of(method), {answer}, dim_, num_categories_);
@@ -203,20 +200,19 @@ class OutsideCoupling : public Coupling {
     write<std::int32_t>({states.view().data, states.view().size()}, out.on_device, out.data);
   }
 
-  // Log-probabilities [rows, D, S], each row of S checked and normalised.
-  Array3<double> rows_of(const char* method, const nb::object& answer, std::size_t rows) const {
+  // Log-probabilities [rows, D, S], each row of S checked and normalised, to out [rows, D*S].
+  void write_rows(const char* method, const nb::object& answer, MatrixView<double> out) const {
     const std::string what = answer_of(method);
     const auto S = static_cast<std::size_t>(num_categories_);
     const Doubles values = ArrayLike{answer}.doubles("evaluate", what, "[B,D,S]");
-    expect_rows(method, values.shape(0), rows);
+    expect_rows(method, values.shape(0), out.rows);
     if (values.shape(1) != dim_ || values.shape(2) != S) {
-      throw_invalid("evaluate", "{} must have shape [{}, {}, {}], got [{}, {}, {}]", what, rows,
+      throw_invalid("evaluate", "{} must have shape [{}, {}, {}], got [{}, {}, {}]", what, out.rows,
                     dim_, S, values.shape(0), values.shape(1), values.shape(2));
     }
-    Array3<double> out(rows, dim_, S,
-                       std::vector<double>(values.data(), values.data() + values.size()));
-    normalize_given_rows(what, {out.data(), rows * dim_, S});
-    return out;
+    std::vector<double> normalized(values.data(), values.data() + values.size());
+    normalize_given_rows(what, {normalized.data(), out.rows * dim_, S});
+    write(normalized, out.on_device, out.data);
   }
 
   nb::handle object_;  // borrowed from the caller of evaluate

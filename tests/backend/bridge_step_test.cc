@@ -1,4 +1,4 @@
-#include "bridgemark/backend/common/bridge_step.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
-#include "tests/io/io_testing.h"
 #include "tests/support/chi_square.h"
 #include "tests/support/context.h"
 #include "tests/support/dense_oracle.h"
@@ -53,7 +52,7 @@ StepCase make_step(std::size_t D, std::size_t S, std::size_t K, double spread, s
   for (std::size_t i = 0; i < item.x.size(); ++i) {
     item.x.data()[i] = static_cast<std::int32_t>(generator() % S);
   }
-  backend::propagate_cores(kContext, item.log_q, item.log_to, item.log_from);
+  backend::of(kContext).propagate_cores(kContext, item.log_q, item.log_to, item.log_from);
   item.step = backend::make_bridge_step({}, item.log_beta, item.log_from, item.log_q, item.log_to);
   return item;
 }
@@ -63,7 +62,7 @@ TEST(LogMixture, AgreesWithPlainSums) {
     for (const double spread : {2.0, 1e4}) {
       const StepCase item = make_step(size, 3, 1 + size % 7, spread, 5, size);
       std::vector<double> out(5), expected;
-      backend::log_mixture(kContext, item.log_beta, item.log_to, item.x, out);
+      backend::of(kContext).log_mixture(kContext, item.log_beta, item.log_to, item.x, out);
       for (std::size_t b = 0; b < 5; ++b) {
         std::vector<long double> terms(item.log_beta.begin(), item.log_beta.end());
         for (std::size_t d = 0; d < size; ++d) {
@@ -78,8 +77,8 @@ TEST(LogMixture, AgreesWithPlainSums) {
   }
   Array3<double> zeros(1, 2, 2, kLogZero);
   double value = 0.0;
-  backend::log_mixture(kContext, std::vector<double>{0.0, 1.0}, zeros, States(1, 1, 0),
-                       {&value, 1});
+  backend::of(kContext).log_mixture(kContext, std::vector<double>{0.0, 1.0}, zeros, States(1, 1, 0),
+                                    {&value, 1});
   EXPECT_EQ(value, kLogZero);
 }
 
@@ -117,7 +116,7 @@ TEST(BridgeStepMarginals, AgreeWithPlainSums) {
     for (const double spread : {2.0, 1e4}) {
       const StepCase item = make_step(D, S, K, spread, 3, 100 * D + 10 * S + K);
       Array3<double> out(3, D, S);
-      backend::bridge_step_marginals(kContext, item.step, item.x, out.data());
+      backend::of(kContext).bridge_step_marginals(kContext, item.step, item.x, out.as_matrix());
       for (std::size_t b = 0; b < 3; ++b) {
         // Sums of D logarithms near 1e4: their rounding stays in the difference.
         EXPECT_TRUE(all_near({out.row(b, 0), D * S}, plain_marginals(item, b),
@@ -140,18 +139,18 @@ TEST(BridgeStepKl, IsThatOfTheMarginals) {
       for (std::size_t k = 0; zeros && k < K; ++k) q.log_to(1, 2, k) = kLogZero;
       q.step = backend::make_bridge_step(kContext, q.log_beta, q.log_from, q.log_q, q.log_to);
       Array3<double> of_p(kRows, D, S), of_q(kRows, D, S);
-      backend::bridge_step_marginals(kContext, p.step, p.x, of_p.data());
-      backend::bridge_step_marginals(kContext, q.step, p.x, of_q.data());
+      backend::of(kContext).bridge_step_marginals(kContext, p.step, p.x, of_p.as_matrix());
+      backend::of(kContext).bridge_step_marginals(kContext, q.step, p.x, of_q.as_matrix());
       std::vector<double> expected(kRows, 1.0), kl(kRows, 1.0), itself(kRows, 0.0);
       for (std::size_t b = 0; b < kRows; ++b) {
         for (std::size_t d = 0; d < D; ++d) {
           expected[b] += log_kl(of_p.row(b, d), of_q.row(b, d), S);
         }
       }
-      backend::add_bridge_step_kl(kContext, p.step, q.step, p.x, kl.data());
+      backend::of(kContext).add_bridge_step_kl(kContext, p.step, q.step, p.x, kl.data());
       EXPECT_TRUE(all_near(kl, expected, {1e-12, 1e-12})) << spread << ", kind " << kind;
       EXPECT_EQ(std::isinf(kl[0]), zeros);
-      backend::add_bridge_step_kl(kContext, p.step, p.step, p.x, itself.data());
+      backend::of(kContext).add_bridge_step_kl(kContext, p.step, p.step, p.x, itself.data());
       EXPECT_EQ(itself, std::vector<double>(kRows, 0.0));
     }
   }
@@ -161,11 +160,15 @@ TEST(BridgeStepMarginals, SameBitsForAnyNumberOfThreads) {
   const StepCase item = make_step(5, 9, 4, 3.0, 1000, 5);
   Array3<double> expected(1000, 5, 9), out(1000, 5, 9);
   std::vector<double> expected_mixture(1000), mixture(1000);
-  backend::bridge_step_marginals({.num_threads = 1}, item.step, item.x, expected.data());
-  backend::log_mixture({.num_threads = 1}, item.log_beta, item.log_to, item.x, expected_mixture);
+  backend::of({.num_threads = 1})
+      .bridge_step_marginals({.num_threads = 1}, item.step, item.x, expected.as_matrix());
+  backend::of({.num_threads = 1})
+      .log_mixture({.num_threads = 1}, item.log_beta, item.log_to, item.x, expected_mixture);
   for (const int threads : {2, 5}) {
-    backend::bridge_step_marginals({.num_threads = threads}, item.step, item.x, out.data());
-    backend::log_mixture({.num_threads = threads}, item.log_beta, item.log_to, item.x, mixture);
+    backend::of({.num_threads = threads})
+        .bridge_step_marginals({.num_threads = threads}, item.step, item.x, out.as_matrix());
+    backend::of({.num_threads = threads})
+        .log_mixture({.num_threads = threads}, item.log_beta, item.log_to, item.x, mixture);
     EXPECT_EQ(out, expected) << threads;
     EXPECT_EQ(mixture, expected_mixture) << threads;
   }
@@ -180,7 +183,8 @@ TEST(SampleProductRows, DrawsWhereTheProductUnderflows) {
   const auto a = backend::scale_rows(left), b = backend::scale_rows(right);
   const States zero(kRows, 1, 0);
   States out(kRows, 1);
-  backend::sample_product_rows(kContext, a, b, zero, zero, {1, DrawPurpose::kPinned}, 0, out);
+  backend::of(kContext).sample_product_rows(kContext, a, b, zero, zero, {1, DrawPurpose::kPinned},
+                                            0, out);
   std::vector<std::size_t> counts(4, 0);
   for (std::size_t i = 0; i < kRows; ++i) ++counts[static_cast<std::size_t>(out(i, 0))];
   const double share = std::exp(-0.7) / (1.0 + std::exp(-0.7));  // of -1200.7 beside -1200
@@ -196,16 +200,6 @@ TEST(ScaledRows, KeepLogarithmsAndScaleToOne) {
   EXPECT_EQ(rows.linear(0, 2), 0.0);
   for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(rows.linear(1, j), 0.0);
 }
-
-#ifndef BRIDGEMARK_TEST_CUDA
-TEST(Device, CudaIsRefusedInABuildWithoutIt) {
-  const Context cuda{.device = Device::kCuda};
-  testing::error_of<DeviceError>([&] { backend::require_device(cuda); });
-  Matrix<double> a(1, 1, 0.0), out(1, 1);
-  testing::error_of<DeviceError>([&] { backend::log_matmul(cuda, a, a, out.view()); });
-  backend::require_device(kContext);
-}
-#endif
 
 }  // namespace
 }  // namespace bridgemark

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/solver/registry.h"
@@ -34,9 +34,10 @@ void check(const Context& context, const ChainProblem& problem) {
   const CpTensors<float> parameters = testing::convert<float>(problem.parameters);
   CpTensors<double> exact = problem.parameters;
   backend::ChainWorkspace<double> workspace;
-  const double expected = backend::chain_loss<double>(
-      {.num_threads = 1}, testing::convert<double>(parameters),
-      make_chain_tables<double>({}, reference), problem.x0, problem.x1, exact, workspace);
+  const double expected = backend::of({.num_threads = 1})
+                              .chain_loss({.num_threads = 1}, testing::convert<double>(parameters),
+                                          make_chain_tables<double>({}, reference), problem.x0,
+                                          problem.x1, exact, workspace);
 
   backend::CpTrainerPlan plan;
   plan.start = parameters;
@@ -45,8 +46,9 @@ void check(const Context& context, const ChainProblem& problem) {
   plan.x0.cumulative = plan.x1.cumulative =
       Matrix<double>(parameters.dim, parameters.num_categories, 1.0);
   CpTensors<float> gradient;
-  const double loss =
-      backend::make_trainer(context, plan)->evaluate(problem.x0, problem.x1, {}, gradient);
+  const double loss = backend::of(context)
+                          .make_trainer(context, plan)
+                          ->evaluate(problem.x0, problem.x1, {}, gradient);
   EXPECT_NEAR(loss, expected, kFloatError * std::max(1.0, std::abs(expected)));
   expect_close(gradient.log_beta, exact.log_beta);
   expect_close(gradient.log_moves, exact.log_moves);

@@ -1,4 +1,5 @@
-#include "bridgemark/backend/chain_training.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
 
 #include <gtest/gtest.h>
 
@@ -30,9 +31,10 @@ double evaluate_loss(const Problem& problem, const CpTensors<double>& parameters
   gradient =
       CpTensors<T>(parameters.dim, parameters.num_categories, parameters.num_components, true);
   backend::ChainWorkspace<T> workspace;
-  return backend::chain_loss<T>(context, convert<T>(parameters),
-                                make_chain_tables<T>(context, ReferenceChain(problem.process, 1)),
-                                problem.x0, problem.x1, gradient, workspace);
+  return backend::of(context).chain_loss(
+      context, convert<T>(parameters),
+      make_chain_tables<T>(context, ReferenceChain(problem.process, 1)), problem.x0, problem.x1,
+      gradient, workspace);
 }
 
 // From the bridge's own log-domain functions, which enumeration checks elsewhere.

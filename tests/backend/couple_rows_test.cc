@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"
@@ -63,7 +64,7 @@ TEST(CoupleRows, DrawsPermutationsByTheReference) {
   States moving = x1;
   std::vector<std::size_t> counts(orders.size());
   for (std::uint64_t call = 0; call < 40000; ++call) {
-    backend::couple_rows({}, coupling, x0, call * 3, moving);
+    backend::of({}).couple_rows({}, coupling, x0, call * 3, moving);
     if (call % 2 == 0) continue;
     for (std::size_t k = 0; k < orders.size(); ++k) {
       bool same = true;
@@ -82,8 +83,8 @@ TEST(CoupleRows, KeepsTheRowsOfEachGroup) {
   const backend::RowCoupling coupling = coupling_of(process, 1);
   const States x0 = random_states(kRows, kDim, 20, 1), x1 = random_states(kRows, kDim, 20, 2);
   States coupled = x1, with_threads = x1;
-  backend::couple_rows({.num_threads = 1}, coupling, x0, 96, coupled);
-  backend::couple_rows({.num_threads = 4}, coupling, x0, 96, with_threads);
+  backend::of({.num_threads = 1}).couple_rows({.num_threads = 1}, coupling, x0, 96, coupled);
+  backend::of({.num_threads = 4}).couple_rows({.num_threads = 4}, coupling, x0, 96, with_threads);
   EXPECT_EQ(coupled, with_threads);
   const auto log_weight = [&](const States& ends) {
     double sum = 0.0;
@@ -106,7 +107,7 @@ TEST(CoupleRows, LeavesForbiddenPairs) {
   log_q(0, 0) = log_q(1, 1) = 0.0;
   const States x0(4, 1, {0, 1, 0, 1});
   States x1(4, 1, {1, 0, 1, 0});
-  backend::couple_rows({}, {log_q, {3, DrawPurpose::kRowCoupling}}, x0, 0, x1);
+  backend::of({}).couple_rows({}, {log_q, {3, DrawPurpose::kRowCoupling}}, x0, 0, x1);
   EXPECT_EQ(x1, x0);
 }
 

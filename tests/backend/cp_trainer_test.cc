@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
@@ -48,11 +48,11 @@ double exact_loss(Loss loss, const CpProblem& problem, CpTensors<double>& gradie
   backend::CpWorkspace<double> workspace;
   gradient = problem.parameters;
   if (!loss) {
-    return backend::static_loss<double>(context, problem.parameters, tables, problem.x0, problem.x1,
-                                        gradient, workspace);
+    return backend::of(context).static_loss(context, problem.parameters, tables, problem.x0,
+                                            problem.x1, gradient, workspace);
   }
-  return backend::matching_loss<double>(context, problem.parameters, tables, *loss, problem.x_n,
-                                        problem.x1, problem.n, gradient, workspace);
+  return backend::of(context).matching_loss(context, problem.parameters, tables, *loss, problem.x_n,
+                                            problem.x1, problem.n, gradient, workspace);
 }
 
 // Rows as CpTrainer::evaluate takes them.
@@ -78,8 +78,8 @@ backend::CpTrainerPlan plan_of(Loss loss, const ReferenceChain& chain, const Ste
 double trainer_loss(const Context& context, Loss loss, const ReferenceChain& chain,
                     const StepDraws& steps, const CpTensors<float>& parameters, const Rows& rows,
                     CpTensors<float>& gradient) {
-  const auto trainer =
-      backend::make_trainer(context, plan_of(loss, chain, steps, parameters, rows.x1.rows()));
+  const auto trainer = backend::of(context).make_trainer(
+      context, plan_of(loss, chain, steps, parameters, rows.x1.rows()));
   return trainer->evaluate(rows.x, rows.x1, rows.n, gradient);
 }
 
@@ -202,7 +202,7 @@ TEST_P(CpTrainer, KeepsTheMeanOfItsParameters) {
         plan_of(loss, chain_of(loss, problem), problem.steps,
                 testing::convert<float>(problem.parameters), problem.x1.rows());
     plan.keeps_average = true;
-    const auto trainer = backend::make_trainer(context(), plan);
+    const auto trainer = backend::of(context()).make_trainer(context(), plan);
     std::vector<double> sum(problem.parameters.log_cores.size(), 0.0);
     int averaged = 0;
     for (int step = 1; step <= 12; ++step) {

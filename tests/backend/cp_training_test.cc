@@ -1,4 +1,5 @@
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 
 #include <gtest/gtest.h>
 
@@ -39,13 +40,13 @@ double evaluate_loss(Loss loss, const Problem& problem, const CpTensors<double>&
   CpWorkspace<T> workspace;
   if (loss == Loss::kStatic) {
     const auto tables = make_chain_tables<T>(context, ReferenceChain(problem.chain.process(), 1));
-    return backend::static_loss<T>(context, converted, tables, problem.x0, problem.x1, gradient,
-                                   workspace);
+    return backend::of(context).static_loss(context, converted, tables, problem.x0, problem.x1,
+                                            gradient, workspace);
   }
   const auto tables = make_chain_tables<T>(context, problem.chain, problem.steps);
-  return backend::matching_loss<T>(context, converted, tables,
-                                   loss == Loss::kKl ? MatchingLoss::kKl : MatchingLoss::kMse,
-                                   problem.x_n, problem.x1, problem.n, gradient, workspace);
+  return backend::of(context).matching_loss(
+      context, converted, tables, loss == Loss::kKl ? MatchingLoss::kKl : MatchingLoss::kMse,
+      problem.x_n, problem.x1, problem.n, gradient, workspace);
 }
 
 // The losses from the bridge's own log-domain functions, which enumeration checks elsewhere.
@@ -209,7 +210,7 @@ double whole_loss(MatchingLoss kind, const Problem& problem, CpTensors<T>& gradi
   gradient = CpTensors<T>(parameters.dim, parameters.num_categories, parameters.num_components);
   CpWorkspace<T> workspace;
   std::vector<double> log_model(problem.x1.size() * parameters.num_categories);
-  return backend::matching_loss<T>(
+  return backend::of(context).matching_loss(
       context, parameters, make_chain_tables<T>(context, problem.chain, problem.steps), kind,
       problem.x_n, problem.x1, problem.n, gradient, workspace, log_model);
 }

@@ -1,5 +1,3 @@
-#include "bridgemark/backend/device_scores.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/placed_array.h"
 #include "tests/support/device_test.h"
 
 namespace bridgemark {
@@ -49,17 +47,17 @@ TEST_F(CudaScores, CountsOfColumnsAndPairs) {
   constexpr int kCategories = 50;
   const States truth = states(3000, kDim, kCategories, 0.4),
                prediction = states(2000, kDim, kCategories, 0.5);
-  const backend::DeviceStates placed_truth(context_, truth),
-      placed_prediction(context_, prediction);
+  const backend::PlacedStates placed_truth(context_, true, truth),
+      placed_prediction(context_, true, prediction);
   const Matrix<std::int64_t> counts =
-      backend::count_columns(context_, placed_truth.view(), kCategories);
+      backend::of(context_).count_columns(context_, placed_truth.view(), kCategories);
   Matrix<std::int64_t> expected(kDim, kCategories, 0);
   for (std::size_t i = 0; i < truth.rows(); ++i) {
     for (std::size_t d = 0; d < kDim; ++d) ++expected(d, static_cast<std::size_t>(truth(i, d)));
   }
   EXPECT_EQ(counts, expected);
 
-  const std::vector<std::int64_t> found = backend::pair_differences(
+  const std::vector<std::int64_t> found = backend::of(context_).pair_differences(
       context_, {placed_truth.view(), placed_prediction.view(), 2, 3, kCategories});
   for (std::size_t d = 0; d < kDim; ++d) {
     for (std::size_t e = d + 1; e < kDim; ++e) {
@@ -78,10 +76,10 @@ TEST_F(CudaScores, SignsOfRows) {
     SCOPED_TRACE(dim);
     const States truth = states(1000, dim, kCategories, 0.4),
                  prediction = states(1000, dim, kCategories, 0.45);
-    const backend::DeviceStates placed_truth(context_, truth),
-        placed_prediction(context_, prediction);
-    const backend::RowSigns found =
-        backend::row_signs(context_, placed_truth.view(), placed_prediction.view(), kCategories);
+    const backend::PlacedStates placed_truth(context_, true, truth),
+        placed_prediction(context_, true, prediction);
+    const backend::RowSigns found = backend::of(context_).row_signs(
+        context_, placed_truth.view(), placed_prediction.view(), kCategories);
     std::vector<std::int64_t> of_columns(truth.rows(), 0), of_pairs(of_columns);
     for (std::size_t d = 0; d < dim; ++d) {
       for (std::size_t e = d; e < dim; ++e) {
@@ -101,10 +99,13 @@ TEST_F(CudaScores, SignsOfRows) {
 
 TEST_F(CudaScores, TablesThatDoNotFitAreLeftToTheHost) {
   const States x = states(10, 2, 1000, 0.5);
-  const backend::DeviceStates placed(context_, x);
-  EXPECT_TRUE(
-      backend::pair_differences(context_, {placed.view(), placed.view(), 1, 1, 1000}).empty());
-  EXPECT_TRUE(backend::row_signs(context_, placed.view(), placed.view(), 1000).of_columns.empty());
+  const backend::PlacedStates placed(context_, true, x);
+  EXPECT_TRUE(backend::of(context_)
+                  .pair_differences(context_, {placed.view(), placed.view(), 1, 1, 1000})
+                  .empty());
+  EXPECT_TRUE(backend::of(context_)
+                  .row_signs(context_, placed.view(), placed.view(), 1000)
+                  .of_columns.empty());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/pinned_reference.h"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 
 namespace bridgemark {
 namespace {
@@ -31,7 +31,7 @@ TEST(BlasThreads, AreAsTheCallerLeftThem) {
     callers.emplace_back([&] {
       Matrix<double> out(40, 40);
       for (int call = 0; call < 50; ++call) {
-        backend::log_matmul({.num_threads = 2}, a, a, out.view());
+        backend::of({.num_threads = 2}).log_matmul({.num_threads = 2}, a, a, out.view());
       }
     });
   }

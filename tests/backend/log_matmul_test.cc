@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/math/log_domain.h"
 #include "tests/support/context.h"
 #include "tests/support/dense_oracle.h"
@@ -71,7 +71,7 @@ void check_log_matmul(std::size_t m, std::size_t k, std::size_t n) {
     const Matrix<double> a = random_matrix(m, k, range, 100 * m + k);
     const Matrix<double> b = random_matrix(k, n, range, 100 * k + n + 7);
     Matrix<double> out(m, n, std::nan(""));
-    backend::log_matmul(kContext, a, b, out.view());
+    backend::of(kContext).log_matmul(kContext, a, b, out.view());
     EXPECT_TRUE(all_near({out.data(), out.size()}, plain_log_matmul(a, b), kLog))
         << m << " x " << k << " x " << n << ", range " << static_cast<int>(range);
   }
@@ -97,7 +97,7 @@ TEST(LogMatmul, RowsAndColumnsOfZeros) {
   Matrix<double> a(3, 2, 0.0), b(2, 3, 0.0), out(3, 3, 1.0);
   a(1, 0) = a(1, 1) = kLogZero;
   b(0, 2) = b(1, 2) = kLogZero;
-  backend::log_matmul(kContext, a, b, out.view());
+  backend::of(kContext).log_matmul(kContext, a, b, out.view());
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 0; j < 3; ++j) {
       if (i == 1 || j == 2) {
@@ -109,7 +109,7 @@ TEST(LogMatmul, RowsAndColumnsOfZeros) {
   }
   // Finite factors whose zeros never meet a finite partner.
   Matrix<double> left(1, 2, {0.0, kLogZero}), right(2, 1, {kLogZero, 0.0}), none(1, 1, 0.0);
-  backend::log_matmul(kContext, left, right, none.view());
+  backend::of(kContext).log_matmul(kContext, left, right, none.view());
   EXPECT_EQ(none(0, 0), kLogZero);
 }
 
@@ -120,11 +120,11 @@ TEST(LogMatmul, SameBitsForAnyNumberOfThreads) {
     const Array3<double> cores = random_cores(100, 20, 3, range, 4);
     Matrix<double> expected(60, 500), out(60, 500);
     Array3<double> expected_u(100, 20, 3), u(100, 20, 3);
-    backend::log_matmul({.num_threads = 1}, a, b, expected.view());
-    backend::propagate_cores({.num_threads = 1}, q, cores, expected_u);
+    backend::of({.num_threads = 1}).log_matmul({.num_threads = 1}, a, b, expected.view());
+    backend::of({.num_threads = 1}).propagate_cores({.num_threads = 1}, q, cores, expected_u);
     for (const int threads : {2, 5}) {
-      backend::log_matmul({.num_threads = threads}, a, b, out.view());
-      backend::propagate_cores({.num_threads = threads}, q, cores, u);
+      backend::of({.num_threads = threads}).log_matmul({.num_threads = threads}, a, b, out.view());
+      backend::of({.num_threads = threads}).propagate_cores({.num_threads = threads}, q, cores, u);
       EXPECT_EQ(out, expected) << threads;
       EXPECT_EQ(u, expected_u) << threads;
     }
@@ -162,7 +162,7 @@ TEST(PropagateCores, AgreesWithPlainSums) {
       const Matrix<double> q = random_matrix(S, S, range, 31 * S + D);
       const Array3<double> cores = random_cores(D, S, K, range, 17 * D + K);
       Array3<double> out(D, S, K, std::nan(""));
-      backend::propagate_cores(kContext, q, cores, out);
+      backend::of(kContext).propagate_cores(kContext, q, cores, out);
       EXPECT_TRUE(all_near({out.data(), out.size()}, plain_propagate(q, cores), kLog))
           << D << " x " << S << " x " << K << ", range " << static_cast<int>(range);
     }
@@ -178,7 +178,8 @@ TEST(PropagateCores, RankOneIsTheSameMatrix) {
       for (const Range range : {Range::kNear, Range::kZeros, Range::kFar}) {
         const Array3<double> cores = random_cores(3, S, 1 + S % 5, range, S);
         Array3<double> out(3, S, 1 + S % 5);
-        backend::propagate_cores_rank_one(kContext, log_identity, log_uniform, cores, out);
+        backend::of(kContext).propagate_cores_rank_one(kContext, log_identity, log_uniform, cores,
+                                                       out);
         EXPECT_TRUE(all_near({out.data(), out.size()}, plain_propagate(q, cores), {1e-13, 1e-12}))
             << "S " << S << ", identity " << log_identity;
       }

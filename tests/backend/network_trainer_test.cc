@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -59,7 +59,7 @@ std::unique_ptr<backend::NetworkTrainer> trainer_of(const Context& context,
   plan.loss = loss;
   const backend::TrainedNetwork start = backend::start_training(parameters);
   plan.start = {start, start};
-  return backend::make_trainer(context, std::move(plan));
+  return backend::of(context).make_trainer(context, std::move(plan));
 }
 
 // Directions that train at once have rows of their own, and those of updates do not overlap.
@@ -80,7 +80,7 @@ void check_gradient(const Context& context, const NetworkProblem& problem) {
     SCOPED_TRACE(static_cast<int>(loss));
     NetworkTensors<double> exact(problem.parameters.shape);
     backend::NetworkWorkspace<double> workspace;
-    const double expected = backend::network_loss<double>(
+    const double expected = backend::of({}).network_loss(
         {}, problem.parameters, make_chain_tables<double>({}, problem.chain), loss, problem.x,
         problem.clean, problem.steps_left, exact, workspace);
     const auto trainer = trainer_of(context, problem.chain, loss,
@@ -102,7 +102,7 @@ TEST_P(NetworkTrainer, LossesOfRowsHaveTheLossAsTheirMean) {
     for (const MatchingLoss loss : kLosses) {
       NetworkTensors<double> gradient(problem.parameters.shape);
       backend::NetworkWorkspace<double> workspace;
-      const double expected = backend::network_loss<double>(
+      const double expected = backend::of({}).network_loss(
           {}, problem.parameters, make_chain_tables<double>({}, problem.chain), loss, problem.x,
           problem.clean, problem.steps_left, gradient, workspace);
       const auto trainer =
@@ -208,10 +208,10 @@ void check_chain(const NetworkProblem& problem, bool with_table, std::size_t row
   const auto differing = [&](int steps_left, int steps) {
     const DrawKey key{5, DrawPurpose::kTransition};
     backend::NetworkWorkspace<float> workspace;
-    backend::sample_network_chain({}, network, pinned, steps_left, steps, from, key, 70, cpu,
-                                  workspace);
-    backend::sample_network_chain(kCuda, network, pinned, steps_left, steps, from, key, 70, cuda,
-                                  workspace);
+    backend::of({}).sample_network_chain({}, network, pinned, steps_left, steps, from, key, 70, cpu,
+                                         workspace);
+    backend::of(kCuda).sample_network_chain(kCuda, network, pinned, steps_left, steps, from, key,
+                                            70, cuda, workspace);
     std::size_t different = 0;
     for (std::size_t i = 0; i < cpu.size(); ++i) different += cpu.data()[i] != cuda.data()[i];
     std::printf("%d steps from %d left: %zu of %zu states differ\n", steps, steps_left, different,
@@ -259,13 +259,13 @@ TEST_P(NetworkTrainer, RowsDoNotDependOnTheirBatch) {
     if (!with_table) pinned.probabilities.clear();
     backend::NetworkWorkspace<float> workspace;
     States whole(101, 3), parts(101, 3);
-    backend::sample_network_chain(context(), network, pinned, 8, 8, problem.x, key, 40, whole,
-                                  workspace);
+    backend::of(context()).sample_network_chain(context(), network, pinned, 8, 8, problem.x, key,
+                                                40, whole, workspace);
     std::size_t first = 0;
     for (const std::size_t count : {1u, 7u, 64u, 29u}) {
-      backend::sample_network_chain(context(), network, pinned, 8, 8,
-                                    problem.x.view().slice(first, count), key, 40 + first,
-                                    parts.view().slice(first, count), workspace);
+      backend::of(context()).sample_network_chain(
+          context(), network, pinned, 8, 8, problem.x.view().slice(first, count), key, 40 + first,
+          parts.view().slice(first, count), workspace);
       first += count;
     }
     EXPECT_EQ(parts, whole);
@@ -279,9 +279,8 @@ TEST_F(CudaNetwork, TransitionsAreThoseOfTheCpu) {
     const NetworkTensors<float> network = convert<float>(problem.parameters);
     const auto tables = make_chain_tables<float>({}, problem.chain);
     for (int left = 1; left <= problem.chain.num_steps(); ++left) {
-      Array3<double> cpu, cuda;
-      backend::network_log_transition({}, network, tables, left, problem.x, cpu);
-      backend::network_log_transition(kCuda, network, tables, left, problem.x, cuda);
+      const Array3<double> cpu = testing::log_transition({}, network, tables, left, problem.x),
+                           cuda = testing::log_transition(kCuda, network, tables, left, problem.x);
       ASSERT_EQ(cuda.size(), cpu.size());
       for (std::size_t i = 0; i < cpu.size(); ++i) {
         EXPECT_NEAR(cuda.data()[i], cpu.data()[i], 1e-5 * (1.0 + std::abs(cpu.data()[i])));

@@ -1,4 +1,5 @@
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/network_steps.h"
 
 #include <gtest/gtest.h>
 
@@ -44,9 +45,9 @@ double evaluate_loss(MatchingLoss loss, const Problem& problem,
   const Context context{.num_threads = threads};
   gradient = NetworkTensors<T>(parameters.shape);
   NetworkWorkspace<T> workspace;
-  return backend::network_loss<T>(context, convert<T>(parameters),
-                                  make_chain_tables<T>(context, problem.chain), loss, problem.x,
-                                  problem.clean, problem.steps_left, gradient, workspace);
+  return backend::of(context).network_loss(
+      context, convert<T>(parameters), make_chain_tables<T>(context, problem.chain), loss,
+      problem.x, problem.clean, problem.steps_left, gradient, workspace);
 }
 
 // Logits of one row by the definition.
@@ -222,8 +223,7 @@ TEST(NetworkTransition, MatchesTheDefinition) {
     const auto tables = make_chain_tables<float>({}, problem.chain);
     const std::size_t S = network.shape.num_categories;
     for (int left = 1; left <= problem.chain.num_steps(); ++left) {
-      Array3<double> log_p;
-      backend::network_log_transition({}, network, tables, left, problem.x, log_p);
+      const Array3<double> log_p = testing::log_transition({}, network, tables, left, problem.x);
       for (std::size_t b = 0; b < problem.x.rows(); ++b) {
         const std::vector<double> logits = oracle_logits(rounded, problem.x.row(b), left);
         for (std::size_t d = 0; d < network.shape.dim; ++d) {
@@ -252,10 +252,10 @@ TEST(NetworkChain, StepsFollowTheTransition) {
       for (std::size_t i = 0; i < kRows; ++i) std::copy_n(problem.x.row(0), D, from.row(i));
       NetworkWorkspace<float> workspace;
       const DrawKey key{5, DrawPurpose::kTransition};
-      backend::sample_network_chain({}, network, pinned, left, 1, from, key, 0, to, workspace);
-      Array3<double> log_p;
-      backend::network_log_transition({}, network, pinned.chain, left, from.view().slice(0, 1),
-                                      log_p);
+      backend::of({}).sample_network_chain({}, network, pinned, left, 1, from, key, 0, to,
+                                           workspace);
+      const Array3<double> log_p =
+          testing::log_transition({}, network, pinned.chain, left, from.view().slice(0, 1));
       for (std::size_t d = 0; d < D; ++d) {
         std::vector<std::size_t> counts(S);
         std::vector<double> p(S);
@@ -275,17 +275,20 @@ TEST(NetworkChain, RowsDoNotDependOnTheirBatch) {
   const DrawKey key{9, DrawPurpose::kConditional, 3};
   NetworkWorkspace<float> workspace;
   States whole(101, 3), parts(101, 3);
-  backend::sample_network_chain(Context{.num_threads = 1}, network, pinned, 8, 8, problem.x, key,
-                                40, whole, workspace);
+  backend::of(Context{.num_threads = 1})
+      .sample_network_chain(Context{.num_threads = 1}, network, pinned, 8, 8, problem.x, key, 40,
+                            whole, workspace);
   for (const int threads : {2, 5}) {
-    backend::sample_network_chain(Context{.num_threads = threads}, network, pinned, 8, 8, problem.x,
-                                  key, 40, parts, workspace);
+    backend::of(Context{.num_threads = threads})
+        .sample_network_chain(Context{.num_threads = threads}, network, pinned, 8, 8, problem.x,
+                              key, 40, parts, workspace);
     EXPECT_EQ(parts, whole);
   }
   std::size_t first = 0;
   for (const std::size_t count : {1u, 7u, 64u, 29u}) {
-    backend::sample_network_chain({}, network, pinned, 8, 8, problem.x.view().slice(first, count),
-                                  key, 40 + first, parts.view().slice(first, count), workspace);
+    backend::of({}).sample_network_chain({}, network, pinned, 8, 8,
+                                         problem.x.view().slice(first, count), key, 40 + first,
+                                         parts.view().slice(first, count), workspace);
     first += count;
   }
   EXPECT_EQ(parts, whole);

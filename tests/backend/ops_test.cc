@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "bridgemark/backend/common/bridge_step.h"
-#include "bridgemark/backend/device_memory.h"
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/placed_array.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -78,10 +78,10 @@ TEST_P(Ops, LogMatmulAndPropagation) {
     const Matrix<double> q = random_matrix(S, S, width);
     const Array3<double> cores = random_cores(D, S, K, width);
     Array3<double> out(D, S, K), rank_one(D, S, K);
-    backend::propagate_cores(context(), q, cores, out);
-    backend::propagate_cores_rank_one(context(), -0.3, -4.0, cores, rank_one);
+    backend::of(context()).propagate_cores(context(), q, cores, out);
+    backend::of(context()).propagate_cores_rank_one(context(), -0.3, -4.0, cores, rank_one);
     Matrix<double> square(S, S);
-    backend::log_matmul(context(), q, q, square.view());
+    backend::of(context()).log_matmul(context(), q, q, square.view());
     std::vector<double> terms(S);
     for (std::size_t d = 0; d < D; ++d) {
       for (std::size_t s = 0; s < S; ++s) {
@@ -108,9 +108,9 @@ TEST_P(Ops, MixtureAndMarginals) {
     const backend::BridgeStep step = random_step(D, S, K, width);
     const States x = random_states(rows, D, S);
     std::vector<double> mixture(rows);
-    backend::log_mixture(context(), step.log_beta, step.log_from, x, mixture);
+    backend::of(context()).log_mixture(context(), step.log_beta, step.log_from, x, mixture);
     Array3<double> marginals(rows, D, S);
-    backend::bridge_step_marginals(context(), step, x, marginals.data());
+    backend::of(context()).bridge_step_marginals(context(), step, x, marginals.as_matrix());
     for (std::size_t b = 0; b < rows; ++b) {
       const std::vector<double> weights = component_weights(step, x.row(b));
       EXPECT_NEAR(mixture[b], log_sum(weights.data(), K), kTolerance);
@@ -140,10 +140,11 @@ TEST_P(Ops, SamplesAreThoseOfTheMathematics) {
     const States x = random_states(rows, D, S), ends = random_states(rows, D, S);
     const DrawKey key{9, DrawPurpose::kConditional};
     States drawn(rows, D), tabulated(rows, D), products(rows, D);
-    backend::sample_bridge_step(context(), step, x, key, 100, drawn.view());
-    backend::sample_bridge_step(context(), backend::tabulated(Context{}, step), x, key, 100,
-                                tabulated.view());
-    backend::sample_product_rows(context(), step.q, step.q, x, ends, key, 7, products.view());
+    backend::of(context()).sample_bridge_step(context(), step, x, key, 100, drawn.view());
+    backend::of(context()).sample_bridge_step(context(), backend::tabulated(Context{}, step), x,
+                                              key, 100, tabulated.view());
+    backend::of(context()).sample_product_rows(context(), step.q, step.q, x, ends, key, 7,
+                                               products.view());
     std::size_t different = 0;
     std::vector<double> sums(S), components(K);
     for (std::size_t b = 0; b < rows; ++b) {
@@ -183,20 +184,17 @@ TEST_F(CudaOps, ResultsLieWhereTheStatesDo) {
   const DrawKey key{3, DrawPurpose::kConditional};
   for (const backend::BridgeStep& step : {plain, backend::tabulated({}, plain), chain}) {
     States host(rows, D);
-    backend::sample_bridge_step(context, step, x, key, 11, host);
-    const backend::DeviceStates placed(context, x);
-    backend::DeviceStates drawn(context, rows, D);
-    backend::sample_bridge_step(context, step, placed.view(), key, 11, drawn.view());
+    backend::of(context).sample_bridge_step(context, step, x, key, 11, host);
+    const backend::PlacedStates placed(context, true, x);
+    backend::PlacedStates drawn(context, true, rows, D);
+    backend::of(context).sample_bridge_step(context, step, placed.view(), key, 11, drawn.view());
     EXPECT_EQ(drawn.to_host(context), host);
 
-    Array3<double> marginals(rows, D, S), fetched(rows, D, S);
-    backend::bridge_step_marginals(context, step, x, marginals.data());
-    const std::size_t bytes = marginals.size() * sizeof(double);
-    const std::shared_ptr<void> memory = backend::allocate_memory(context, bytes);
-    backend::bridge_step_marginals(context, step, placed.view(),
-                                   static_cast<double*>(memory.get()));
-    backend::copy_memory(context, memory.get(), fetched.data(), bytes);
-    EXPECT_EQ(fetched, marginals);
+    Matrix<double> marginals(rows, D * S);
+    backend::of(context).bridge_step_marginals(context, step, x, marginals);
+    backend::PlacedArray<double> there(context, true, rows, D * S);
+    backend::of(context).bridge_step_marginals(context, step, placed.view(), there.view());
+    EXPECT_EQ(there.to_host(context), marginals);
   }
 }
 
@@ -211,25 +209,25 @@ TEST_F(CudaOps, LogProbabilityOfAStep) {
   for (const bool chain : {false, true}) {
     const backend::BridgeStep step = backend::make_bridge_step(
         {}, any.log_beta, any.log_from, any.q.log, log_to, chain ? log_moves : Array3<double>());
-    std::vector<double> before(rows), after(rows), out(rows);
+    std::vector<double> before(rows), after(rows);
     const auto sum = [&](const Array3<double>& cores, StatesView states, std::vector<double>& to) {
-      chain ? backend::log_chain({}, step.log_beta, log_moves, cores, states, to)
-            : backend::log_mixture({}, step.log_beta, cores, states, to);
+      chain ? backend::of({}).log_chain({}, step.log_beta, log_moves, cores, states, to)
+            : backend::of({}).log_mixture({}, step.log_beta, cores, states, to);
     };
     sum(step.log_from, x, before);
     sum(log_to, y, after);
-    const backend::DeviceStates from(context, x), to(context, y);
-    const std::shared_ptr<void> memory = backend::allocate_memory(context, rows * sizeof(double));
-    backend::bridge_step_log_probability(context, step, from.view(), to.view(),
-                                         static_cast<double*>(memory.get()));
-    backend::copy_memory(context, memory.get(), out.data(), rows * sizeof(double));
+    const backend::PlacedStates from(context, true, x), to(context, true, y);
+    backend::PlacedArray<double> there(context, true, rows);
+    backend::of(context).bridge_step_log_probability(context, step, from.view(), to.view(),
+                                                     there.view().data);
+    const Matrix<double> out = there.to_host(context);
     for (std::size_t b = 0; b < rows; ++b) {
       double reference = 0.0;
       for (std::size_t d = 0; d < D; ++d) {
         reference +=
             step.q.log(static_cast<std::size_t>(x(b, d)), static_cast<std::size_t>(y(b, d)));
       }
-      EXPECT_NEAR(out[b], after[b] + reference - before[b], 1e-11);
+      EXPECT_NEAR(out(b, 0), after[b] + reference - before[b], 1e-11);
     }
   }
 }
@@ -238,11 +236,12 @@ TEST_F(CudaOps, IntegersOfAnyWidthBecomeStates) {
   const Context context{.device = Device::kCuda};
   const auto take = [&]<typename T>(const std::vector<T>& values) {
     const std::shared_ptr<void> memory =
-        backend::allocate_memory(context, values.size() * sizeof(T));
-    backend::copy_memory(context, values.data(), memory.get(), values.size() * sizeof(T));
-    backend::DeviceStates out(context, values.size() / 2, 2);
-    backend::take_states(context, "x0", {memory.get(), sizeof(T), std::is_signed_v<T>}, 5,
-                         out.view());
+        backend::of(context).allocate_memory(values.size() * sizeof(T));
+    backend::of(context).copy_memory(context, values.data(), memory.get(),
+                                     values.size() * sizeof(T));
+    backend::PlacedStates out(context, true, values.size() / 2, 2);
+    backend::of(context).take_states(context, "x0", {memory.get(), sizeof(T), std::is_signed_v<T>},
+                                     5, out.view());
     return out.to_host(context);
   };
   const States expected(2, 2, {0, 4, 2, 1});
@@ -274,9 +273,10 @@ TEST_P(Ops, ChainsAreSumsOverPaths) {
                                   random_cores(D, S, K, width), random_cores(D - 1, K, K, width));
     const States x = random_states(rows, D, S);
     std::vector<double> totals(rows);
-    backend::log_chain(context(), step.log_beta, step.log_moves, step.log_from, x, totals);
+    backend::of(context()).log_chain(context(), step.log_beta, step.log_moves, step.log_from, x,
+                                     totals);
     Array3<double> marginals(rows, D, S);
-    backend::bridge_step_marginals(context(), step, x, marginals.data());
+    backend::of(context()).bridge_step_marginals(context(), step, x, marginals.as_matrix());
     for (std::size_t b = 0; b < rows; ++b) {
       std::vector<double> weights(paths);
       Matrix<double> others(D * K, paths, kLogZero);  // of the paths with z_d = k, less that weight
@@ -318,7 +318,7 @@ TEST_P(Ops, ChainSamplesAreThoseOfTheMathematics) {
     const States x = random_states(rows, D, S);
     const DrawKey key{9, DrawPurpose::kConditional};
     States drawn(rows, D);
-    backend::sample_bridge_step(context(), step, x, key, 100, drawn.view());
+    backend::of(context()).sample_bridge_step(context(), step, x, key, 100, drawn.view());
     std::size_t different = 0;
     std::vector<double> after(D * K), weights(K), sums(S);
     for (std::size_t b = 0; b < rows; ++b) {

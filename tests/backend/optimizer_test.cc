@@ -1,4 +1,4 @@
-#include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/backend.h"
 
 #include <gtest/gtest.h>
 
@@ -30,8 +30,9 @@ TEST(AdamW, MatchesTheTextbook) {
       p[i] -= 1e-2 * 0.1 * p[i];
       p[i] -= 1e-2 * m_hat / (std::sqrt(v_hat) + 1e-8);
     }
-    backend::adamw_update(Context{.num_threads = 2}, settings, step, gradient, parameters, first,
-                          second);
+    backend::of(Context{.num_threads = 2})
+        .adamw_update(Context{.num_threads = 2}, settings, step, gradient, parameters, first,
+                      second);
   }
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_NEAR(static_cast<double>(parameters[i]), p[i], 2e-6) << i;
@@ -56,7 +57,7 @@ TEST(AdamW, VectorsStepAsSingleParametersDo) {
         return up / (std::sqrt(square) + epsilon);
       });
     }
-    backend::adamw_update({}, settings, update, gradient, parameters, first, second);
+    backend::of({}).adamw_update({}, settings, update, gradient, parameters, first, second);
   }
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_NEAR(parameters[i], p[i], 1e-6f) << i;
@@ -68,7 +69,7 @@ TEST(AdamW, VectorsStepAsSingleParametersDo) {
 TEST(AverageUpdate, MovesTowardsTheParameters) {
   const std::vector<float> parameters = {1.0f, -2.0f, 0.5f};
   std::vector<float> average = {0.0f, 2.0f, 0.5f};
-  backend::average_update({}, 0.25, parameters, average);
+  backend::of({}).average_update({}, 0.25, parameters, average);
   EXPECT_EQ(average, (std::vector<float>{0.25f, 1.0f, 0.5f}));
 }
 

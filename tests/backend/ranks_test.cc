@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/component_share.h"
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/ranks/component_share.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "tests/io/io_testing.h"
@@ -60,8 +61,9 @@ Evaluated<T> evaluate(const Context& context, const CpProblem& problem,
   Evaluated<T> result{0.0, parameters, std::vector<double>(problem.x0.rows()),
                       std::vector<double>(problem.x0.rows())};
   backend::CpWorkspace<T> workspace;
-  result.loss = backend::static_loss<T>(context, parameters, tables, problem.x0, problem.x1,
-                                        result.gradient, workspace, result.log_c, result.log_v);
+  result.loss =
+      backend::of(context).static_loss(context, parameters, tables, problem.x0, problem.x1,
+                                       result.gradient, workspace, result.log_c, result.log_v);
   return result;
 }
 

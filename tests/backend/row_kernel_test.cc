@@ -1,4 +1,5 @@
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/row_kernel.h"
+#include "bridgemark/backend/backend.h"
 
 #include <gtest/gtest.h>
 
@@ -79,7 +80,7 @@ std::vector<double> plain_sums_over_x0(const KernelCase& c) {
 }
 
 void check_sums(const Context& context, const KernelCase& c) {
-  const auto kernel = backend::make_row_kernel(context, c.log_k, c.x0, c.x1);
+  const auto kernel = backend::of(context).make_row_kernel(context, c.log_k, c.x0, c.x1);
   std::vector<double> over_x1(c.f.size()), over_x0(c.h.size());
   kernel->log_sums_over_x1(context, c.h, over_x1);
   kernel->log_sums_over_x0(context, c.f, over_x0);
@@ -123,8 +124,8 @@ TEST_P(RowKernel, DrawsRowsByTheirWeights) {
   constexpr std::size_t kDraws = 60000;
   States x0(kDraws, 2), drawn(kDraws, 2);
   for (std::size_t b = 0; b < kDraws; ++b) std::copy_n(c.x0.row(0), 2, x0.row(b));
-  backend::sample_weighted_rows(context(), {c.log_k, c.x1, c.h}, x0, {7, DrawPurpose::kConditional},
-                                0, drawn);
+  backend::of(context()).sample_weighted_rows(context(), {c.log_k, c.x1, c.h}, x0,
+                                              {7, DrawPurpose::kConditional}, 0, drawn);
   std::vector<double> probabilities(36, 0.0);
   std::vector<std::size_t> counts(36, 0);
   for (std::size_t j = 0; j < c.h.size(); ++j) {
@@ -138,7 +139,8 @@ TEST_P(RowKernel, DrawsRowsByTheirWeights) {
 
   // The marginals are those of the same weights.
   std::vector<double> marginals(2 * 6);
-  backend::weighted_row_marginals(context(), {c.log_k, c.x1, c.h}, c.x0, marginals.data());
+  backend::of(context()).weighted_row_marginals(context(), {c.log_k, c.x1, c.h}, c.x0,
+                                                marginals.as_matrix());
   for (std::size_t s = 0; s < 6; ++s) {
     double first = 0.0, second = 0.0;
     for (std::size_t t = 0; t < 6; ++t) {
@@ -156,8 +158,9 @@ TEST_P(RowKernel, DrawsAreFunctionsOfTheIndex) {
   States all(50, 4), some(20, 4);
   const DrawKey key{3, DrawPurpose::kConditional};
   const backend::WeightedRows rows{c.log_k, c.x1, c.h};
-  backend::sample_weighted_rows(context(), rows, c.x0, key, 100, all);
-  backend::sample_weighted_rows(context(), rows, c.x0.view().slice(30, 20), key, 130, some);
+  backend::of(context()).sample_weighted_rows(context(), rows, c.x0, key, 100, all);
+  backend::of(context()).sample_weighted_rows(context(), rows, c.x0.view().slice(30, 20), key, 130,
+                                              some);
   for (std::size_t i = 0; i < some.size(); ++i) EXPECT_EQ(some.data()[i], all.row(30)[i]);
 }
 
@@ -166,8 +169,8 @@ TEST_P(RowKernel, MarginalsInTheLogDomain) {
   const Matrix<double> log_k(3, 3, std::vector<double>{0, -2000, -1, -2000, 0, -1, -1, -1, 0});
   const States x0(1, 1, {0}), x1(2, 1, {0, 1});
   std::vector<double> marginals(3);
-  backend::weighted_row_marginals(context(), {log_k, x1, std::vector<double>{0.0, 0.0}}, x0,
-                                  marginals.data());
+  backend::of(context()).weighted_row_marginals(
+      context(), {log_k, x1, std::vector<double>{0.0, 0.0}}, x0, marginals.as_matrix());
   EXPECT_TRUE(all_near(marginals, std::vector<double>{0.0, -2000.0, kLogZero}, kLog));
 }
 
@@ -186,8 +189,8 @@ class CudaRowKernel : public testing::CudaTest {};
 TEST_F(CudaRowKernel, AgreesWithTheCpu) {
   const Context cuda{.device = Device::kCuda};
   const KernelCase c = make_kernel_case(50, 64, 700, 5000, 6.0);
-  const auto on_cpu = backend::make_row_kernel({}, c.log_k, c.x0, c.x1);
-  const auto on_cuda = backend::make_row_kernel(cuda, c.log_k, c.x0, c.x1);
+  const auto on_cpu = backend::of({}).make_row_kernel({}, c.log_k, c.x0, c.x1);
+  const auto on_cuda = backend::of(cuda).make_row_kernel(cuda, c.log_k, c.x0, c.x1);
   std::vector<double> a(700), b(700), p(5000), q(5000);
   on_cpu->log_sums_over_x1({}, c.h, a);
   on_cuda->log_sums_over_x1(cuda, c.h, b);
@@ -198,8 +201,8 @@ TEST_F(CudaRowKernel, AgreesWithTheCpu) {
   States drawn(700, 64), on_device(700, 64);
   const DrawKey key{3, DrawPurpose::kConditional};
   const backend::WeightedRows rows{c.log_k, c.x1, c.h};
-  backend::sample_weighted_rows({}, rows, c.x0, key, 5, drawn);
-  backend::sample_weighted_rows(cuda, rows, c.x0, key, 5, on_device);
+  backend::of({}).sample_weighted_rows({}, rows, c.x0, key, 5, drawn);
+  backend::of(cuda).sample_weighted_rows(cuda, rows, c.x0, key, 5, on_device);
   EXPECT_EQ(drawn, on_device);
 }
 

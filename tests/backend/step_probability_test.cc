@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/device_scores.h"
-#include "bridgemark/backend/network_training.h"
-#include "bridgemark/metric/placed_arrays.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/placed_array.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/process/chain_tables.h"
 #include "tests/support/device_test.h"
 #include "tests/support/network_problem.h"
@@ -27,8 +27,7 @@ class StepProbability : public testing::DeviceTest {
 std::vector<double> by_marginals(const backend::NetworkTensors<float>& network,
                                  const backend::ChainTables<float>& tables, int left,
                                  const NetworkProblem& problem) {
-  Array3<double> log_p;
-  backend::network_log_transition({}, network, tables, left, problem.x, log_p);
+  const Array3<double> log_p = testing::log_transition({}, network, tables, left, problem.x);
   std::vector<double> sums(problem.x.rows(), 0.0);
   for (std::size_t b = 0; b < sums.size(); ++b) {
     for (std::size_t d = 0; d < problem.x.cols(); ++d) {
@@ -56,18 +55,18 @@ TEST_P(StepProbability, OfANetworkIsTheProductOfItsMarginals) {
     for (int left = 1; left <= problem.chain.num_steps(); ++left) {
       const std::vector<double> expected = by_marginals(network, tables, left, problem);
       std::vector<double> host(rows);
-      backend::network_step_log_probability(context(), network, tables, left, problem.x,
-                                            problem.clean, host.data());
-      PlacedStates from(context(), on_device(), problem.x),
+      backend::of(context()).network_step_log_probability(context(), network, tables, left,
+                                                          problem.x, problem.clean, host.data());
+      const backend::PlacedStates from(context(), on_device(), problem.x),
           to(context(), on_device(), problem.clean);
-      PlacedDoubles placed(context(), on_device(), rows);
-      backend::network_step_log_probability(context(), network, tables, left, from.view(),
-                                            to.view(), placed.data());
-      const std::vector<double> device = std::move(placed).to_host(context());
+      backend::PlacedArray<double> placed(context(), on_device(), rows);
+      backend::of(context()).network_step_log_probability(
+          context(), network, tables, left, from.view(), to.view(), placed.view().data);
+      const Matrix<double> device = placed.to_host(context());
       for (std::size_t b = 0; b < rows; ++b) {
         ASSERT_TRUE(std::isfinite(host[b]));
         EXPECT_NEAR(host[b], expected[b], 1e-5 * (1.0 + std::abs(expected[b])));
-        EXPECT_EQ(host[b], device[b]);
+        EXPECT_EQ(host[b], device(b, 0));
       }
     }
   }
@@ -89,15 +88,13 @@ TEST_P(StepProbability, OfMarginals) {
       expected[b] += log_p[(b * kDim + d) * kCategories + static_cast<std::size_t>(to(b, d))];
     }
   }
-  PlacedDoubles given(context(), on_device(), log_p.size()), out(context(), on_device(), kRows);
-  if (on_device()) {
-    backend::copy_memory(context(), log_p.data(), given.data(), log_p.size() * sizeof(double));
-  } else {
-    std::copy(log_p.begin(), log_p.end(), given.data());
-  }
-  const PlacedStates states(context(), on_device(), to);
-  backend::step_log_probability(context(), given.data(), states.view(), kCategories, out.data());
-  EXPECT_EQ(std::move(out).to_host(context()), expected);
+  const backend::PlacedArray<double> given(context(), on_device(),
+                                           {kRows, kDim * kCategories, log_p});
+  backend::PlacedArray<double> out(context(), on_device(), kRows);
+  const backend::PlacedStates states(context(), on_device(), to);
+  backend::of(context()).step_log_probability(context(), given.view().data, states.view(),
+                                              kCategories, out.view().data);
+  EXPECT_EQ(out.to_host(context()), Matrix<double>(kRows, 1, expected));
   EXPECT_EQ(expected[5], kLogZero);
 }
 
@@ -105,9 +102,9 @@ TEST_P(StepProbability, RowsAreTakenByTheirNumbers) {
   States x(5, 3);
   for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<std::int32_t>(i);
   const std::vector<std::uint32_t> rows = {4, 4, 0, 2, 1, 3, 0};
-  const PlacedStates from(context(), on_device(), x);
-  PlacedStates taken(context(), on_device(), rows.size(), 3);
-  backend::take_rows(context(), from.view(), rows, taken.view());
+  const backend::PlacedStates from(context(), on_device(), x);
+  backend::PlacedStates taken(context(), on_device(), rows.size(), 3);
+  backend::of(context()).take_rows(context(), from.view(), rows, taken.view());
   const States host = taken.to_host(context());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t d = 0; d < 3; ++d) EXPECT_EQ(host(i, d), x(rows[i], d));

@@ -26,13 +26,12 @@ class TwoCoordinates : public Coupling {
     std::copy_n(x0.data, x0.size(), x1.data);
   }
   bool has_transitions(int num_steps) const override { return num_steps == 1; }
-  void log_transition_marginals(const Context&, int, int, StatesView x,
-                                Array3<double>& out) const override {
-    out = Array3<double>(x.rows, 2, 3);
+  void write_log_transition_marginals(const Context&, int, int, StatesView x,
+                                      MatrixView<double> out) const override {
     for (std::size_t i = 0; i < x.rows; ++i) {
       for (std::size_t d = 0; d < 2; ++d) {
         for (int s = 0; s < 3; ++s) {
-          out(i, d, static_cast<std::size_t>(s)) = std::log(probability(x(i, d), d, s));
+          out(i, 3 * d + static_cast<std::size_t>(s)) = std::log(probability(x(i, d), d, s));
         }
       }
     }
@@ -82,9 +81,9 @@ TEST(Coupling, DrawnTransitionsDependOnTheIndexAlone) {
 
 TEST(Coupling, WhatIsNotThereIsRefused) {
   class Bare : public TwoCoordinates {
-    void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                  Array3<double>& out) const override {
-      Coupling::log_transition_marginals(context, num_steps, n, x, out);
+    void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                        MatrixView<double> out) const override {
+      Coupling::write_log_transition_marginals(context, num_steps, n, x, out);
     }
   } bare;
   const States x(1, 2, 0);

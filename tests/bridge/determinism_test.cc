@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -135,8 +135,8 @@ TEST(BridgeDeterminism, TabulatedAndDirectDrawsAgree) {
   ASSERT_GT(table.cumulative.size(), 0u);
   const DrawKey key{1, DrawPurpose::kTransition, 1};
   States a(kUnevenRows, 16), b(kUnevenRows, 16);
-  backend::sample_bridge_step(context, direct, x0, key, 0, a);
-  backend::sample_bridge_step(context, table, x0, key, 0, b);
+  backend::of(context).sample_bridge_step(context, direct, x0, key, 0, a);
+  backend::of(context).sample_bridge_step(context, table, x0, key, 0, b);
   EXPECT_EQ(a, b);
 }
 

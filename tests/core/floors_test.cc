@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // The tree is the architecture: an include points to the same floor or to one below.
 namespace bridgemark {
@@ -78,6 +79,93 @@ TEST(Floors, DevicesDoNotKnowEachOther) {
       EXPECT_TRUE(included.starts_with("math/") || included.starts_with("backend/cuda/device/"))
           << file << " includes " << included;
     }
+  });
+}
+
+// Stems of files in backend/cpu and backend/cuda, but for what a device has of its own kind alone:
+// instructions, streams and device functions.
+std::set<std::string> stems_of(const std::string& device) {
+  std::set<std::string> stems;
+  const fs::path folder = kSources / "backend" / device;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string room = fs::relative(entry.path(), folder).begin()->string();
+    if (!entry.is_regular_file() || entry.path().extension() == ".txt") continue;
+    if (room == "simd" || room == "runtime" || room == "device") continue;
+    stems.insert(entry.path().stem());
+  }
+  return stems;
+}
+
+// What has no file of its stem on the other device, and why.
+const std::map<std::string_view, std::string_view> kOfOneDevice = {
+    {"cpu_backend", "the device itself"},
+    {"cuda_backend", "the device itself"},
+    // cpu/
+    {"step_marginals", "a GPU has the marginals beside the draws, in bridge_step"},
+    {"chain_loss", "a GPU has it in parts: chain_passes, chain_moves"},
+    {"component_weights", "a GPU has them in a tile's shared memory: cp_tiles"},
+    {"core_propagation", "likewise"},
+    {"exact_column", "likewise"},
+    {"rank_one_powers", "a GPU multiplies by the dense powers"},
+    {"rank_one_product", "likewise"},
+    {"matching_bands", "a GPU multiplies by the dense powers"},
+    {"matching_factor", "a GPU has it in matching_forward and matching_backward"},
+    {"matching_source", "likewise"},
+    {"matching_weights", "likewise"},
+    {"transition_loss", "a GPU has it in matching_rows"},
+    {"network_forward", "a GPU has it in network_update and network_chain"},
+    {"network_math", "a GPU has it in device/network_draw.h"},
+    {"optimizer", "a GPU has it in device/adamw.h, inside other kernels"},
+    {"finite_values", "a GPU has it in runtime/"},
+    // cuda/
+    {"bridge_tables", "tables that stay on the GPU"},
+    {"log_product", "the kernel of log_matmul, for tables that stay there"},
+    {"device_source", "a source that stays on the GPU"},
+    {"source_rows", "its rows, drawn where they are used"},
+    {"row_sampler", "a source kept for any stream"},
+    {"chain_moves", "the part of chain_loss that updates the moves"},
+    {"chain_view", "where a training's arrays lie on the GPU"},
+    {"cp_view", "likewise"},
+    {"network_view", "likewise"},
+    {"device_network", "likewise"},
+    {"cp_tiles", "the parts of static_loss that work on a tile"},
+    {"cp_bookkeeping", "what an update counts and measures on the GPU"},
+    {"rank_sums", "sums over ranks in the order of a stream; the CPU's are in ranks/"},
+    {"matching_steps", "the launches of matching_loss"},
+    {"matching_tiles", "the parts of matching_loss that work on a tile"},
+    {"matching_forward", "a kernel of matching_loss"},
+    {"matching_backward", "a kernel of matching_loss"},
+    {"fitted_network", "the operations of a network that stays on the GPU"},
+    {"network_update", "what surrounds the layers, in kernels of their own"},
+    {"network_cluster", "network_chain in one kernel, by a cluster of multiprocessors"},
+    {"cluster_layers", "its layers"},
+    {"cluster_layout", "its shared memory"},
+    {"cluster_walk", "its steps"},
+    {"half_product", "its last layer"},
+    {"sample_counts", "metric/ has the counts of states of the host"},
+};
+
+// The same operation has the same file name on each device, so that a reader finds the other one.
+TEST(Floors, DevicesNameTheirFilesAlike) {
+  const std::set<std::string> cpu = stems_of("cpu"), cuda = stems_of("cuda");
+  for (const auto& [own, other] : {std::pair{&cpu, &cuda}, std::pair{&cuda, &cpu}}) {
+    for (const std::string& stem : *own) {
+      EXPECT_NE(other->contains(stem), kOfOneDevice.contains(stem))
+          << stem << " must be in backend/cpu and backend/cuda, or in the list with its reason";
+    }
+  }
+  for (const auto& [stem, reason] : kOfOneDevice) {
+    const std::string name(stem);
+    EXPECT_TRUE(cpu.contains(name) || cuda.contains(name)) << stem << " is in the list alone";
+  }
+}
+
+// A source that has a header finds it in its own folder.
+TEST(Floors, HeadersLieBesideTheirSources) {
+  each_include([](const std::string& file, const std::string& included) {
+    const fs::path source(file), header(included);
+    if (source.extension() == ".h" || source.stem() != header.stem()) return;
+    EXPECT_EQ(source.parent_path(), header.parent_path()) << file << " includes " << included;
   });
 }
 

@@ -32,8 +32,9 @@ class WithProbabilities : public OnlySamples {
   WithProbabilities(std::shared_ptr<const Coupling> inner, int num_steps)
       : OnlySamples(inner), inner_(std::move(inner)), num_steps_(num_steps) {}
   bool has_marginals() const override { return true; }
-  void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const override {
-    inner_->log_marginals(context, x0, out);
+  void write_log_marginals(const Context& context, StatesView x0,
+                           MatrixView<double> out) const override {
+    inner_->write_log_marginals(context, x0, out);
   }
   bool has_joint() const override { return true; }
   void log_conditional(const Context& context, StatesView x0, StatesView x1,
@@ -42,9 +43,9 @@ class WithProbabilities : public OnlySamples {
   }
   bool has_transitions(int num_steps) const override { return num_steps == num_steps_; }
   int own_num_steps() const override { return num_steps_; }
-  void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                Array3<double>& out) const override {
-    inner_->log_transition_marginals(context, num_steps, n, x, out);
+  void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
+                                      MatrixView<double> out) const override {
+    inner_->write_log_transition_marginals(context, num_steps, n, x, out);
   }
 
  private:

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/placed_array.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/estimate.h"
-#include "bridgemark/metric/placed_arrays.h"
 #include "tests/metric/particle_testing.h"
 #include "tests/support/device_test.h"
 #include "tests/support/tolerance.h"
@@ -215,7 +215,7 @@ TEST_F(CudaParticleKl, IsThatOfTheCpu) {
                            "initial=independent", "batch_size=32"})
           .coupling;
   const PairedStates test = pair.test_set({});
-  const PlacedStates x0(cuda, true, test.x0), x1(cuda, true, test.x1);
+  const backend::PlacedStates x0(cuda, true, test.x0), x1(cuda, true, test.x1);
   const ParticleOptions options{kSteps, 256, 3};
   const auto run = [&](const Context& context, StatesView from, StatesView to) {
     return particle_kls(context, pair.reference(), *pair.truth({}), *coupling, options,

@@ -39,13 +39,11 @@ class TableSteps : public Coupling {
   }
   bool has_transitions(int num_steps) const override { return num_steps == kSteps; }
   int own_num_steps() const override { return kSteps; }
-  void log_transition_marginals(const Context&, int, int n, StatesView x,
-                                Array3<double>& out) const override {
-    const auto S = static_cast<std::size_t>(num_categories_);
-    out = Array3<double>(x.rows, dim_, S);
+  void write_log_transition_marginals(const Context&, int, int n, StatesView x,
+                                      MatrixView<double> out) const override {
     for (std::size_t b = 0; b < x.rows; ++b) {
       const std::size_t at = state_index(x.row(b), dim_, num_categories_);
-      std::copy_n(log_steps_[static_cast<std::size_t>(n)].row(at, 0), dim_ * S, out.row(b, 0));
+      std::copy_n(log_steps_[static_cast<std::size_t>(n)].row(at, 0), out.cols, out.row(b));
     }
   }
 

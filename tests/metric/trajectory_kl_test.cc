@@ -154,11 +154,10 @@ class FixedTransitions : public Coupling {
     std::copy_n(x0.data, x0.size(), x1.data);
   }
   bool has_transitions(int) const override { return true; }
-  void log_transition_marginals(const Context&, int, int, StatesView x,
-                                Array3<double>& out) const override {
-    out = Array3<double>(x.rows, 1, log_marginals_.size());
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      std::copy(log_marginals_.begin(), log_marginals_.end(), out.row(i, 0));
+  void write_log_transition_marginals(const Context&, int, int, StatesView,
+                                      MatrixView<double> out) const override {
+    for (std::size_t i = 0; i < out.rows; ++i) {
+      std::copy(log_marginals_.begin(), log_marginals_.end(), out.row(i));
     }
   }
   void sample_transition(const Context& context, int, int, StatesView x, const DrawKey& key,

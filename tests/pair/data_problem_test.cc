@@ -1,4 +1,5 @@
 #include "bridgemark/pair/data_problem.h"
+#include "bridgemark/backend/backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/gamma_proposal.h"
 #include "tests/support/small_pair.h"
@@ -73,9 +74,9 @@ TEST(DataProblem, DrawsRowsOfItsEnds) {
   EXPECT_EQ(from, (std::set<std::vector<int>>{{0, 1}, {1, 1}, {2, 0}}));
   EXPECT_EQ(to, (std::set<std::vector<int>>{{4, 5}, {5, 5}}));
   States rows(200, 2);
-  backend::draw_rows({}, problem.x0_rows({}, 3), 0, rows);
+  backend::of({}).draw_rows({}, problem.x0_rows({}, 3), 0, rows);
   EXPECT_EQ(rows, x0);
-  backend::draw_rows({}, problem.x1_rows({}, 3), 0, rows);
+  backend::of({}).draw_rows({}, problem.x1_rows({}, 3), 0, rows);
   EXPECT_EQ(rows, x1);
   EXPECT_EQ(problem.sample_x0({}, 50, 3, 150), [&] {
     States tail(50, 2);
@@ -94,9 +95,9 @@ TEST(DataProblem, APairIsAProblem) {
     EXPECT_EQ(problem.sample_x0({}, 64, 5), x0);
     EXPECT_EQ(problem.sample_x1({}, 64, 5), x1);
     States rows(64, 2);
-    backend::draw_rows({}, problem.x0_rows({}, 5), 0, rows);
+    backend::of({}).draw_rows({}, problem.x0_rows({}, 5), 0, rows);
     EXPECT_EQ(rows, x0);
-    backend::draw_rows({}, problem.x1_rows({}, 5), 0, rows);
+    backend::of({}).draw_rows({}, problem.x1_rows({}, 5), 0, rows);
     EXPECT_EQ(rows, x1);
   }
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/pair/pair_folder.h"
@@ -46,7 +46,7 @@ std::array<std::vector<double>, 2> first_losses(const Coupling& coupling,
   plan.steps = {steps.towards_x1, steps.towards_x0};
   plan.start = {backend::start_training(bridge.forward()),
                 backend::start_training(bridge.backward())};
-  const auto trainer = backend::make_trainer(kOneThread, std::move(plan));
+  const auto trainer = backend::of(kOneThread).make_trainer(kOneThread, std::move(plan));
   std::array<std::vector<double>, 2> losses;
   for (const Direction direction : kDirections) {
     judge.pair_first({FirstCoupling::kMinibatchOt, 256, 32}, direction);

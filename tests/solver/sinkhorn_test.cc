@@ -1,4 +1,5 @@
 #include "bridgemark/solver/sinkhorn/sinkhorn.h"
+#include "bridgemark/backend/backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +55,7 @@ RowTransport solve(const FitProblem& problem, int smoothing, const TransportSett
   const States& x0 = problem.data()->x0.states();
   const States& x1 = problem.data()->x1.states();
   const Matrix<double> log_k = smoothed_kernel({}, problem.reference(), smoothing);
-  const auto kernel = backend::make_row_kernel(context, log_k, x0, x1);
+  const auto kernel = backend::of(context).make_row_kernel(context, log_k, x0, x1);
   return solve_row_transport(context, *kernel, x0.rows(), x1.rows(), settings);
 }
 
@@ -129,7 +130,7 @@ TEST(RowTransport, ARowThatIsNotConnectedIsNamed) {
   Matrix<double> log_k(2, 2, 0.0);
   log_k(0, 1) = log_k(1, 0) = kLogZero;
   const States x0(3, 1, {0, 1, 0}), x1(2, 1, {0, 0});
-  const auto kernel = backend::make_row_kernel({}, log_k, x0, x1);
+  const auto kernel = backend::of({}).make_row_kernel({}, log_k, x0, x1);
   try {
     solve_row_transport({}, *kernel, 3, 2, {});
     FAIL() << "nothing was thrown";

@@ -44,12 +44,13 @@ class StayPut : public Coupling {
     std::ranges::fill(out, log_probability_);
   }
   bool has_marginals() const override { return marginals_ != Marginals::kNone; }
-  void log_marginals(const Context&, StatesView x0, Array3<double>& out) const override {
+  void write_log_marginals(const Context&, StatesView x0, MatrixView<double> out) const override {
     constexpr double kNever = -std::numeric_limits<double>::infinity();
     const bool uniform = marginals_ == Marginals::kUniform;
-    out = Array3<double>(x0.rows, 2, 50, uniform ? -std::log(50.0) : kNever);
+    std::fill_n(out.data, out.size(), uniform ? -std::log(50.0) : kNever);
     for (std::size_t i = 0; !uniform && i < x0.rows; ++i) {
-      for (std::size_t d = 0; d < 2; ++d) out.row(i, d)[x0(i, d)] = 0.0;
+      for (std::size_t d = 0; d < 2; ++d)
+        out.row(i)[50 * static_cast<std::int32_t>(d) + x0(i, d)] = 0.0;
     }
   }
 

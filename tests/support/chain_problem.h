@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "bridgemark/backend/chain_training.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/process/reference_process.h"
 #include "tests/support/cp_problem.h"

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/process/reference_process.h"
 #include "bridgemark/process/step_draws.h"

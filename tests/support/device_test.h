@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/error.h"
 
@@ -21,7 +21,7 @@ namespace bridgemark::testing {
 // Skips aloud where this build or machine lacks the device.
 inline void skip_without(Device device) {
   try {
-    backend::require_device({.device = device});
+    backend::of({.device = device}).require_device();
   } catch (const DeviceError& error) {
     GTEST_SKIP() << error.what();
   }

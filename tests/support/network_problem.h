@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/network.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/process/reference_process.h"
 #include "tests/support/random_bridge.h"
@@ -82,6 +82,17 @@ inline NetworkProblem extreme_network_problem(double gamma) {
   double* bias = problem.parameters.bias(problem.parameters.shape.num_layers() - 1);
   for (std::size_t o = 0; o < 60; ++o) bias[o] = o % 2 == 0 ? 300.0 : -900.0;
   return problem;
+}
+
+// The transition probabilities of a network, as logarithms [B,D,S].
+inline Array3<double> log_transition(const Context& context,
+                                     const backend::NetworkTensors<float>& network,
+                                     const backend::ChainTables<float>& tables, int steps_left,
+                                     StatesView x) {
+  Array3<double> out(x.rows, network.shape.dim, network.shape.num_categories);
+  backend::of(context).network_log_transition(context, network, tables, steps_left, x,
+                                              out.as_matrix());
+  return out;
 }
 
 }  // namespace bridgemark::testing

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/clock.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
@@ -32,7 +32,7 @@ EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair
   record.json["particles"] = options.particles;
   record.json["version"] = kVersion;
   record.json["device"] = std::string(device_name(context.device));
-  record.json["machine"] = backend::machine_of(context);
+  record.json["machine"] = backend::of(context).machine();
   record.json["wall_seconds"] = seconds;
   record.json["peak_memory_bytes"] = peak_memory_bytes();
   return record;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 
@@ -22,7 +22,7 @@ Matrix<double> transpose(const Matrix<double>& a) {
 Matrix<double> log_product(const Context& context, const Matrix<double>& a,
                            const Matrix<double>& b) {
   Matrix<double> product(a.rows(), b.cols());
-  backend::log_matmul(context, a, b, product.view());
+  backend::of(context).log_matmul(context, a, b, product.view());
   return product;
 }
 

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/core/context.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/cp/cp_recipe.h"

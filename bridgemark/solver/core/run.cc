@@ -8,7 +8,7 @@
 #include <span>
 #include <sstream>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
@@ -146,7 +146,7 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
                            {"options", config.options},
                            {"version", kVersion},
                            {"device", device_name(context.device)},
-                           {"machine", backend::machine_of(context)},
+                           {"machine", backend::of(context).machine()},
                            {"threads", context.threads()},
                            {"wall_seconds", seconds},
                            {"peak_memory_bytes", peak_memory_bytes()},

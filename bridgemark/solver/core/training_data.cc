@@ -1,5 +1,6 @@
 #include "bridgemark/solver/core/training_data.h"
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/npy.h"
@@ -41,14 +42,16 @@ const States* TrainingData::x1_set() const {
 States TrainingData::x0(const Context& context, std::size_t count,
                         std::uint64_t first_index) const {
   States rows(count, problem_.dim());
-  backend::draw_rows(context, x0_source(context), first_index, rows);
+  const Context host = context.on_host();
+  backend::of(host).draw_rows(host, x0_source(host), first_index, rows);
   return rows;
 }
 
 States TrainingData::x1(const Context& context, std::size_t count,
                         std::uint64_t first_index) const {
   States rows(count, problem_.dim());
-  backend::draw_rows(context, x1_source(context), first_index, rows);
+  const Context host = context.on_host();
+  backend::of(host).draw_rows(host, x1_source(host), first_index, rows);
   return rows;
 }
 

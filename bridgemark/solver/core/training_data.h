@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/pair/fit_problem.h"
 
 namespace bridgemark {

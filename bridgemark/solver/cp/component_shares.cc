@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/common/scaled_rows.h"
+#include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/log_domain.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/solver/cp/component_shares.h"
 
 namespace bridgemark {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/component_share.h"
+#include "bridgemark/backend/ranks/component_share.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/chain_tables.h"
 #include "bridgemark/process/pinned_reference.h"
@@ -134,7 +134,7 @@ std::unique_ptr<TrainedModel> make_cp_model(const Context& context, const CpTask
                                             const CpRecipe& recipe, backend::CpTrainerPlan plan) {
   const std::size_t total = context.ranks ? recipe.components : plan.start.num_components;
   return std::make_unique<CpModel>(task, recipe, backend::component_share(context, total), total,
-                                   backend::make_trainer(context, std::move(plan)));
+                                   backend::of(context).make_trainer(context, std::move(plan)));
 }
 
 }  // namespace bridgemark

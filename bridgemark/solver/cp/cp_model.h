@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/process/reference_process.h"
 #include "bridgemark/process/step_draws.h"
 #include "bridgemark/solver/core/trained_solver.h"

@@ -3,8 +3,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/core/context.h"
 #include "bridgemark/core/rank_group.h"
 #include "bridgemark/solver/core/solver.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/ops.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/math/log_domain.h"
@@ -61,7 +61,7 @@ backend::CpTensors<float> smoothed(const Context& context, const ReferenceProces
   for (std::size_t d = 0; d < parameters.dim; ++d) {
     const float* from = parameters.log_cores.data() + d * S * K;
     std::copy_n(from, S * K, cores.data());
-    backend::log_matmul(context, log_q, cores, spread.view());
+    backend::of(context).log_matmul(context, log_q, cores, spread.view());
     std::transform(spread.data(), spread.data() + S * K, result.log_cores.begin() + d * S * K,
                    [](double value) { return static_cast<float>(value); });
   }

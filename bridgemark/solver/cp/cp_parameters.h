@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/plan/cp_trainer.h"
 #include "bridgemark/bridge/bridge.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"

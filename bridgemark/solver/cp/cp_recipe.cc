@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "bridgemark/backend/component_share.h"
+#include "bridgemark/backend/ranks/component_share.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/normal.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "bridgemark/backend/cp_trainer.h"
+#include "bridgemark/backend/plan/cp_trainer.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/core/training_loop.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/component_share.h"
+#include "bridgemark/backend/ranks/component_share.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"

@@ -266,7 +266,7 @@ class HeldOutModel : public TrainedModel {
     // No more rows at a time than there are.
     plan.batch_size =
         std::min(plan.batch_size, std::max(plan.x0.observed.rows(), plan.x1.observed.rows()));
-    trainer_ = backend::make_trainer(context_, std::move(plan));
+    trainer_ = backend::of(context_).make_trainer(context_, std::move(plan));
   }
 
   void begin_rung(Tensors start) {

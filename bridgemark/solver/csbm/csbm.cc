@@ -64,7 +64,8 @@ class CsbmSolver : public TrainedSolver {
                         seed,
                         FirstPairs(host, recipe.first_pairs, problem.reference(), data, seed)};
     TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
-    auto trainer = backend::make_trainer(context, network_trainer_plan(host, task, steps));
+    auto trainer =
+        backend::of(context).make_trainer(context, network_trainer_plan(host, task, steps));
     return std::make_unique<CsbmModel>(recipe, std::move(steps), std::move(trainer));
   }
 

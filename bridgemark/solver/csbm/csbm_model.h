@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "bridgemark/backend/trainer.h"
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/process/reference_process.h"
 #include "bridgemark/solver/core/trained_solver.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/csbm/first_pairs.h"
 

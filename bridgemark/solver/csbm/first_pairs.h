@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/process/reference_process.h"

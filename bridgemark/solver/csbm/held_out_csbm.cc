@@ -287,7 +287,8 @@ class HeldOutCsbm : public TrainedModel {
   // New networks of the present recipe.
   void make_trainer() {
     task_->recipe = recipe_;
-    trainer_ = backend::make_trainer(context_, network_trainer_plan(host_, *task_, steps_));
+    trainer_ =
+        backend::of(context_).make_trainer(context_, network_trainer_plan(host_, *task_, steps_));
     counts_ = {0, 0};
     made_ = 0;
   }

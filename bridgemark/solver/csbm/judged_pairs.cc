@@ -56,8 +56,8 @@ void JudgedPairs::pair_through(const Context& context,
   const DrawKey key{derive_seed(rows_.seed, at(direction)), DrawPurpose::kHoldout,
                     kChain + static_cast<std::uint32_t>(iteration)};
   backend::NetworkWorkspace<float> workspace;
-  backend::sample_network_chain(context, sampler, steps, num_steps, num_steps, known, key,
-                                rows_.first_index, drawn, workspace);
+  backend::of(context).sample_network_chain(context, sampler, steps, num_steps, num_steps, known,
+                                            key, rows_.first_index, drawn, workspace);
   set_pairs(direction, forward ? PairedStates{std::move(drawn), known}
                                : PairedStates{known, std::move(drawn)});
 }
@@ -99,8 +99,8 @@ void JudgedPairs::load(const SafetensorsFile& file, const std::string& prefix,
 
 void JudgedPairs::set_pairs(Direction direction, PairedStates pairs) {
   judged_[at(direction)] =
-      backend::draw_network_points(host_, pinned_, static_cast<int>(direction), pairs.x0, pairs.x1,
-                                   points_, rows_.first_index * points_);
+      backend::of(host_).draw_network_points(host_, pinned_, static_cast<int>(direction), pairs.x0,
+                                             pairs.x1, points_, rows_.first_index * points_);
   pairs_[at(direction)] = std::move(pairs);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/plan/network_trainer.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/io/safetensors.h"

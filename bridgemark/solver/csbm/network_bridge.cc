@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/solver/csbm/network_file.h"
@@ -44,8 +45,9 @@ void NetworkBridge::sample(const Context& context, StatesView x0, const DrawKey&
                            std::uint64_t first_index, MutableStatesView x1) const {
   check_states("x0", x0, dim(), num_categories());
   backend::NetworkWorkspace<float> workspace;
-  backend::sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps(), num_steps(),
-                                x0, key, first_index, x1, workspace, kept_.get());
+  backend::of(context).sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps(),
+                                            num_steps(), x0, key, first_index, x1, workspace,
+                                            kept_.get());
 }
 
 void NetworkBridge::check_step(int num_steps, int n) const {
@@ -56,18 +58,12 @@ void NetworkBridge::check_step(int num_steps, int n) const {
   }
 }
 
-void NetworkBridge::log_transition_marginals(const Context& context, int num_steps, int n,
-                                             StatesView x, Array3<double>& out) const {
-  out = Array3<double>(x.rows, dim(), static_cast<std::size_t>(num_categories()));
-  write_log_transition_marginals(context, num_steps, n, x, out.data());
-}
-
 void NetworkBridge::write_log_transition_marginals(const Context& context, int num_steps, int n,
-                                                   StatesView x, double* out) const {
+                                                   StatesView x, MatrixView<double> out) const {
   check_step(num_steps, n);
   check_states("x", x, dim(), num_categories());
-  backend::network_log_transition(context, *forward_, steps_.towards_x1->chain, num_steps - n, x,
-                                  out, kept_.get());
+  backend::of(context).network_log_transition(context, *forward_, steps_.towards_x1->chain,
+                                              num_steps - n, x, out, kept_.get());
 }
 
 void NetworkBridge::log_transition(const Context& context, int num_steps, int n, StatesView from,
@@ -79,8 +75,9 @@ void NetworkBridge::log_transition(const Context& context, int num_steps, int n,
     throw_invalid("network bridge", "both states must have the same rows, got {} and {}", from.rows,
                   to.rows);
   }
-  backend::network_step_log_probability(context, *forward_, steps_.towards_x1->chain, num_steps - n,
-                                        from, to, out.data(), kept_.get());
+  backend::of(context).network_step_log_probability(context, *forward_, steps_.towards_x1->chain,
+                                                    num_steps - n, from, to, out.data(),
+                                                    kept_.get());
 }
 
 void NetworkBridge::sample_transition(const Context& context, int num_steps, int n, StatesView x,
@@ -89,8 +86,8 @@ void NetworkBridge::sample_transition(const Context& context, int num_steps, int
   check_step(num_steps, n);
   check_states("x", x, dim(), num_categories());
   backend::NetworkWorkspace<float> workspace;
-  backend::sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps - n, 1, x, key,
-                                first_index, out, workspace, kept_.get());
+  backend::of(context).sample_network_chain(context, *forward_, *steps_.towards_x1, num_steps - n,
+                                            1, x, key, first_index, out, workspace, kept_.get());
 }
 
 void save_network_bridge(const NetworkBridge& bridge, const std::filesystem::path& path) {

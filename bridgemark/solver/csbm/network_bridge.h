@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/process/reference_process.h"
@@ -35,11 +35,9 @@ class NetworkBridge : public Coupling {
 
   bool has_transitions(int num_steps) const override { return num_steps == this->num_steps(); }
   int own_num_steps() const override { return num_steps(); }
-  void log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                Array3<double>& out) const override;
   bool takes_device_memory() const override { return true; }
   void write_log_transition_marginals(const Context& context, int num_steps, int n, StatesView x,
-                                      double* out) const override;
+                                      MatrixView<double> out) const override;
   void log_transition(const Context& context, int num_steps, int n, StatesView from, StatesView to,
                       std::span<double> out) const override;
   void sample_transition(const Context& context, int num_steps, int n, StatesView x,

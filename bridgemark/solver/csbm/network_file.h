@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "bridgemark/backend/network.h"
+#include "bridgemark/backend/plan/network_tensors.h"
 #include "bridgemark/io/safetensors.h"
 
 // Networks as named tensors of a safetensors file: PREFIX + net.0.weight, net.0.bias, ...

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/plan/network_trainer.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/solver/csbm/csbm_recipe.h"
 #include "bridgemark/solver/csbm/network_stage.h"

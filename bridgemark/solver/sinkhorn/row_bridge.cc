@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "bridgemark/backend/ops.h"
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
@@ -71,7 +71,7 @@ Matrix<double> smoothing_density(const Context& context, const ReferenceProcess&
   const Matrix<double> half = smoothing_density(context, process, smoothing / 2);
   const Matrix<double> rest = smoothing_density(context, process, smoothing - smoothing / 2);
   Matrix<double> density(half.rows(), half.cols());
-  backend::log_matmul(context, half, rest, density.view());
+  backend::of(context).log_matmul(context, half, rest, density.view());
   return density;
 }
 
@@ -85,7 +85,7 @@ Matrix<double> smoothed_kernel(const Context& context, const ReferenceProcess& p
   for (std::size_t b = 0; b < S; ++b) {
     for (std::size_t y = 0; y < S; ++y) transposed(y, b) = density(b, y);
   }
-  backend::log_matmul(context, forward, transposed, kernel.view());
+  backend::of(context).log_matmul(context, forward, transposed, kernel.view());
   return kernel;
 }
 
@@ -100,15 +100,15 @@ void RowCoupling::sample(const Context& context, StatesView x0, const DrawKey& k
                          std::uint64_t first_index, MutableStatesView x1) const {
   check_states("x0", x0, dim(), num_categories());
   const Matrix<double>& log_k = process_.log_power(context, process_.total_steps());
-  backend::sample_weighted_rows(context, {log_k, target_.rows, target_.h}, x0, key, first_index,
-                                x1);
+  backend::of(context).sample_weighted_rows(context, {log_k, target_.rows, target_.h}, x0, key,
+                                            first_index, x1);
 }
 
-void RowCoupling::log_marginals(const Context& context, StatesView x0, Array3<double>& out) const {
+void RowCoupling::write_log_marginals(const Context& context, StatesView x0,
+                                      MatrixView<double> out) const {
   check_states("x0", x0, dim(), num_categories());
   const Matrix<double>& log_k = process_.log_power(context, process_.total_steps());
-  out = Array3<double>(x0.rows, dim(), static_cast<std::size_t>(num_categories()));
-  backend::weighted_row_marginals(context, {log_k, target_.rows, target_.h}, x0, out.data());
+  backend::of(context).weighted_row_marginals(context, {log_k, target_.rows, target_.h}, x0, out);
 }
 
 std::string RowCoupling::why_missing(Ability ability, int num_steps) const {

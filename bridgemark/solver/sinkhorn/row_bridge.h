@@ -42,7 +42,8 @@ class RowCoupling : public Coupling {
   void sample(const Context& context, StatesView x0, const DrawKey& key, std::uint64_t first_index,
               MutableStatesView x1) const override;
   bool has_marginals() const override { return true; }
-  void log_marginals(const Context& context, StatesView x0, Array3<double>& out) const override;
+  void write_log_marginals(const Context& context, StatesView x0,
+                           MatrixView<double> out) const override;
   std::string why_missing(Ability ability, int num_steps) const override;
 
  private:

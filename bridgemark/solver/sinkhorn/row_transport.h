@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/row_kernel.h"
+#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/core/context.h"
 
 namespace bridgemark {

@@ -66,7 +66,7 @@ RowTransport solve(const Context& context, const FitProblem& problem, int smooth
   const States& x0 = problem.data()->x0.states();
   const States& x1 = problem.data()->x1.states();
   const Matrix<double> log_k = smoothed_kernel(context, problem.reference(), smoothing);
-  const auto kernel = backend::make_row_kernel(context, log_k, x0, x1);
+  const auto kernel = backend::of(context).make_row_kernel(context, log_k, x0, x1);
   return solve_row_transport(context, *kernel, x0.rows(), x1.rows(), settings, start);
 }
 
@@ -78,9 +78,13 @@ HeldOutObjective judge(const Context& context, const Holdout& split, int smoothi
   const Matrix<double> density = smoothing_density(context, reference, smoothing);
   std::vector<double> log_v(split.x1.rows()), log_c(split.x0.rows());
   // v sums over the rows b that are spread to y, so the rows of x1 take the side of x0 here.
-  backend::make_row_kernel(context, density, rows, split.x1)->log_sums_over_x0(context, h, log_v);
+  backend::of(context)
+      .make_row_kernel(context, density, rows, split.x1)
+      ->log_sums_over_x0(context, h, log_v);
   const Matrix<double> log_k = smoothed_kernel(context, reference, smoothing);
-  backend::make_row_kernel(context, log_k, split.x0, rows)->log_sums_over_x1(context, h, log_c);
+  backend::of(context)
+      .make_row_kernel(context, log_k, split.x0, rows)
+      ->log_sums_over_x1(context, h, log_c);
   return held_out_objective(std::move(log_v), std::move(log_c));
 }
 

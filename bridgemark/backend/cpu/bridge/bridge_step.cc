@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -99,8 +99,9 @@ void sample_rows(const BridgeStep& step, StatesView x, const DrawKey& key,
 
 }  // namespace
 
-void log_mixture(const Context& context, std::span<const double> log_beta,
-                 const Array3<double>& log_u, StatesView x, std::span<double> out) {
+void CpuBackend::log_mixture(const Context& context, std::span<const double> log_beta,
+                             const Array3<double>& log_u, StatesView x,
+                             std::span<double> out) const {
   const std::size_t K = log_u.extent(2), grain = prompt_grain(256, log_u.extent(0) * K);
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     std::vector<double> weights(K);
@@ -178,9 +179,9 @@ class AllPaths {
 
 }  // namespace
 
-void log_chain(const Context& context, std::span<const double> log_start,
-               const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
-               std::span<double> out) {
+void CpuBackend::log_chain(const Context& context, std::span<const double> log_start,
+                           const Array3<double>& log_moves, const Array3<double>& log_u,
+                           StatesView x, std::span<double> out) const {
   const HiddenChain chain = log_hidden_chain(log_u.extent(0), log_u.extent(1), log_u.extent(2),
                                              log_start.data(), log_moves.data(), log_u.data());
   const AllPaths all_paths(chain);
@@ -193,8 +194,9 @@ void log_chain(const Context& context, std::span<const double> log_start,
   });
 }
 
-void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
-                        const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
+void CpuBackend::sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
+                                    const DrawKey& key, std::uint64_t first_index,
+                                    MutableStatesView out) const {
   const std::size_t K = step.num_components, components = step.is_chain() ? K * K : K;
   const std::size_t grain = prompt_grain(512, step.dim * (components + step.num_categories));
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
@@ -208,9 +210,10 @@ void sample_bridge_step(const Context& context, const BridgeStep& step, StatesVi
   });
 }
 
-void sample_product_rows(const Context& context, const ScaledRows& left, const ScaledRows& right,
-                         StatesView left_rows, StatesView right_rows, const DrawKey& key,
-                         std::uint64_t first_index, MutableStatesView out) {
+void CpuBackend::sample_product_rows(const Context& context, const ScaledRows& left,
+                                     const ScaledRows& right, StatesView left_rows,
+                                     StatesView right_rows, const DrawKey& key,
+                                     std::uint64_t first_index, MutableStatesView out) const {
   const std::size_t D = out.cols, S = left.cols(), grain = prompt_grain(512, D * S);
   parallel_blocks(context, out.rows, grain, [&](std::size_t first, std::size_t last) {
     std::vector<double> sums(S);

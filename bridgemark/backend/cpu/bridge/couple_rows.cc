@@ -3,12 +3,12 @@
 #include <numeric>
 #include <vector>
 
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/row_coupling.h"
 
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
@@ -43,12 +43,12 @@ void couple_group(const RowCoupling& coupling, StatesView x0, std::uint64_t firs
 
 }  // namespace
 
-void couple_rows(const Context& context, const RowCoupling& coupling, StatesView x0,
-                 std::uint64_t first_index, MutableStatesView x1) {
+void CpuBackend::couple_rows(const Context& context, const RowCoupling& coupling, StatesView x0,
+                             std::uint64_t first_index, MutableStatesView x1) const {
   parallel_blocks(context, x0.rows, kCoupledRows, [&](std::size_t first, std::size_t last) {
     couple_group(coupling, x0.slice(first, last - first), first_index + first,
                  x1.slice(first, last - first));
   });
 }
 
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

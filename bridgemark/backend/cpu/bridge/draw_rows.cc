@@ -1,11 +1,10 @@
 #include <algorithm>
 
-#include "bridgemark/backend/cpu/ops.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
@@ -23,9 +22,9 @@ void each_row(const Context& context, const DrawKey& key, std::uint64_t first_in
 
 }  // namespace
 
-void draw_independent_rows(const Context& context, MatrixView<const double> cumulative,
-                           std::span<const double> components, const DrawKey& key,
-                           std::uint64_t first_index, MutableStatesView out) {
+void CpuBackend::draw_independent_rows(const Context& context, MatrixView<const double> cumulative,
+                                       std::span<const double> components, const DrawKey& key,
+                                       std::uint64_t first_index, MutableStatesView out) const {
   const std::size_t S = cumulative.cols;
   each_row(context, key, first_index, out, [&](DrawSequence& draws, std::int32_t* row) {
     const std::size_t component =
@@ -37,8 +36,8 @@ void draw_independent_rows(const Context& context, MatrixView<const double> cumu
   });
 }
 
-void draw_observed_rows(const Context& context, StatesView observed, const DrawKey& key,
-                        std::uint64_t first_index, MutableStatesView out) {
+void CpuBackend::draw_observed_rows(const Context& context, StatesView observed, const DrawKey& key,
+                                    std::uint64_t first_index, MutableStatesView out) const {
   each_row(context, key, first_index, out, [&](DrawSequence& draws, std::int32_t* row) {
     const double position = draws.uniform() * static_cast<double>(observed.rows);
     const auto chosen = std::min(static_cast<std::size_t>(position), observed.rows - 1);
@@ -46,8 +45,8 @@ void draw_observed_rows(const Context& context, StatesView observed, const DrawK
   });
 }
 
-void draw_rows(const Context& context, const RowSource& source, std::uint64_t first_index,
-               MutableStatesView out) {
+void CpuBackend::draw_rows(const Context& context, const RowSource& source,
+                           std::uint64_t first_index, MutableStatesView out) const {
   if (source.cumulative.size() > 0) {
     draw_independent_rows(context, source.cumulative, source.components, source.key, first_index,
                           out);
@@ -56,32 +55,20 @@ void draw_rows(const Context& context, const RowSource& source, std::uint64_t fi
   }
   if (source.step == nullptr) return;
   const States from(out.rows, out.cols, {out.data, out.data + out.size()});
-  cpu::sample_bridge_step(context, *source.step, from, source.step_key, first_index, out);
+  sample_bridge_step(context, *source.step, from, source.step_key, first_index, out);
 }
 
-std::vector<std::int32_t> draw_steps(const PinnedRows& pinned, std::size_t rows,
-                                     std::uint64_t first_index) {
-  const double* cumulative = pinned.steps.empty() ? nullptr : pinned.steps.data();
-  const int num_steps = static_cast<int>(pinned.before.size()) - 1;
-  std::vector<std::int32_t> steps(rows);
-  for (std::size_t b = 0; b < rows; ++b) {
-    DrawSequence draws(pinned.time_key, first_index + b);
-    steps[b] = draw_time(cumulative, num_steps, draws.uniform());
-  }
-  return steps;
-}
-
-void draw_points(const Context& context, const PinnedRows& pinned, StatesView x0, StatesView x1,
-                 std::span<const std::int32_t> times, std::uint64_t first_index,
-                 MutableStatesView out) {
+void CpuBackend::draw_points(const Context& context, const PinnedRows& pinned, StatesView x0,
+                             StatesView x1, std::span<const std::int32_t> times,
+                             std::uint64_t first_index, MutableStatesView out) const {
   const Context one_thread{.num_threads = 1};
   parallel_blocks(context, x0.rows, 16, [&](std::size_t first, std::size_t last) {
     for (std::size_t b = first; b < last; ++b) {
       const auto n = static_cast<std::size_t>(times[b]);
-      cpu::sample_product_rows(one_thread, pinned.before[n], pinned.after[n], x0.slice(b, 1),
-                               x1.slice(b, 1), pinned.state_key, first_index + b, out.slice(b, 1));
+      sample_product_rows(one_thread, pinned.before[n], pinned.after[n], x0.slice(b, 1),
+                          x1.slice(b, 1), pinned.state_key, first_index + b, out.slice(b, 1));
     }
   });
 }
 
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/simd/gemm.h"
 #include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
@@ -81,8 +81,8 @@ void multiply_panel(const Context& context, const LeftFactor& a, const double* s
 
 }  // namespace
 
-void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,
-                MatrixView<double> out) {
+void CpuBackend::log_matmul(const Context& context, MatrixView<const double> a,
+                            MatrixView<const double> b, MatrixView<double> out) const {
   const OneBlasThread one_blas_thread;
   const LeftFactor rows = scale_left(a);
   constexpr std::size_t kPanel = 128;
@@ -107,8 +107,8 @@ void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<c
   });
 }
 
-void propagate_cores(const Context& context, MatrixView<const double> log_q,
-                     const Array3<double>& log_cores, Array3<double>& out) {
+void CpuBackend::propagate_cores(const Context& context, MatrixView<const double> log_q,
+                                 const Array3<double>& log_cores, Array3<double>& out) const {
   const std::size_t D = log_cores.extent(0), S = log_cores.extent(1), K = log_cores.extent(2);
   const OneBlasThread one_blas_thread;
   const LeftFactor rows = scale_left(log_q);
@@ -142,8 +142,9 @@ void propagate_cores(const Context& context, MatrixView<const double> log_q,
   });
 }
 
-void propagate_cores_rank_one(const Context& context, double log_identity, double log_uniform,
-                              const Array3<double>& log_cores, Array3<double>& out) {
+void CpuBackend::propagate_cores_rank_one(const Context& context, double log_identity,
+                                          double log_uniform, const Array3<double>& log_cores,
+                                          Array3<double>& out) const {
   const std::size_t D = log_cores.extent(0), S = log_cores.extent(1), K = log_cores.extent(2);
   parallel_blocks(context, D, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t d = first; d < last; ++d) {

@@ -1,12 +1,10 @@
-#include "bridgemark/backend/row_kernel.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/simd/kernel_sums.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_domain.h"
@@ -164,13 +162,15 @@ double weigh(const WeightedRows& weighted, const std::int32_t* x0, std::vector<d
 
 }  // namespace
 
-std::unique_ptr<RowKernel> make_row_kernel(MatrixView<const double> log_k, StatesView x0,
-                                           StatesView x1) {
+std::unique_ptr<RowKernel> CpuBackend::make_row_kernel(const Context&,
+                                                       MatrixView<const double> log_k,
+                                                       StatesView x0, StatesView x1) const {
   return std::make_unique<CpuRowKernel>(log_k, x0, x1);
 }
 
-void sample_weighted_rows(const Context& context, const WeightedRows& weighted, StatesView x0,
-                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
+void CpuBackend::sample_weighted_rows(const Context& context, const WeightedRows& weighted,
+                                      StatesView x0, const DrawKey& key, std::uint64_t first_index,
+                                      MutableStatesView out) const {
   const std::size_t n = weighted.rows.rows, D = weighted.rows.cols;
   parallel_blocks(
       context, x0.rows, prompt_grain(64, n * D), [&](std::size_t begin, std::size_t end) {
@@ -191,8 +191,8 @@ void sample_weighted_rows(const Context& context, const WeightedRows& weighted, 
       });
 }
 
-void weighted_row_marginals(const Context& context, const WeightedRows& weighted, StatesView x0,
-                            double* out) {
+void CpuBackend::weighted_row_marginals(const Context& context, const WeightedRows& weighted,
+                                        StatesView x0, MatrixView<double> out) const {
   const std::size_t n = weighted.rows.rows, D = weighted.rows.cols, S = weighted.log_k.cols;
   parallel_blocks(context, x0.rows, prompt_grain(8, 8 * n * D),
                   [&](std::size_t begin, std::size_t end) {
@@ -212,7 +212,7 @@ void weighted_row_marginals(const Context& context, const WeightedRows& weighted
                           const auto s = static_cast<std::size_t>(weighted.rows(j, d));
                           if (high[s] != kLogZero) sum[s] += std::exp(logs[j] - high[s]);
                         }
-                        double* marginal = out + (b * D + d) * S;
+                        double* marginal = out.row(b) + d * S;
                         for (std::size_t s = 0; s < S; ++s) {
                           marginal[s] = high[s] == kLogZero ? kLogZero : high[s] + std::log(sum[s]);
                         }

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "bridgemark/backend/cpu/ops.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/simd/gemm.h"
 #include "bridgemark/backend/cpu/simd/vector_math.h"
 #include "bridgemark/core/parallel.h"
@@ -102,7 +102,8 @@ class Mixtures {
   void log_marginal(std::size_t r, double* out) const {
     const std::size_t K = step_.num_components, S = step_.num_categories;
     const Context one_thread{.num_threads = 1};
-    cpu::log_matmul(one_thread, {others_.data() + (d_ * x_.rows + r) * K, 1, K},
+    of(one_thread)
+        .log_matmul(one_thread, {others_.data() + (d_ * x_.rows + r) * K, 1, K},
                     {step_.to.log.row(d_ * K), K, S}, {out, 1, S});
     const double* log_q = step_.q.log.row(state(r));
     for (std::size_t s = 0; s < S; ++s) out[s] += log_q[s];
@@ -159,8 +160,8 @@ double linear_kl(const Mixtures& p, const Mixtures& q, std::size_t r,
 
 }  // namespace
 
-void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
-                           double* out) {
+void CpuBackend::bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
+                                       MatrixView<double> out) const {
   const std::size_t D = step.dim, S = step.num_categories;
   const OneBlasThread one_blas_thread;
   parallel_blocks(context, x.rows, rows_of_block(step), [&](std::size_t first, std::size_t last) {
@@ -168,7 +169,7 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
     for (std::size_t d = 0; d < D; ++d) {
       mixtures.mix(d);
       for (std::size_t r = 0; r < last - first; ++r) {
-        double* marginal = out + ((first + r) * D + d) * S;
+        double* marginal = out.row(first + r) + d * S;
         if (mixtures.is_exact(r)) {
           mixtures.log_exact_marginal(r, marginal);
         } else {
@@ -179,8 +180,8 @@ void bridge_step_marginals(const Context& context, const BridgeStep& step, State
   });
 }
 
-void add_bridge_step_kl(const Context& context, const BridgeStep& p, const BridgeStep& q,
-                        StatesView x, double* kl) {
+void CpuBackend::add_bridge_step_kl(const Context& context, const BridgeStep& p,
+                                    const BridgeStep& q, StatesView x, double* kl) const {
   const OneBlasThread one_blas_thread;
   const bool one_reference = p.q.log == q.q.log;
   const std::size_t S = p.num_categories;

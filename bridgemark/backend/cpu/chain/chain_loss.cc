@@ -4,18 +4,18 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/chain_training.h"
 #include "bridgemark/backend/cpu/chain/chain_passes.h"
 #include "bridgemark/backend/cpu/cp/core_propagation.h"
-#include "bridgemark/backend/cpu/host_only.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/simd/gemm.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
 #include "bridgemark/core/parallel.h"
 
 // The gradient of the logarithm of a sum over paths is the posterior of what a parameter stands
 // for: a state, a move, a state that emits x. Passes run over blocks of rows; then each coordinate
 // collects the posteriors of all rows, in their order, whatever the number of threads.
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
@@ -54,9 +54,8 @@ class ChainLoss {
     const std::size_t blocks = (B_ + kRows - 1) / kRows;
     parallel_blocks(context, 2 * blocks, 1, [&](std::size_t i, std::size_t) {
       const std::size_t side = i / blocks, first = i % blocks * kRows;
-      cpu::run_chain_passes<T>(tables(side), x_[side], weight(side), first,
-                               std::min(B_, first + kRows), work_.passes[side], log_totals_[side],
-                               exact_[side]);
+      run_chain_passes<T>(tables(side), x_[side], weight(side), first, std::min(B_, first + kRows),
+                          work_.passes[side], log_totals_[side], exact_[side]);
     });
     find_exact_posteriors(context);
     parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { collect(d); });
@@ -70,14 +69,14 @@ class ChainLoss {
  private:
   struct ExactRow {
     std::size_t side, row;
-    cpu::ExactPosterior posterior;
+    ExactPosterior posterior;
   };
 
   T weight(std::size_t side) const { return (side == 0 ? T(1) : T(-1)) / static_cast<T>(B_); }
   const T* log_emission(std::size_t side) const {
     return side == 0 ? propagation_.log_u() : parameters_.log_cores.data();
   }
-  cpu::HiddenTables<T> tables(std::size_t side) const {
+  HiddenTables<T> tables(std::size_t side) const {
     return {D_,
             S_,
             K_,
@@ -92,15 +91,15 @@ class ChainLoss {
 
   // out = exp(in - maximum); returns the maximum.
   static double scale(const T* in, std::size_t count, T* out) {
-    const T high = cpu::max_of(in, count);
-    cpu::exp_shifted(in, high, count, out);
+    const T high = max_of(in, count);
+    exp_shifted(in, high, count, out);
     return static_cast<double>(high);
   }
 
   template <typename Body>
   void each_block_of_states(Body&& body) const {
-    for (std::size_t first = 0; first < K_; first += cpu::kPropagationBlock) {
-      body(first, std::min(K_, first + cpu::kPropagationBlock));
+    for (std::size_t first = 0; first < K_; first += kPropagationBlock) {
+      body(first, std::min(K_, first + kPropagationBlock));
     }
   }
 
@@ -129,7 +128,7 @@ class ChainLoss {
     exact_rows_.resize(rows.size());
     parallel_blocks(context, rows.size(), 1, [&](std::size_t i, std::size_t) {
       const auto [side, b] = rows[i];
-      exact_rows_[i] = ExactRow{side, b, cpu::ExactPosterior(tables(side), x_[side].row(b))};
+      exact_rows_[i] = ExactRow{side, b, ExactPosterior(tables(side), x_[side].row(b))};
     });
   }
 
@@ -151,7 +150,7 @@ class ChainLoss {
     const StatesView x = x_[side];
     const auto own = [&](std::size_t b) { return cores + static_cast<std::size_t>(x(b, d)) * K_; };
     const T* posterior = work_.passes[side].posterior.data() + d * B_ * K_;
-    for (std::size_t b = 0; b < B_; ++b) cpu::add_into(posterior + b * K_, K_, own(b));
+    for (std::size_t b = 0; b < B_; ++b) add_into(posterior + b * K_, K_, own(b));
     for (const auto& row : exact_rows_) {
       if (row->side != side) continue;
       for (std::size_t k = 0; k < K_; ++k) {
@@ -164,7 +163,7 @@ class ChainLoss {
     std::fill(gradient_.log_beta.begin(), gradient_.log_beta.end(), T(0));
     for (const ChainPassArrays<T>& passes : work_.passes) {
       for (std::size_t b = 0; b < B_; ++b) {
-        cpu::add_into(passes.posterior.data() + b * K_, K_, gradient_.log_beta.data());
+        add_into(passes.posterior.data() + b * K_, K_, gradient_.log_beta.data());
       }
     }
     for (const auto& row : exact_rows_) {
@@ -178,11 +177,10 @@ class ChainLoss {
     T* moves = gradient_.log_moves.data() + d * K_ * K_;
     for (std::size_t side = 0; side < 2; ++side) {
       const ChainPassArrays<T>& passes = work_.passes[side];
-      cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, K_, K_, B_, T(1),
-                passes.before.data() + d * B_ * K_, K_, passes.after.data() + (d + 1) * B_ * K_, K_,
-                side == 0 ? T(0) : T(1), moves, K_);
+      gemm(Transpose::kYes, Transpose::kNo, K_, K_, B_, T(1), passes.before.data() + d * B_ * K_,
+           K_, passes.after.data() + (d + 1) * B_ * K_, K_, side == 0 ? T(0) : T(1), moves, K_);
     }
-    cpu::multiply_into(work_.moves.data() + d * K_ * K_, K_ * K_, moves);
+    multiply_into(work_.moves.data() + d * K_ * K_, K_ * K_, moves);
     for (const auto& row : exact_rows_) {
       for (std::size_t i = 0; i < K_ * K_; ++i) {
         moves[i] += weight(row->side) * static_cast<T>(row->posterior.of_pair(d, i / K_, i % K_));
@@ -195,7 +193,7 @@ class ChainLoss {
   CpTensors<T>& gradient_;
   ChainWorkspace<T>& work_;
   std::size_t D_, S_, K_, B_;
-  cpu::CorePropagation<T> propagation_;
+  CorePropagation<T> propagation_;
   std::vector<double> log_totals_[2];
   std::vector<std::uint8_t> exact_[2];
   std::vector<std::optional<ExactRow>> exact_rows_;
@@ -203,24 +201,22 @@ class ChainLoss {
 
 }  // namespace
 
-template <typename T>
-double chain_loss(const Context& context, const CpTensors<T>& parameters,
-                  const ChainTables<T>& reference, StatesView x0, StatesView x1,
-                  CpTensors<T>& gradient, ChainWorkspace<T>& workspace, std::span<double> log_c,
-                  std::span<double> log_v) {
-  cpu::require_host(context, "chain_loss");
-  const cpu::OneBlasThread one_blas_thread;
-  return ChainLoss<T>(parameters, reference, x0, x1, gradient, workspace)
+double CpuBackend::chain_loss(const Context& context, const CpTensors<float>& parameters,
+                              const ChainTables<float>& reference, StatesView x0, StatesView x1,
+                              CpTensors<float>& gradient, ChainWorkspace<float>& workspace,
+                              std::span<double> log_c, std::span<double> log_v) const {
+  const OneBlasThread one_blas_thread;
+  return ChainLoss<float>(parameters, reference, x0, x1, gradient, workspace)
       .run(context, log_c, log_v);
 }
 
-template double chain_loss<float>(const Context&, const CpTensors<float>&,
-                                  const ChainTables<float>&, StatesView, StatesView,
-                                  CpTensors<float>&, ChainWorkspace<float>&, std::span<double>,
-                                  std::span<double>);
-template double chain_loss<double>(const Context&, const CpTensors<double>&,
-                                   const ChainTables<double>&, StatesView, StatesView,
-                                   CpTensors<double>&, ChainWorkspace<double>&, std::span<double>,
-                                   std::span<double>);
+double CpuBackend::chain_loss(const Context& context, const CpTensors<double>& parameters,
+                              const ChainTables<double>& reference, StatesView x0, StatesView x1,
+                              CpTensors<double>& gradient, ChainWorkspace<double>& workspace,
+                              std::span<double> log_c, std::span<double> log_v) const {
+  const OneBlasThread one_blas_thread;
+  return ChainLoss<double>(parameters, reference, x0, x1, gradient, workspace)
+      .run(context, log_c, log_v);
+}
 
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

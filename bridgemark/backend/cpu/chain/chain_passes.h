@@ -5,7 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/chain_training.h"
+#include "bridgemark/backend/plan/chain_workspace.h"
+#include "bridgemark/core/array.h"
 
 // The sums over all paths of a hidden chain for the rows of a batch: one pass along the coordinates
 // from each end. A message of K weights is kept on a linear scale, with a maximum of 1, beside its

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/exact_column.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 
 // u = Q r for the cores r of a potential and the reference's whole power Q, and a gradient's way
 // back. Components do not meet here, so that blocks of them run beside each other.

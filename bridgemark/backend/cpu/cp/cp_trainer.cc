@@ -3,10 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/chain_training.h"
-#include "bridgemark/backend/common/rank_sums.h"
-#include "bridgemark/backend/cpu/ops.h"
-#include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
+#include "bridgemark/backend/cpu/finite_values.h"
+#include "bridgemark/backend/ranks/rank_sums.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cpu {
@@ -15,8 +14,9 @@ namespace {
 
 class CpuCpTrainer : public CpTrainer {
  public:
-  CpuCpTrainer(const Context& context, CpTrainerPlan plan)
-      : context_(context),
+  CpuCpTrainer(const Backend& cpu, const Context& context, CpTrainerPlan plan)
+      : cpu_(cpu),
+        context_(context),
         plan_(std::move(plan)),
         gradient_(plan_.start.dim, plan_.start.num_categories, plan_.start.num_components,
                   plan_.start.is_chain),
@@ -52,14 +52,14 @@ class CpuCpTrainer : public CpTrainer {
     const std::size_t rows = plan_.batch_size, D = state_.parameters.dim;
     const std::uint64_t first = static_cast<std::uint64_t>(step - 1) * rows;
     States x(rows, D), x1(rows, D);
-    draw_rows(context_, plan_.x0, first, x);
-    draw_rows(context_, plan_.x1, first, x1);
+    cpu_.draw_rows(context_, plan_.x0, first, x);
+    cpu_.draw_rows(context_, plan_.x1, first, x1);
     std::vector<std::int32_t> n;
     if (plan_.matching) {
-      if (plan_.coupling.log_q.size() > 0) couple_rows(context_, plan_.coupling, x, first, x1);
+      if (plan_.coupling.log_q.size() > 0) cpu_.couple_rows(context_, plan_.coupling, x, first, x1);
       n = draw_steps(plan_.pinned, rows, first);
       States x_n(rows, D);
-      draw_points(context_, plan_.pinned, x, x1, n, first, x_n);
+      cpu_.draw_points(context_, plan_.pinned, x, x1, n, first, x_n);
       x = std::move(x_n);
     }
     double loss = loss_and_gradient(x, x1, n);
@@ -67,11 +67,11 @@ class CpuCpTrainer : public CpTrainer {
     AdamWSettings settings = plan_.adamw;
     settings.learning_rate = update.learning_rate;
     const auto apply = [&](auto CpTensors<float>::*part) {
-      adamw_update(context_, settings, step, gradient_.*part, state_.parameters.*part,
-                   state_.first_moment.*part, state_.second_moment.*part);
+      cpu_.adamw_update(context_, settings, step, gradient_.*part, state_.parameters.*part,
+                        state_.first_moment.*part, state_.second_moment.*part);
       if (update.average_share > 0.0) {
-        average_update(context_, update.average_share, state_.parameters.*part,
-                       state_.average.*part);
+        cpu_.average_update(context_, update.average_share, state_.parameters.*part,
+                            state_.average.*part);
       }
     };
     apply(&CpTensors<float>::log_beta);
@@ -82,13 +82,13 @@ class CpuCpTrainer : public CpTrainer {
 
   double loss_and_gradient(StatesView x, StatesView x1, std::span<const std::int32_t> n) {
     if (plan_.matching) {
-      return matching_loss<float>(context_, state_.parameters, plan_.chain, *plan_.matching, x, x1,
-                                  n, gradient_, workspace_.cores);
+      return cpu_.matching_loss(context_, state_.parameters, plan_.chain, *plan_.matching, x, x1, n,
+                                gradient_, workspace_.cores);
     }
-    return state_.parameters.is_chain ? chain_loss<float>(context_, state_.parameters, plan_.chain,
-                                                          x, x1, gradient_, workspace_)
-                                      : static_loss<float>(context_, state_.parameters, plan_.chain,
-                                                           x, x1, gradient_, workspace_.cores);
+    return state_.parameters.is_chain ? cpu_.chain_loss(context_, state_.parameters, plan_.chain, x,
+                                                        x1, gradient_, workspace_)
+                                      : cpu_.static_loss(context_, state_.parameters, plan_.chain,
+                                                         x, x1, gradient_, workspace_.cores);
   }
 
   // Adds -entropy * H(softmax(log_beta)) to the loss, over the components of all ranks.
@@ -115,6 +115,7 @@ class CpuCpTrainer : public CpTrainer {
     return plan_.entropy * negative_entropy;
   }
 
+  const Backend& cpu_;
   Context context_;
   CpTrainerPlan plan_;
   CpTensors<float> gradient_;
@@ -124,8 +125,9 @@ class CpuCpTrainer : public CpTrainer {
 
 }  // namespace
 
-std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan) {
-  return std::make_unique<CpuCpTrainer>(context, std::move(plan));
+std::unique_ptr<CpTrainer> CpuBackend::make_trainer(const Context& context,
+                                                    CpTrainerPlan plan) const {
+  return std::make_unique<CpuCpTrainer>(*this, context, std::move(plan));
 }
 
 }  // namespace bridgemark::backend::cpu

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/simd/tile_product.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/array.h"
 
 // The categories that matter to a row of the batch. Where the reference moves little, most of row

@@ -3,17 +3,17 @@
 #include <numeric>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/exact_column.h"
 #include "bridgemark/backend/cpu/cp/matching_bands.h"
 #include "bridgemark/backend/cpu/cp/matching_factor.h"
 #include "bridgemark/backend/cpu/cp/matching_rows.h"
 #include "bridgemark/backend/cpu/cp/matching_source.h"
 #include "bridgemark/backend/cpu/cp/matching_weights.h"
-#include "bridgemark/backend/cpu/host_only.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/simd/tile_product.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
 #include "bridgemark/backend/cpu/simd/transpose.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/parallel.h"
 
 // For dimension d and row b at step n in state x, with cores r and rest = num_steps - n:
@@ -28,12 +28,12 @@
 // some rows of the batch at a time. Products leave out the categories that are negligible to a row
 // (matching_bands.h), unless somebody asks for the model's transitions. No sum depends on the
 // number of threads.
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
 // The fewest rows of the batch in one product of V: whole groups.
-constexpr std::size_t kMixedRows = 22 * cpu::kGroupRows;
+constexpr std::size_t kMixedRows = 22 * kGroupRows;
 // Rows that are matched together.
 constexpr std::size_t kMatchedRows = 16;
 
@@ -111,7 +111,7 @@ class MatchingStep {
   }
 
  private:
-  using Block = cpu::ComponentBlock;
+  using Block = ComponentBlock;
 
   std::size_t core(std::size_t d) const { return d * S_ * K_; }
 
@@ -119,8 +119,8 @@ class MatchingStep {
   // some.
   std::size_t mixed_rows(const Context& context) const {
     const std::size_t tasks = 4 * static_cast<std::size_t>(context.threads());
-    const std::size_t groups = (B_ * D_ / tasks + cpu::kGroupRows - 1) / cpu::kGroupRows;
-    return std::max(kMixedRows, groups * cpu::kGroupRows);
+    const std::size_t groups = (B_ * D_ / tasks + kGroupRows - 1) / kGroupRows;
+    return std::max(kMixedRows, groups * kGroupRows);
   }
 
   // V of dimension d for `count` rows from `first` on, in the order of the bands.
@@ -133,7 +133,7 @@ class MatchingStep {
       places.push_back(
           static_cast<std::uint32_t>(std::ranges::lower_bound(rows, b) - rows.begin()));
     }
-    constexpr std::size_t kBlock = cpu::MatchingWeights<T>::kBlock;
+    constexpr std::size_t kBlock = MatchingWeights<T>::kBlock;
     const auto others = std::make_unique_for_overwrite<T[]>(rows.size() * kBlock);
     std::vector<T> cores(kBlock * row_stride_);
     T* mixed = work_.mixed.data() + d * row_stride_;
@@ -143,28 +143,28 @@ class MatchingStep {
     for (std::size_t j = 0; j < weights_.num_blocks(); ++j) {
       const Block at = weights_.block(j);
       weights_.divide_out(at, d, rows, others.get());
-      cpu::transpose(weights_.scaled_cores(at, d), at.columns, S_, at.columns, cores.data(),
-                     row_stride_);
+      transpose(weights_.scaled_cores(at, d), at.columns, S_, at.columns, cores.data(),
+                row_stride_);
       const auto bands = bands_.bands_of_rows(d, weights_.level(at, d));
-      cpu::multiply_rows<T>({.rows = order.size(),
-                             .inner = at.columns,
-                             .a = others.get(),
-                             .a_stride = at.columns,
-                             .x = cores.data(),
-                             .x_stride = row_stride_,
-                             .out = mixed,
-                             .out_stride = D_ * row_stride_,
-                             .columns = bands.data() + first / cpu::kGroupRows,
-                             .a_rows = places.data(),
-                             .out_rows = order.data()},
-                            cpu::Into::kAdd);
+      multiply_rows<T>({.rows = order.size(),
+                        .inner = at.columns,
+                        .a = others.get(),
+                        .a_stride = at.columns,
+                        .x = cores.data(),
+                        .x_stride = row_stride_,
+                        .out = mixed,
+                        .out_stride = D_ * row_stride_,
+                        .columns = bands.data() + first / kGroupRows,
+                        .a_rows = places.data(),
+                        .out_rows = order.data()},
+                       Into::kAdd);
     }
   }
 
   // Losses and d loss / d V of some rows; the dimensions of each that need the exact path.
   void match(std::span<const std::size_t> rows, std::vector<double>& losses,
              std::vector<std::vector<std::size_t>>& exact) {
-    typename cpu::MatchingRows<T>::Scratch scratch(rows_);
+    typename MatchingRows<T>::Scratch scratch(rows_);
     for (const std::size_t b : rows) {
       // The gradient takes the place of V.
       T* mixed = work_.mixed.data() + b * D_ * row_stride_;
@@ -195,12 +195,12 @@ class MatchingStep {
     for (std::size_t d = 0; d < D_; ++d) {
       T* terms = all_terms.get() + d * size;
       pull_through_mixed(at, d, terms, through_mixed.get() + d * S_ * at.columns);
-      cpu::add_into(terms, size, total.data());
+      add_into(terms, size, total.data());
     }
     T* beta = gradient_.log_beta.data() + at.first;
     std::fill_n(beta, at.width, T(0));
     for (std::size_t b = 0; b < B_; ++b) {
-      cpu::add_into(total.data() + b * at.columns, at.width, beta);
+      add_into(total.data() + b * at.columns, at.width, beta);
     }
     for (std::size_t d = 0; d < D_; ++d) {
       pull_through_source(at, d, total.data(), through_mixed.get() + d * S_ * at.columns,
@@ -215,7 +215,7 @@ class MatchingStep {
     const std::size_t level = weights_.level(at, d);
     back_.multiply_rows(d, level, terms, at.columns, through_mixed);
     back_.multiply_cores(d, level, weights_.scaled_cores(at, d), at.columns, terms,
-                         cpu::Into::kMultiply);
+                         Into::kMultiply);
     for (std::size_t i = 0; i < exact_rows_[d].size(); ++i) {
       std::copy_n(exact_terms_[d][i].data() + at.first, at.width,
                   terms + exact_rows_[d][i] * at.columns);
@@ -225,19 +225,19 @@ class MatchingStep {
   // Through log R_d: every other dimension's term, divided by R, times the source rows.
   void pull_through_source(const Block& at, std::size_t d, const T* total, T* through_mixed,
                            T* terms) {
-    const std::vector<cpu::ExactEntry>& exact = weights_.exact(at, d);
+    const std::vector<ExactEntry>& exact = weights_.exact(at, d);
     T* gradient = gradient_.log_cores.data() + core(d) + at.first;
     std::vector<double> exact_weights;
-    for (const cpu::ExactEntry& entry : exact) {
+    for (const ExactEntry& entry : exact) {
       const std::size_t place = entry.row * at.columns + entry.component;
       exact_weights.push_back(static_cast<double>(total[place] - terms[place]));
     }
-    cpu::pull_through_log(total, weights_.inverse(at, d), B_ * at.columns, terms);
+    pull_through_log(total, weights_.inverse(at, d), B_ * at.columns, terms);
     source_.multiply_back(d, weights_.level(at, d), terms, through_mixed,
                           weights_.scaled_cores(at, d), at.columns, at.width, gradient, K_);
     if (!exact_gradient_[d].empty()) {
       for (std::size_t t = 0; t < S_; ++t) {
-        cpu::add_into(exact_gradient_[d].data() + t * K_ + at.first, at.width, gradient + t * K_);
+        add_into(exact_gradient_[d].data() + t * K_ + at.first, at.width, gradient + t * K_);
       }
     }
     for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -251,11 +251,11 @@ class MatchingStep {
   const CpTensors<T>& parameters_;
   CpTensors<T>& gradient_;
   CpWorkspace<T>& work_;
-  cpu::MatchingBands<T> bands_;
-  cpu::MatchingSource<T> source_;
-  cpu::MatchingWeights<T> weights_;
-  cpu::MatchingRows<T> rows_;
-  cpu::MatchingFactor<T> back_;  // d loss / d V
+  MatchingBands<T> bands_;
+  MatchingSource<T> source_;
+  MatchingWeights<T> weights_;
+  MatchingRows<T> rows_;
+  MatchingFactor<T> back_;  // d loss / d V
   std::span<const std::int32_t> n_;
   std::size_t D_, S_, K_, B_, row_stride_;
   std::vector<std::uint32_t> all_rows_;  // 0, 1, ..
@@ -268,25 +268,24 @@ class MatchingStep {
 
 }  // namespace
 
-template <typename T>
-double matching_loss(const Context& context, const CpTensors<T>& parameters,
-                     const ChainTables<T>& chain, MatchingLoss kind, StatesView x_n, StatesView x1,
-                     std::span<const std::int32_t> n, CpTensors<T>& gradient,
-                     CpWorkspace<T>& workspace, std::span<double> log_model,
-                     std::span<double> target) {
-  cpu::require_host(context, "matching_loss");
-  return MatchingStep<T>(parameters, chain, kind, x_n, x1, n, gradient, workspace, log_model,
-                         target)
+double CpuBackend::matching_loss(const Context& context, const CpTensors<float>& parameters,
+                                 const ChainTables<float>& chain, MatchingLoss kind, StatesView x_n,
+                                 StatesView x1, std::span<const std::int32_t> n,
+                                 CpTensors<float>& gradient, CpWorkspace<float>& workspace,
+                                 std::span<double> log_model, std::span<double> target) const {
+  return MatchingStep<float>(parameters, chain, kind, x_n, x1, n, gradient, workspace, log_model,
+                             target)
       .run(context);
 }
 
-template double matching_loss<float>(const Context&, const CpTensors<float>&,
-                                     const ChainTables<float>&, MatchingLoss, StatesView,
-                                     StatesView, std::span<const std::int32_t>, CpTensors<float>&,
-                                     CpWorkspace<float>&, std::span<double>, std::span<double>);
-template double matching_loss<double>(const Context&, const CpTensors<double>&,
-                                      const ChainTables<double>&, MatchingLoss, StatesView,
-                                      StatesView, std::span<const std::int32_t>, CpTensors<double>&,
-                                      CpWorkspace<double>&, std::span<double>, std::span<double>);
+double CpuBackend::matching_loss(const Context& context, const CpTensors<double>& parameters,
+                                 const ChainTables<double>& chain, MatchingLoss kind,
+                                 StatesView x_n, StatesView x1, std::span<const std::int32_t> n,
+                                 CpTensors<double>& gradient, CpWorkspace<double>& workspace,
+                                 std::span<double> log_model, std::span<double> target) const {
+  return MatchingStep<double>(parameters, chain, kind, x_n, x1, n, gradient, workspace, log_model,
+                              target)
+      .run(context);
+}
 
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

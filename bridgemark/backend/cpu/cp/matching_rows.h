@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/matching_bands.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/array.h"
 
 // What a row of the batch does with V: y = Q_{rest-1} V, the model's transition, its loss, and back

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/matching_bands.h"
 #include "bridgemark/backend/cpu/cp/matching_factor.h"
 #include "bridgemark/backend/cpu/cp/rank_one_product.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/array.h"
 
 // Where the rows of a batch stand: row b of dimension d has the source row Q_rest[x,:], with which

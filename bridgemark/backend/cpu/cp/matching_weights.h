@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/component_weights.h"
 #include "bridgemark/backend/cpu/cp/exact_column.h"
 #include "bridgemark/backend/cpu/cp/matching_source.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 
 // The weights W[b,k] = beta[k] prod_d R_d[b,k] of the components in each row of a batch, and W /
 // R_d for one dimension at a time. Each column of cores is scaled to a maximum of 1 (`high`), so R

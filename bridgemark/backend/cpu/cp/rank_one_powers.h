@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 
 // The powers of a chain that are Q_n = identity I + uniform 11^T; n = 0 is one for any chain.
 namespace bridgemark::backend::cpu {

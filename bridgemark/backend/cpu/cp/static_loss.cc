@@ -2,13 +2,13 @@
 #include <cmath>
 #include <vector>
 
-#include "bridgemark/backend/common/rank_sums.h"
-#include "bridgemark/backend/component_share.h"
-#include "bridgemark/backend/cp_training.h"
 #include "bridgemark/backend/cpu/cp/core_propagation.h"
-#include "bridgemark/backend/cpu/host_only.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/simd/gemm.h"
 #include "bridgemark/backend/cpu/simd/training_math.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
+#include "bridgemark/backend/ranks/component_share.h"
+#include "bridgemark/backend/ranks/rank_sums.h"
 #include "bridgemark/core/parallel.h"
 
 // Components are independent but for one sum over them for each row of the batch. So they are cut
@@ -16,11 +16,11 @@
 // add over dimensions, and, once the sums over all blocks are known, scatter back and pull through
 // the reference. Ranks hold blocks of their own and exchange the maximum and the sum of each row.
 // No result depends on the number of threads or ranks.
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
-constexpr std::size_t kBlock = cpu::kPropagationBlock;
+constexpr std::size_t kBlock = kPropagationBlock;
 static_assert(kShareGrain % kBlock == 0, "blocks are the same on any number of ranks");
 
 template <typename T>
@@ -88,11 +88,11 @@ class StaticLoss {
       T* row = weights(side) + b * K_ + first;
       std::copy_n(parameters_.log_beta.data() + first, width, row);
       for (std::size_t d = 0; d < D_; ++d) {
-        cpu::add_into(table + core(d, static_cast<std::size_t>(x(b, d))) + first, width, row);
+        add_into(table + core(d, static_cast<std::size_t>(x(b, d))) + first, width, row);
       }
-      const T high = cpu::max_of(row, width);
+      const T high = max_of(row, width);
       partial_high(side, b, block) = high;
-      partial_sum(side, b, block) = cpu::exp_shifted(row, high, width, row);
+      partial_sum(side, b, block) = exp_shifted(row, high, width, row);
     }
   }
 
@@ -140,7 +140,7 @@ class StaticLoss {
         T* row = weights(side) + b * K_ + first;
         const T factor = partial_sum(side, b, block);
         for (std::size_t k = 0; k < width; ++k) row[k] *= factor;
-        cpu::add_scaled_into(row, side == 0 ? T(1) : T(-1), width, beta);
+        add_scaled_into(row, side == 0 ? T(1) : T(-1), width, beta);
       }
     }
   }
@@ -155,7 +155,7 @@ class StaticLoss {
     for (std::size_t b = 0; b < B_; ++b) {
       const T* row = weights(0) + b * K_ + first;
       for (std::size_t d = 0; d < D_; ++d) {
-        cpu::add_into(row, width, gradient + core(d, static_cast<std::size_t>(x0_(b, d))) + first);
+        add_into(row, width, gradient + core(d, static_cast<std::size_t>(x0_(b, d))) + first);
       }
     }
   }
@@ -165,7 +165,7 @@ class StaticLoss {
     for (std::size_t b = 0; b < B_; ++b) {
       const T* row = weights(1) + b * K_ + first;
       for (std::size_t d = 0; d < D_; ++d) {
-        cpu::add_scaled_into(
+        add_scaled_into(
             row, T(-1), width,
             gradient_.log_cores.data() + core(d, static_cast<std::size_t>(x1_(b, d))) + first);
       }
@@ -173,7 +173,7 @@ class StaticLoss {
   }
 
   const CpTensors<T>& parameters_;
-  cpu::CorePropagation<T> propagation_;
+  CorePropagation<T> propagation_;
   StatesView x0_;
   StatesView x1_;
   CpTensors<T>& gradient_;
@@ -183,23 +183,22 @@ class StaticLoss {
 
 }  // namespace
 
-template <typename T>
-double static_loss(const Context& context, const CpTensors<T>& parameters,
-                   const ChainTables<T>& chain, StatesView x0, StatesView x1,
-                   CpTensors<T>& gradient, CpWorkspace<T>& workspace, std::span<double> log_c,
-                   std::span<double> log_v) {
-  cpu::require_host(context, "static_loss");
-  const cpu::OneBlasThread one_blas_thread;
-  return StaticLoss<T>(parameters, chain, x0, x1, gradient, workspace).run(context, log_c, log_v);
+double CpuBackend::static_loss(const Context& context, const CpTensors<float>& parameters,
+                               const ChainTables<float>& chain, StatesView x0, StatesView x1,
+                               CpTensors<float>& gradient, CpWorkspace<float>& workspace,
+                               std::span<double> log_c, std::span<double> log_v) const {
+  const OneBlasThread one_blas_thread;
+  return StaticLoss<float>(parameters, chain, x0, x1, gradient, workspace)
+      .run(context, log_c, log_v);
 }
 
-template double static_loss<float>(const Context&, const CpTensors<float>&,
-                                   const ChainTables<float>&, StatesView, StatesView,
-                                   CpTensors<float>&, CpWorkspace<float>&, std::span<double>,
-                                   std::span<double>);
-template double static_loss<double>(const Context&, const CpTensors<double>&,
-                                    const ChainTables<double>&, StatesView, StatesView,
-                                    CpTensors<double>&, CpWorkspace<double>&, std::span<double>,
-                                    std::span<double>);
+double CpuBackend::static_loss(const Context& context, const CpTensors<double>& parameters,
+                               const ChainTables<double>& chain, StatesView x0, StatesView x1,
+                               CpTensors<double>& gradient, CpWorkspace<double>& workspace,
+                               std::span<double> log_c, std::span<double> log_v) const {
+  const OneBlasThread one_blas_thread;
+  return StaticLoss<double>(parameters, chain, x0, x1, gradient, workspace)
+      .run(context, log_c, log_v);
+}
 
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "bridgemark/backend/cp_training.h"
+#include "bridgemark/backend/plan/cp_tensors.h"
 
 // The loss of one transition: a model's distribution over categories against its target. Arrays are
 // padded to whole vectors of 64 bytes; behind the last category logarithms are kLogNothing, and

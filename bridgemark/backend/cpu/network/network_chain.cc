@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/network/dense_layer.h"
 #include "bridgemark/backend/cpu/network/network_forward.h"
 #include "bridgemark/backend/cpu/network/network_math.h"
@@ -123,10 +124,12 @@ class StepProbability {
 
 }  // namespace
 
-void sample_network_chain(const Context& context, const NetworkTensors<float>& parameters,
-                          const PinnedSteps& pinned, int steps_left, int num_steps, StatesView x,
-                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out,
-                          NetworkWorkspace<float>& workspace) {
+void CpuBackend::sample_network_chain(const Context& context,
+                                      const NetworkTensors<float>& parameters,
+                                      const PinnedSteps& pinned, int steps_left, int num_steps,
+                                      StatesView x, const DrawKey& key, std::uint64_t first_index,
+                                      MutableStatesView out, NetworkWorkspace<float>& workspace,
+                                      KeptTables*) const {
   const std::size_t D = parameters.shape.dim, S = parameters.shape.num_categories;
   pack_network(context, parameters, workspace.packed);
   const std::size_t grain = block_rows(context, x.rows);
@@ -147,8 +150,8 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
           const double for_clean = draws.uniform(), for_step = draws.uniform();
           const auto from = static_cast<std::size_t>(states(b, d));
           const bool plain = parameters.shape.is_softmax_step(left);
-          const float* tilt = plain ? nullptr : log_whole + from * S;
-          std::size_t to = draw_softmax(logits, tilt, S, for_clean, softmax.data());
+          const float* log_weights = plain ? nullptr : log_whole + from * S;
+          std::size_t to = draw_softmax(logits, log_weights, S, for_clean, softmax.data());
           if (left > 1) {
             to = draw_weighted(pinned_row(pinned, left, from, to, scratch), S, for_step);
           }
@@ -159,9 +162,10 @@ void sample_network_chain(const Context& context, const NetworkTensors<float>& p
   });
 }
 
-void network_log_transition(const Context& context, const NetworkTensors<float>& parameters,
-                            const ChainTables<float>& chain, int steps_left, StatesView x,
-                            double* out) {
+void CpuBackend::network_log_transition(const Context& context,
+                                        const NetworkTensors<float>& parameters,
+                                        const ChainTables<float>& chain, int steps_left,
+                                        StatesView x, MatrixView<double> out, KeptTables*) const {
   const std::size_t D = parameters.shape.dim, S = parameters.shape.num_categories;
   std::vector<std::vector<float>> packed;
   pack_network(context, parameters, packed);
@@ -174,15 +178,17 @@ void network_log_transition(const Context& context, const NetworkTensors<float>&
       for (std::size_t d = 0; d < D; ++d, logits += S) {
         z.assign(logits, logits + S);
         log_transition_row(parameters.shape, chain, steps_left, static_cast<std::size_t>(x(b, d)),
-                           z.data(), out + (b * D + d) * S);
+                           z.data(), out.row(b) + d * S);
       }
     }
   });
 }
 
-void network_step_log_probability(const Context& context, const NetworkTensors<float>& parameters,
-                                  const ChainTables<float>& chain, int steps_left, StatesView from,
-                                  StatesView to, double* out) {
+void CpuBackend::network_step_log_probability(const Context& context,
+                                              const NetworkTensors<float>& parameters,
+                                              const ChainTables<float>& chain, int steps_left,
+                                              StatesView from, StatesView to, double* out,
+                                              KeptTables*) const {
   const std::size_t D = parameters.shape.dim;
   std::vector<std::vector<float>> packed;
   pack_network(context, parameters, packed);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 

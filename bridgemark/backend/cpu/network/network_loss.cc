@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/cp/exact_column.h"
-#include "bridgemark/backend/cpu/host_only.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/backend/cpu/network/dense_layer.h"
 #include "bridgemark/backend/cpu/network/network_forward.h"
 #include "bridgemark/backend/cpu/network/network_math.h"
@@ -21,7 +21,7 @@
 // Blocks of kBlockRows rows go forward, to the loss and back to the first layer on one thread; then
 // the weights' gradients are split over outputs. Both splits are the same for any number of
 // threads.
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
@@ -90,7 +90,7 @@ class LossPass {
   // Through every block of rows: its losses, and the flows of the way back where a gradient is
   // wanted.
   void forward_and_back(const Context& context) {
-    cpu::pack_network(context, parameters_, work_.packed);
+    pack_network(context, parameters_, work_.packed);
     parallel_blocks(context, B_, kBlockRows, [&](std::size_t first, std::size_t last) {
       forward(first, last - first);
       for (std::size_t b = first; b < last; ++b) losses_[b] = row_loss(b);
@@ -106,14 +106,14 @@ class LossPass {
   }
 
   void forward(std::size_t first, std::size_t rows) {
-    cpu::network_inputs(parameters_, x_.slice(first, rows), steps_left_.data() + first,
-                        activation(0, first));
+    network_inputs(parameters_, x_.slice(first, rows), steps_left_.data() + first,
+                   activation(0, first));
     const std::size_t last = shape_.num_layers() - 1;
     for (std::size_t l = 0; l <= last; ++l) {
       // The logits lie where their gradient will: a row is read before it is overwritten.
       T* out = l < last ? activation(l + 1, first) : flow(last, first);
-      cpu::apply_layer(work_.packed[l], activation(l, first), rows, shape_.layer_inputs(l),
-                       shape_.layer_outputs(l), l < last, out);
+      apply_layer(work_.packed[l], activation(l, first), rows, shape_.layer_inputs(l),
+                  shape_.layer_outputs(l), l < last, out);
     }
   }
 
@@ -121,7 +121,7 @@ class LossPass {
     for (std::size_t l = shape_.num_layers(); l-- > 0;) {
       const std::size_t inputs = shape_.layer_inputs(l), outputs = shape_.layer_outputs(l);
       T* out = l > 0 ? flow(l - 1, first) : input_flow_.data() + first * inputs;
-      cpu::gemm(rows, inputs, outputs, flow(l, first), parameters_.weight(l), out);
+      gemm(rows, inputs, outputs, flow(l, first), parameters_.weight(l), out);
       if (l == 0) break;
       const T* values = activation(l, first);
       for (std::size_t i = 0; i < rows * inputs; ++i) out[i] = values[i] > T(0) ? out[i] : T(0);
@@ -131,12 +131,12 @@ class LossPass {
   void weight_gradient(std::size_t l, std::size_t first) {
     const std::size_t inputs = shape_.layer_inputs(l), outputs = shape_.layer_outputs(l);
     const std::size_t count = std::min(kOutputs, outputs - first);
-    cpu::gemm(cpu::Transpose::kYes, cpu::Transpose::kNo, count, inputs, B_, T(1),
-              work_.flows[l].data() + first, outputs, work_.activations[l].data(), inputs, T(0),
-              gradient_->weight(l) + first * inputs, inputs);
+    gemm(Transpose::kYes, Transpose::kNo, count, inputs, B_, T(1), work_.flows[l].data() + first,
+         outputs, work_.activations[l].data(), inputs, T(0), gradient_->weight(l) + first * inputs,
+         inputs);
     T* bias = gradient_->bias(l) + first;
     std::fill_n(bias, count, T(0));
-    for (std::size_t b = 0; b < B_; ++b) cpu::add_into(flow(l, b) + first, count, bias);
+    for (std::size_t b = 0; b < B_; ++b) add_into(flow(l, b) + first, count, bias);
   }
 
   void embedding_gradient() {
@@ -145,11 +145,11 @@ class LossPass {
               gradient_->values.end(), T(0));
     for (std::size_t b = 0; b < B_; ++b) {
       const T* row = input_flow_.data() + b * shape_.input_width();
-      cpu::add_into(row + shape_.state_width(), shape_.step_width(),
-                    gradient_->step_row(static_cast<std::size_t>(steps_left_[b])));
+      add_into(row + shape_.state_width(), shape_.step_width(),
+               gradient_->step_row(static_cast<std::size_t>(steps_left_[b])));
       if (E == 0) continue;
       for (std::size_t d = 0; d < D; ++d) {
-        cpu::add_into(row + d * E, E, gradient_->category_row(static_cast<std::size_t>(x_(b, d))));
+        add_into(row + d * E, E, gradient_->category_row(static_cast<std::size_t>(x_(b, d))));
       }
     }
   }
@@ -178,16 +178,14 @@ class LossPass {
       bool finite = true;
       for (std::size_t c = 0; c < S; ++c) finite = finite && std::isfinite(logits[c]);
       if (!finite) return std::numeric_limits<double>::quiet_NaN();
-      const T high = cpu::max_of(logits, S);
-      const T total = cpu::exp_shifted(logits, high, S, buffers.p.data());
+      const T high = max_of(logits, S);
+      const T total = exp_shifted(logits, high, S, buffers.p.data());
       loss += linear_loss(place, total, logits, buffers);
     }
     return loss;
   }
 
-  static bool in_range(T y, T m) {
-    return y >= cpu::linear_floor<T>() && m >= cpu::linear_floor<T>();
-  }
+  static bool in_range(T y, T m) { return y >= linear_floor<T>() && m >= linear_floor<T>(); }
 
   // A softmax learns the clean end itself, which the reference need not reach.
   static double log_target(const PinnedStep<double>& pinned, bool last, std::size_t s) {
@@ -207,11 +205,11 @@ class LossPass {
       t[place.clean] = T(1);
     } else {
       const PinnedStep<T> pinned = chain_.pinned(place.steps_left, place.x, place.clean);
-      if (pinned.whole < cpu::linear_floor<T>()) return exact_loss(place, logits);
-      cpu::dot_rows(after, p.data(), S, S, y.data());
+      if (pinned.whole < linear_floor<T>()) return exact_loss(place, logits);
+      dot_rows(after, p.data(), S, S, y.data());
       Z = T(0);
       for (std::size_t s = 0; s < S; ++s) Z += m[s] = pinned.one[s] * y[s];
-      if (!(Z >= cpu::linear_floor<T>())) return exact_loss(place, logits);
+      if (!(Z >= linear_floor<T>())) return exact_loss(place, logits);
       const T inverse = T(1) / pinned.whole, share = T(1) / Z;
       for (std::size_t s = 0; s < S; ++s) {
         m[s] *= share;
@@ -228,7 +226,7 @@ class LossPass {
       ratio[s] = kl && matters ? t[s] / m[s] : T(1);
       sum += slope;
     }
-    if (kl) cpu::log_each(ratio.data(), S, logarithm.data());
+    if (kl) log_each(ratio.data(), S, logarithm.data());
     double loss = 0.0;
     for (std::size_t s = 0; s < S; ++s) {
       loss += matching_term<double>(kind_, t[s], m[s], logarithm[s]);
@@ -237,7 +235,7 @@ class LossPass {
     if (last) {
       std::copy_n(a.data(), S, pulled);
     } else {
-      cpu::mix_rows(a.data(), after, S, S, pulled);
+      mix_rows(a.data(), after, S, S, pulled);
     }
     const T scale = static_cast<T>(scale_), share = sum / Z;
     for (std::size_t c = 0; c < S; ++c) {
@@ -255,7 +253,7 @@ class LossPass {
     const PinnedStep<double> pinned = chain_.log_pinned(place.steps_left, place.x, place.clean);
     const std::vector<double> z(logits, logits + S);
     std::vector<double> log_m(S), log_w(S), pulled(S, 0.0);
-    cpu::log_transition_row(shape_, chain_, place.steps_left, place.x, z.data(), log_m.data());
+    log_transition_row(shape_, chain_, place.steps_left, place.x, z.data(), log_m.data());
     for (std::size_t c = 0; c < S; ++c) log_w[c] = last ? z[c] : z[c] + log_whole[c];
     const double log_z = log_sum(log_w.data(), S);
     double loss = 0.0, sum = 0.0;
@@ -284,8 +282,8 @@ class LossPass {
     const std::vector<double> z(logits, logits + S);
     if (!outputs_.logits.empty()) std::copy_n(z.data(), S, outputs_.logits.data() + offset);
     if (!outputs_.log_model.empty()) {
-      cpu::log_transition_row(shape_, chain_, place.steps_left, place.x, z.data(),
-                              outputs_.log_model.data() + offset);
+      log_transition_row(shape_, chain_, place.steps_left, place.x, z.data(),
+                         outputs_.log_model.data() + offset);
     }
     if (!outputs_.target.empty()) {
       const PinnedStep<double> pinned = chain_.log_pinned(place.steps_left, place.x, place.clean);
@@ -313,35 +311,38 @@ class LossPass {
 
 }  // namespace
 
-template <typename T>
-double network_loss(const Context& context, const NetworkTensors<T>& parameters,
-                    const ChainTables<T>& chain, MatchingLoss kind, StatesView x, StatesView clean,
-                    std::span<const std::int32_t> steps_left, NetworkTensors<T>& gradient,
-                    NetworkWorkspace<T>& workspace, const NetworkLossOutputs& outputs) {
-  cpu::require_host(context, "network_loss");
-  const cpu::OneBlasThread one_blas_thread;
-  return LossPass<T>(parameters, chain, kind, x, clean, steps_left, &gradient, workspace, outputs)
+double CpuBackend::network_loss(const Context& context, const NetworkTensors<float>& parameters,
+                                const ChainTables<float>& chain, MatchingLoss kind, StatesView x,
+                                StatesView clean, std::span<const std::int32_t> steps_left,
+                                NetworkTensors<float>& gradient, NetworkWorkspace<float>& workspace,
+                                const NetworkLossOutputs& outputs) const {
+  const OneBlasThread one_blas_thread;
+  return LossPass<float>(parameters, chain, kind, x, clean, steps_left, &gradient, workspace,
+                         outputs)
       .run(context);
 }
 
-void network_row_losses(const Context& context, const NetworkTensors<float>& parameters,
-                        const ChainTables<float>& chain, MatchingLoss kind, StatesView x,
-                        StatesView clean, std::span<const std::int32_t> steps_left,
-                        NetworkWorkspace<float>& workspace, std::span<double> out) {
-  cpu::require_host(context, "network_row_losses");
-  const cpu::OneBlasThread one_blas_thread;
+double CpuBackend::network_loss(const Context& context, const NetworkTensors<double>& parameters,
+                                const ChainTables<double>& chain, MatchingLoss kind, StatesView x,
+                                StatesView clean, std::span<const std::int32_t> steps_left,
+                                NetworkTensors<double>& gradient,
+                                NetworkWorkspace<double>& workspace,
+                                const NetworkLossOutputs& outputs) const {
+  const OneBlasThread one_blas_thread;
+  return LossPass<double>(parameters, chain, kind, x, clean, steps_left, &gradient, workspace,
+                          outputs)
+      .run(context);
+}
+
+void CpuBackend::network_row_losses(const Context& context, const NetworkTensors<float>& parameters,
+                                    const ChainTables<float>& chain, MatchingLoss kind,
+                                    StatesView x, StatesView clean,
+                                    std::span<const std::int32_t> steps_left,
+                                    NetworkWorkspace<float>& workspace,
+                                    std::span<double> out) const {
+  const OneBlasThread one_blas_thread;
   LossPass<float>(parameters, chain, kind, x, clean, steps_left, nullptr, workspace, {})
       .write_row_losses(context, out);
 }
 
-template double network_loss<float>(const Context&, const NetworkTensors<float>&,
-                                    const ChainTables<float>&, MatchingLoss, StatesView, StatesView,
-                                    std::span<const std::int32_t>, NetworkTensors<float>&,
-                                    NetworkWorkspace<float>&, const NetworkLossOutputs&);
-template double network_loss<double>(const Context&, const NetworkTensors<double>&,
-                                     const ChainTables<double>&, MatchingLoss, StatesView,
-                                     StatesView, std::span<const std::int32_t>,
-                                     NetworkTensors<double>&, NetworkWorkspace<double>&,
-                                     const NetworkLossOutputs&);
-
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

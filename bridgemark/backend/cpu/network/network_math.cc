@@ -114,7 +114,7 @@ std::size_t DrawWeighted(const float* HWY_RESTRICT weights, std::size_t count, d
   return FindCategory(weights, count, static_cast<float>(uniform * static_cast<double>(total)));
 }
 
-std::size_t DrawSoftmax(const float* HWY_RESTRICT logits, const float* HWY_RESTRICT tilt,
+std::size_t DrawSoftmax(const float* HWY_RESTRICT logits, const float* HWY_RESTRICT log_weights,
                         std::size_t count, double uniform, float* HWY_RESTRICT scratch) {
   constexpr float kLowest = -87.0f;  // near the smallest normal exponential
   const hn::ScalableTag<float> d;
@@ -123,13 +123,13 @@ std::size_t DrawSoftmax(const float* HWY_RESTRICT logits, const float* HWY_RESTR
   auto highs = hn::Set(d, -std::numeric_limits<float>::infinity());
   float high = -std::numeric_limits<float>::infinity();
   std::size_t i = 0;
-  if (tilt != nullptr) {
+  if (log_weights != nullptr) {
     for (; i + lanes <= count; i += lanes) {
-      const auto value = hn::Add(hn::LoadU(d, logits + i), hn::LoadU(d, tilt + i));
+      const auto value = hn::Add(hn::LoadU(d, logits + i), hn::LoadU(d, log_weights + i));
       hn::StoreU(value, d, scratch + i);
       highs = hn::Max(highs, value);
     }
-    for (; i < count; ++i) high = std::max(high, scratch[i] = logits[i] + tilt[i]);
+    for (; i < count; ++i) high = std::max(high, scratch[i] = logits[i] + log_weights[i]);
     values = scratch;
   } else {
     for (; i + lanes <= count; i += lanes) highs = hn::Max(highs, hn::LoadU(d, logits + i));
@@ -215,9 +215,9 @@ std::size_t draw_weighted(const float* weights, std::size_t count, double unifor
   return HWY_DYNAMIC_DISPATCH(DrawWeighted)(weights, count, uniform);
 }
 
-std::size_t draw_softmax(const float* logits, const float* tilt, std::size_t count, double uniform,
-                         float* scratch) {
-  return HWY_DYNAMIC_DISPATCH(DrawSoftmax)(logits, tilt, count, uniform, scratch);
+std::size_t draw_softmax(const float* logits, const float* log_weights, std::size_t count,
+                         double uniform, float* scratch) {
+  return HWY_DYNAMIC_DISPATCH(DrawSoftmax)(logits, log_weights, count, uniform, scratch);
 }
 
 }  // namespace bridgemark::backend::cpu

@@ -17,10 +17,10 @@ void dot_rows(const T* rows, const T* v, std::size_t count, std::size_t width, T
 // of weight 0 is never drawn. Weights that are not numbers give some category.
 std::size_t draw_weighted(const float* weights, std::size_t count, double uniform);
 
-// The same with the softmax of logits + tilt as weights; tilt may be null, scratch has room for
-// count values.
-std::size_t draw_softmax(const float* logits, const float* tilt, std::size_t count, double uniform,
-                         float* scratch);
+// The same with the softmax of logits + log_weights as weights; log_weights may be null, scratch
+// has room for count values.
+std::size_t draw_softmax(const float* logits, const float* log_weights, std::size_t count,
+                         double uniform, float* scratch);
 
 // Sums of exp(logits - their maximum) with two rows of weights, which lie in [0, 1]. What leaves
 // the range of float is taken as 0: a sum of at least kSoftmaxSumFloor has lost nothing to it.

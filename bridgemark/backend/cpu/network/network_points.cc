@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "bridgemark/backend/network_trainer.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
 
-namespace bridgemark::backend {
+namespace bridgemark::backend::cpu {
 
 namespace {
 
@@ -18,9 +18,9 @@ States repeat_rows(StatesView states, std::size_t times) {
 
 }  // namespace
 
-NetworkPoints draw_network_points(const Context& context, const PinnedRows& pinned, int direction,
-                                  StatesView x0, StatesView x1, std::size_t points,
-                                  std::uint64_t first_index) {
+NetworkPoints CpuBackend::draw_network_points(const Context& context, const PinnedRows& pinned,
+                                              int direction, StatesView x0, StatesView x1,
+                                              std::size_t points, std::uint64_t first_index) const {
   const bool forward = direction == 0;
   const int num_steps = static_cast<int>(pinned.before.size()) - 1;
   States from = repeat_rows(x0, points), to = repeat_rows(x1, points);
@@ -33,4 +33,4 @@ NetworkPoints draw_network_points(const Context& context, const PinnedRows& pinn
   return {std::move(x), std::move(forward ? to : from), std::move(left)};
 }
 
-}  // namespace bridgemark::backend
+}  // namespace bridgemark::backend::cpu

@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cpu/ops.h"
-#include "bridgemark/backend/optimizer.h"
+#include "bridgemark/backend/cpu/cpu_backend.h"
+#include "bridgemark/backend/cpu/finite_values.h"
 
 namespace bridgemark::backend::cpu {
 
@@ -16,8 +16,9 @@ struct Pairs {
 
 class CpuNetworkTrainer : public NetworkTrainer {
  public:
-  CpuNetworkTrainer(const Context& context, NetworkTrainerPlan plan)
-      : context_(context),
+  CpuNetworkTrainer(const Backend& cpu, const Context& context, NetworkTrainerPlan plan)
+      : cpu_(cpu),
+        context_(context),
         plan_(std::move(plan)),
         networks_(std::move(plan_.start)),
         gradient_(networks_[0].parameters.shape) {}
@@ -42,8 +43,8 @@ class CpuNetworkTrainer : public NetworkTrainer {
   void average_losses(int direction, StatesView x, StatesView clean,
                       std::span<const std::int32_t> steps_left, std::span<double> losses) override {
     const auto i = static_cast<std::size_t>(direction);
-    network_row_losses(context_, networks_[i].average, plan_.steps[i]->chain, plan_.loss, x, clean,
-                       steps_left, training_, losses);
+    cpu_.network_row_losses(context_, networks_[i].average, plan_.steps[i]->chain, plan_.loss, x,
+                            clean, steps_left, training_, losses);
   }
 
   bool has_finite_parameters() const override {
@@ -69,7 +70,7 @@ class CpuNetworkTrainer : public NetworkTrainer {
 
   States draw(const RowSource& source, std::uint64_t first) const {
     States rows(plan_.batch_size, shape().dim);
-    draw_rows(context_, source, first, rows);
+    cpu_.draw_rows(context_, source, first, rows);
     return rows;
   }
 
@@ -81,7 +82,7 @@ class CpuNetworkTrainer : public NetworkTrainer {
     const bool to_x1 = sampler == 0;
     States known = draw(to_x1 ? plan_.x0 : plan_.x1, first);
     States drawn(known.rows(), known.cols());
-    cpu::sample_network_chain(context_, networks_[sampler].average, *plan_.steps[sampler],
+    cpu_.sample_network_chain(context_, networks_[sampler].average, *plan_.steps[sampler],
                               shape().num_steps, shape().num_steps, known,
                               plan_.chain_keys[sampler], first, drawn, sampling_);
     return to_x1 ? Pairs{std::move(known), std::move(drawn)}
@@ -90,27 +91,29 @@ class CpuNetworkTrainer : public NetworkTrainer {
 
   double train(int direction, std::int64_t step, const NetworkUpdate& update, const Pairs& drawn) {
     const NetworkPoints at =
-        draw_network_points(context_, plan_.pinned, direction, drawn.x0, drawn.x1, plan_.points,
-                            first_row(step, direction) * plan_.points);
+        cpu_.draw_network_points(context_, plan_.pinned, direction, drawn.x0, drawn.x1,
+                                 plan_.points, first_row(step, direction) * plan_.points);
     const double loss = loss_and_gradient(direction, at.x, at.clean, at.steps_left);
     TrainedNetwork& network = networks_[static_cast<std::size_t>(direction)];
     AdamWSettings settings = plan_.adamw;
     settings.learning_rate = update.learning_rate;
-    adamw_update(context_, settings, update.count, gradient_.values, network.parameters.values,
-                 network.first_moment.values, network.second_moment.values);
-    average_update(context_, 1.0 - update.ema, network.parameters.values, network.average.values);
+    cpu_.adamw_update(context_, settings, update.count, gradient_.values, network.parameters.values,
+                      network.first_moment.values, network.second_moment.values);
+    cpu_.average_update(context_, 1.0 - update.ema, network.parameters.values,
+                        network.average.values);
     return loss;
   }
 
   double loss_and_gradient(int direction, StatesView x, StatesView clean,
                            std::span<const std::int32_t> steps_left) {
     const auto i = static_cast<std::size_t>(direction);
-    return network_loss<float>(context_, networks_[i].parameters, plan_.steps[i]->chain, plan_.loss,
-                               x, clean, steps_left, gradient_, training_);
+    return cpu_.network_loss(context_, networks_[i].parameters, plan_.steps[i]->chain, plan_.loss,
+                             x, clean, steps_left, gradient_, training_);
   }
 
   const NetworkShape& shape() const { return gradient_.shape; }
 
+  const Backend& cpu_;
   Context context_;
   NetworkTrainerPlan plan_;
   NetworkTrainingState networks_;
@@ -120,9 +123,9 @@ class CpuNetworkTrainer : public NetworkTrainer {
 
 }  // namespace
 
-std::unique_ptr<NetworkTrainer> make_network_trainer(const Context& context,
-                                                     NetworkTrainerPlan plan) {
-  return std::make_unique<CpuNetworkTrainer>(context, std::move(plan));
+std::unique_ptr<NetworkTrainer> CpuBackend::make_trainer(const Context& context,
+                                                         NetworkTrainerPlan plan) const {
+  return std::make_unique<CpuNetworkTrainer>(*this, context, std::move(plan));
 }
 
 }  // namespace bridgemark::backend::cpu

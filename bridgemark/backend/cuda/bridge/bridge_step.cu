@@ -2,9 +2,10 @@
 #include <memory>
 
 #include "bridgemark/backend/cuda/bridge/bridge_tables.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/cuda/runtime/stream.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/exact_log_dot.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -179,8 +180,9 @@ void sum_weights(const BridgeTables& tables, bool after, const std::int32_t* x, 
 
 }  // namespace
 
-void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, StatesView x,
-                 std::span<double> out) {
+void CudaBackend::log_mixture(const Context&, std::span<const double> log_beta,
+                              const Array3<double>& log_u, StatesView x,
+                              std::span<double> out) const {
   const std::size_t D = log_u.extent(0), S = log_u.extent(1), K = log_u.extent(2);
   const Buffer<double> beta(log_beta.data(), K), u(log_u.data(), log_u.size());
   const std::size_t part = std::min(rows_per_launch(K), x.rows);
@@ -196,8 +198,9 @@ void log_mixture(std::span<const double> log_beta, const Array3<double>& log_u, 
   });
 }
 
-void log_chain(std::span<const double> log_start, const Array3<double>& log_moves,
-               const Array3<double>& log_u, StatesView x, std::span<double> out) {
+void CudaBackend::log_chain(const Context&, std::span<const double> log_start,
+                            const Array3<double>& log_moves, const Array3<double>& log_u,
+                            StatesView x, std::span<double> out) const {
   const std::size_t D = log_u.extent(0), S = log_u.extent(1), K = log_u.extent(2);
   const Buffer<double> start(log_start.data(), log_start.size()),
       moves(log_moves.data(), log_moves.size()), emission(log_u.data(), log_u.size());
@@ -214,8 +217,9 @@ void log_chain(std::span<const double> log_start, const Array3<double>& log_move
   });
 }
 
-void bridge_step_marginals(const BridgeStep& step, StatesView x, double* out, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::bridge_step_marginals(const Context& context, const BridgeStep& step,
+                                        StatesView x, MatrixView<double> out) const {
+  const auto stream = stream_of(context);
   const std::shared_ptr<const BridgeTables> tables = tables_of(step);
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
   const std::size_t part = std::min(rows_per_launch(2 * D * std::max(K, S)), x.rows);
@@ -223,7 +227,7 @@ void bridge_step_marginals(const BridgeStep& step, StatesView x, double* out, vo
       scratch(tables->is_chain ? part * D * K : 0, stream);
   in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
     const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
-    Output<double> marginals(out + first * D * S, rows * D * S, x.on_device, stream);
+    Output<double> marginals(out.row(first), rows * D * S, x.on_device, stream);
     if (tables->is_chain) {
       sum_other_paths<<<blocks_for(rows), kThreads, 0, stream>>>(tables->chain, states.get(), rows,
                                                                  scratch.get(), others.get());
@@ -239,9 +243,9 @@ void bridge_step_marginals(const BridgeStep& step, StatesView x, double* out, vo
   });
 }
 
-void bridge_step_log_probability(const BridgeStep& step, StatesView from, StatesView to,
-                                 double* out, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::bridge_step_log_probability(const Context& context, const BridgeStep& step,
+                                              StatesView from, StatesView to, double* out) const {
+  const auto stream = stream_of(context);
   const std::shared_ptr<const BridgeTables> tables = tables_of(step);
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
   const std::size_t of_row = tables->is_chain ? 2 * K : K;
@@ -260,9 +264,10 @@ void bridge_step_log_probability(const BridgeStep& step, StatesView from, States
   });
 }
 
-void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key,
-                        std::uint64_t first_index, MutableStatesView out, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
+                                     const DrawKey& key, std::uint64_t first_index,
+                                     MutableStatesView out) const {
+  const auto stream = stream_of(context);
   const std::shared_ptr<const BridgeTables> tables = tables_of(step);
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
   const bool chain = tables->is_chain;
@@ -293,10 +298,11 @@ void sample_bridge_step(const BridgeStep& step, StatesView x, const DrawKey& key
   });
 }
 
-void sample_product_rows(const ScaledRows& left, const ScaledRows& right, StatesView left_rows,
-                         StatesView right_rows, const DrawKey& key, std::uint64_t first_index,
-                         MutableStatesView out, void* queue) {
-  const auto stream = static_cast<cudaStream_t>(queue);
+void CudaBackend::sample_product_rows(const Context& context, const ScaledRows& left,
+                                      const ScaledRows& right, StatesView left_rows,
+                                      StatesView right_rows, const DrawKey& key,
+                                      std::uint64_t first_index, MutableStatesView out) const {
+  const auto stream = stream_of(context);
   const std::size_t D = out.cols, S = left.cols();
   if (out.size() == 0) return;
   const auto upload = [&](const Matrix<double>& table) {

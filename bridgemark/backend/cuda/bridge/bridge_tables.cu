@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "bridgemark/backend/common/scaled_rows.h"
 #include "bridgemark/backend/cuda/bridge/log_product.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
+#include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cuda {
@@ -97,7 +97,7 @@ std::shared_ptr<const BridgeTables> tables_of(const BridgeStep& step) {
   return step.kept->get<BridgeTables>([&] { return upload_tables(step); });
 }
 
-BridgeStep make_device_step(const StepPlan& plan) {
+BridgeStep CudaBackend::make_device_step(const Context&, const StepPlan& plan) const {
   const std::size_t D = plan.log_cores.extent(0), S = plan.log_cores.extent(1),
                     K = plan.log_cores.extent(2);
   const auto cores = plan.cores.get<Buffer<double>>([&] {

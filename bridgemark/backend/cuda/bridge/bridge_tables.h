@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "bridgemark/backend/common/bridge_step.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
+#include "bridgemark/backend/plan/bridge_step.h"
 #include "bridgemark/math/hidden_chain.h"
 
 namespace bridgemark::backend::cuda {

@@ -5,7 +5,7 @@
 
 #include "bridgemark/backend/cuda/bridge/bridge_tables.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
-#include "bridgemark/backend/row_source.h"
+#include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/math/hidden_chain.h"
 
 namespace bridgemark::backend::cuda {

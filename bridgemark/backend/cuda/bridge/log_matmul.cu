@@ -1,6 +1,6 @@
 #include "bridgemark/backend/cuda/bridge/log_product.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
-#include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/math/exact_log_dot.h"
 #include "bridgemark/math/log_domain.h"
 
@@ -38,7 +38,8 @@ void launch_log_product(const double* a, const double* b, std::size_t batches, s
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void log_matmul(MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> out) {
+void CudaBackend::log_matmul(const Context&, MatrixView<const double> a, MatrixView<const double> b,
+                             MatrixView<double> out) const {
   const Buffer<double> left(a.data, a.size()), right(b.data, b.size());
   Buffer<double> product(out.size());
   if (out.size() == 0) return;
@@ -46,8 +47,8 @@ void log_matmul(MatrixView<const double> a, MatrixView<const double> b, MatrixVi
   product.copy_to(out.data);
 }
 
-void propagate_cores(MatrixView<const double> log_q, const Array3<double>& log_cores,
-                     Array3<double>& out) {
+void CudaBackend::propagate_cores(const Context&, MatrixView<const double> log_q,
+                                  const Array3<double>& log_cores, Array3<double>& out) const {
   const std::size_t D = log_cores.extent(0), S = log_cores.extent(1), K = log_cores.extent(2);
   const Buffer<double> q(log_q.data, log_q.size()), cores(log_cores.data(), log_cores.size());
   Buffer<double> product(out.size());
@@ -55,8 +56,9 @@ void propagate_cores(MatrixView<const double> log_q, const Array3<double>& log_c
   product.copy_to(out.data());
 }
 
-void propagate_cores_rank_one(double log_identity, double log_uniform,
-                              const Array3<double>& log_cores, Array3<double>& out) {
+void CudaBackend::propagate_cores_rank_one(const Context&, double log_identity, double log_uniform,
+                                           const Array3<double>& log_cores,
+                                           Array3<double>& out) const {
   const std::size_t D = log_cores.extent(0), S = log_cores.extent(1), K = log_cores.extent(2);
   const Buffer<double> cores(log_cores.data(), log_cores.size());
   Buffer<double> product(out.size());

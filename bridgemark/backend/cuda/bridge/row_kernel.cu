@@ -1,12 +1,11 @@
-#include "bridgemark/backend/row_kernel.h"
-
 #include <algorithm>
 #include <limits>
 #include <vector>
 
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/cuda/runtime/stream.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/math/weighted_draw.h"
@@ -158,7 +157,7 @@ class CudaRowKernel : public RowKernel {
             const EndView& columns, std::span<const double> potential,
             std::span<double> out) const {
     context.throw_if_interrupted();
-    const auto stream = static_cast<cudaStream_t>(context.stream);
+    const auto stream = stream_of(context);
     const std::size_t groups = (potential.size() + kColumns - 1) / kColumns;
     // By the number of columns alone, so that the sums do not depend on the device.
     const std::size_t of_part = std::max((groups + kParts - 1) / kParts, kLeastPart);
@@ -261,7 +260,7 @@ class WeightedBatches {
  public:
   WeightedBatches(const Context& context, const WeightedRows& weighted, StatesView x0)
       : context_(context),
-        stream_(static_cast<cudaStream_t>(context.stream)),
+        stream_(stream_of(context)),
         n_(weighted.rows.rows),
         D_(weighted.rows.cols),
         S_(weighted.log_k.cols),
@@ -307,15 +306,17 @@ class WeightedBatches {
 
 }  // namespace
 
-std::unique_ptr<RowKernel> make_row_kernel(MatrixView<const double> log_k, StatesView x0,
-                                           StatesView x1) {
+std::unique_ptr<RowKernel> CudaBackend::make_row_kernel(const Context&,
+                                                        MatrixView<const double> log_k,
+                                                        StatesView x0, StatesView x1) const {
   require_device();
   return std::make_unique<CudaRowKernel>(log_k, x0, x1);
 }
 
-void sample_weighted_rows(const Context& context, const WeightedRows& weighted, StatesView x0,
-                          const DrawKey& key, std::uint64_t first_index, MutableStatesView out) {
-  const auto stream = static_cast<cudaStream_t>(context.stream);
+void CudaBackend::sample_weighted_rows(const Context& context, const WeightedRows& weighted,
+                                       StatesView x0, const DrawKey& key, std::uint64_t first_index,
+                                       MutableStatesView out) const {
+  const auto stream = stream_of(context);
   const std::size_t n = weighted.rows.rows, D = weighted.rows.cols;
   const WeightedBatches batches(context, weighted, x0);
   const Scratch<double> blocks(batches.size() * weight_blocks(n), stream);
@@ -328,12 +329,12 @@ void sample_weighted_rows(const Context& context, const WeightedRows& weighted, 
   drawn.finish();
 }
 
-void weighted_row_marginals(const Context& context, const WeightedRows& weighted, StatesView x0,
-                            double* out) {
-  const auto stream = static_cast<cudaStream_t>(context.stream);
+void CudaBackend::weighted_row_marginals(const Context& context, const WeightedRows& weighted,
+                                         StatesView x0, MatrixView<double> out) const {
+  const auto stream = stream_of(context);
   const std::size_t n = weighted.rows.rows, D = weighted.rows.cols, S = weighted.log_k.cols;
   const WeightedBatches batches(context, weighted, x0);
-  Output<double> marginals(out, x0.rows * D * S, x0.on_device, stream);
+  Output<double> marginals(out.data, x0.rows * D * S, x0.on_device, stream);
   batches.for_each([&](std::size_t first, std::size_t batch) {
     double* of_batch = marginals.get() + first * D * S;
     sum_categories<<<blocks_for(batch * D * S), kThreads, 0, stream>>>(

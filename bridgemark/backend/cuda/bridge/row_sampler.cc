@@ -1,8 +1,9 @@
 #include <algorithm>
 
 #include "bridgemark/backend/cuda/bridge/device_source.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
-#include "bridgemark/backend/cuda_ops.h"
+#include "bridgemark/backend/cuda/runtime/stream.h"
 
 namespace bridgemark::backend::cuda {
 
@@ -18,7 +19,7 @@ class CudaRowSampler : public RowSampler {
   void draw(const Context& context, const DrawKey& key, const DrawKey& step_key,
             std::uint64_t first_index, MutableStatesView start,
             MutableStatesView end) const override {
-    const auto stream = static_cast<cudaStream_t>(context.stream);
+    const auto stream = stream_of(context);
     const std::size_t rows = std::max(start.rows, end.rows), part = std::min(rows, kRows);
     RowSourceView view = source_.view();
     view.key = key;
@@ -50,7 +51,8 @@ class CudaRowSampler : public RowSampler {
 
 }  // namespace
 
-std::unique_ptr<RowSampler> make_row_sampler(const RowSource& source) {
+std::unique_ptr<RowSampler> CudaBackend::make_row_sampler(const Context&,
+                                                          const RowSource& source) const {
   require_device();
   return std::make_unique<CudaRowSampler>(source);
 }

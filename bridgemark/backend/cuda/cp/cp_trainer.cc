@@ -3,17 +3,16 @@
 #include <cmath>
 #include <utility>
 
-#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/bridge/device_source.h"
 #include "bridgemark/backend/cuda/chain/chain_view.h"
 #include "bridgemark/backend/cuda/cp/cp_view.h"
 #include "bridgemark/backend/cuda/cp/matching_steps.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/device_ranks.h"
 #include "bridgemark/backend/cuda/runtime/finite_values.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/update_runs.h"
-#include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
 // Owns the device's memory of a training and replays its updates as CUDA graphs of kBatchesAhead
@@ -415,7 +414,8 @@ class CudaCpTrainer : public CpTrainer {
 
 }  // namespace
 
-std::unique_ptr<CpTrainer> make_cp_trainer(const Context& context, CpTrainerPlan plan) {
+std::unique_ptr<CpTrainer> CudaBackend::make_trainer(const Context& context,
+                                                     CpTrainerPlan plan) const {
   require_device();
   if (context.ranks) choose_device_of_rank(*context.ranks);
   return std::make_unique<CudaCpTrainer>(context.ranks, std::move(plan));

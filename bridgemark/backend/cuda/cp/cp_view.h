@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "bridgemark/backend/cp_trainer.h"
 #include "bridgemark/backend/cuda/bridge/device_source.h"
 #include "bridgemark/backend/cuda/cp/rank_sums.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
+#include "bridgemark/backend/plan/cp_trainer.h"
 #include "bridgemark/math/adamw.h"
 
 // What the kernels of CP training share: where everything lies on the device, and their launches.

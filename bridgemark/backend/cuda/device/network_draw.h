@@ -40,7 +40,7 @@ __device__ inline void place_threshold(float sum, double uniform, float& before,
 }
 
 // The category of the first lane that found one beyond the threshold; where rounding kept the sum
-// below, the last that can be drawn. -1 stands for none.
+// below, the last that can be drawn. -1 means none.
 __device__ inline int pick_category(int found, int drawable) {
   const unsigned finders = votes_of_lanes<kDrawLanes>(found >= 0);
   const unsigned holders = votes_of_lanes<kDrawLanes>(drawable >= 0);
@@ -69,14 +69,14 @@ __device__ inline int draw_weighted(const float* weights, int num_categories, do
   return pick_category(found, drawable);
 }
 
-// The same with the softmax of logits + tilt as weights; tilt may be null. The logits become the
-// weights.
-__device__ inline int draw_softmax(float* logits, const float* tilt, int num_categories,
+// The same with the softmax of logits + log_weights as weights; log_weights may be null. The logits
+// become the weights.
+__device__ inline int draw_softmax(float* logits, const float* log_weights, int num_categories,
                                    double uniform) {
   const DrawShare share = draw_share(num_categories);
   float high = -INFINITY, *own = logits + share.first;
   for (int j = 0; j < share.count; ++j) {
-    if (tilt != nullptr) own[j] += tilt[share.first + j];
+    if (log_weights != nullptr) own[j] += log_weights[share.first + j];
     high = fmaxf(high, own[j]);
   }
   high = max_of_lanes<kDrawLanes>(high);
@@ -84,26 +84,28 @@ __device__ inline int draw_softmax(float* logits, const float* tilt, int num_cat
   return draw_weighted(logits, num_categories, uniform);
 }
 
-// The same for up to kDrawLanes * Held categories, a lane's share in its registers.
-template <int Held>
-using HeldWeights = float[Held];
+// The same for up to kDrawLanes * LaneCategories categories: a lane has its share in registers.
+template <int LaneCategories>
+using LaneWeights = float[LaneCategories];
 
-template <int Held>
-__device__ inline void hold(const float* from, const DrawShare& share, float otherwise,
-                            HeldWeights<Held>& out) {
+template <int LaneCategories>
+__device__ inline void load_lane(const float* from, const DrawShare& share, float otherwise,
+                                 LaneWeights<LaneCategories>& out) {
 #pragma unroll
-  for (int j = 0; j < Held; ++j) out[j] = j < share.count ? from[share.first + j] : otherwise;
+  for (int j = 0; j < LaneCategories; ++j)
+    out[j] = j < share.count ? from[share.first + j] : otherwise;
 }
 
-template <int Held>
-__device__ inline int draw_held(const HeldWeights<Held>& weights, int first, double uniform) {
+template <int LaneCategories>
+__device__ inline int draw_lane_weights(const LaneWeights<LaneCategories>& weights, int first,
+                                        double uniform) {
   float sum = 0.0f, running, threshold;
 #pragma unroll
-  for (int j = 0; j < Held; ++j) sum += weights[j];
+  for (int j = 0; j < LaneCategories; ++j) sum += weights[j];
   place_threshold(sum, uniform, running, threshold);
   int found = -1, drawable = -1;
 #pragma unroll
-  for (int j = 0; j < Held; ++j) {
+  for (int j = 0; j < LaneCategories; ++j) {
     running += weights[j];
     if (weights[j] > 0.0f) {
       drawable = first + j;
@@ -113,15 +115,16 @@ __device__ inline int draw_held(const HeldWeights<Held>& weights, int first, dou
   return pick_category(found, drawable);
 }
 
-template <int Held>
-__device__ inline int draw_held_softmax(HeldWeights<Held>& values, int first, double uniform) {
+template <int LaneCategories>
+__device__ inline int draw_lane_softmax(LaneWeights<LaneCategories>& values, int first,
+                                        double uniform) {
   float high = -INFINITY;
 #pragma unroll
-  for (int j = 0; j < Held; ++j) high = fmaxf(high, values[j]);
+  for (int j = 0; j < LaneCategories; ++j) high = fmaxf(high, values[j]);
   high = max_of_lanes<kDrawLanes>(high);
 #pragma unroll
-  for (int j = 0; j < Held; ++j) values[j] = fast_exp(values[j] - high);
-  return draw_held<Held>(values, first, uniform);
+  for (int j = 0; j < LaneCategories; ++j) values[j] = fast_exp(values[j] - high);
+  return draw_lane_weights<LaneCategories>(values, first, uniform);
 }
 
 }  // namespace bridgemark::backend::cuda

@@ -75,10 +75,10 @@ struct ClusterLayout {
   int bias;        // [outputs up to 16]
   int input;       // [state_width up to 8, rows]
   int drawn;       // [input width of the block's dimensions, rows], on its way to `input`
-  int values[2];   // [widest hidden layer up to 16, rows], by turns
+  int values[2];   // [widest hidden layer up to 16, rows]; layer l is in l % 2
   int logits;      // [rows, logit_stride], in the place of the values that are not in use
   int states;      // [dimensions of the block, rows]
-  int partial[2];  // [partial_sums][outputs of the block up to 8, rows], by turns
+  int partial[2];  // [partial_sums][outputs of the block up to 8, rows], likewise
   int highs;       // [split_warps, rows]
   int layers;      // the HiddenLayers
   int hidden[kMaxClusterHidden];  // [outputs of the block up to 8, hidden_stride]

@@ -56,8 +56,8 @@ __device__ inline void load_weights(const ClusterNetwork& net, const ClusterLayo
   }
 }
 
-// A block's part in the walk of Rows rows, Held categories to a lane that draws.
-template <int Rows, int Held>
+// A block's part in the walk of Rows rows; a lane that draws has LaneCategories categories.
+template <int Rows, int LaneCategories>
 class Walk {
  public:
   __device__ __forceinline__ Walk(const ClusterNetwork& net, const ChainJob& job,
@@ -92,7 +92,7 @@ class Walk {
       memory_[i] = 0.0f;
     }
     describe_layers();
-    place_rows();
+    load_states();
     end_ = max(inner_ * kStride, Rows * half_row_stride(inner_));
     spare_ = end_;
     for (int l = (net_.num_hidden - 1) % 2; l < net_.num_hidden; l += 2) {
@@ -102,7 +102,7 @@ class Walk {
   }
 
   // Logits of this block's dimensions from the inputs of all.
-  __device__ __forceinline__ void think(int step) {
+  __device__ __forceinline__ void compute_logits(int step) {
     const float* in = input_;
     if (step > 0) await_arrivals(arrivals_ + net_.num_hidden, step - 1, input_bytes_);
     for (int l = 0; l < net_.num_hidden; ++l) {
@@ -112,7 +112,7 @@ class Walk {
       await_arrivals(arrivals_ + l, step, layer.bytes);
       in = memory_ + layer.out;
     }
-    fetch_tilt(step, 0);
+    fetch_log_reference(step, 0);
     split_values<Rows>(split_, inner_, memory_ + layout_.highs);
     __syncthreads();
     last_layer<Rows>(reinterpret_cast<const std::uint32_t*>(memory_ + layout_.last),
@@ -126,10 +126,10 @@ class Walk {
   // is fetched, the step of the pass before.
   __device__ __forceinline__ void draw(int step) {
     const int passes = (pairs_ + kGroups - 1) / kGroups;
-    HeldWeights<Held> pinned = {};
+    LaneWeights<LaneCategories> pinned = {};
     for (int pass = 0; pass <= passes; ++pass) {
       const int p = pass * kGroups + group();
-      HeldWeights<Held> fetched = {};
+      LaneWeights<LaneCategories> fetched = {};
       if (pass < passes) {
         const int clean = draw_clean_end(step, pass);
         if (left(step) > 1) {
@@ -138,26 +138,28 @@ class Walk {
                   ? (static_cast<std::size_t>(left(step) - 1) * net_.S + states_[p]) * net_.S +
                         clean
                   : 0;
-          hold<Held>(job_.tables.probabilities + row * net_.S, share_of_pair(p), 0.0f, fetched);
+          load_lane<LaneCategories>(job_.tables.probabilities + row * net_.S, share_of_pair(p),
+                                    0.0f, fetched);
         } else {
-          keep(step, p, clean);
+          store_state(step, p, clean);
         }
       }
       if (pass > 0 && left(step) > 1) {
         const int before = p - kGroups;
-        const int to = draw_held<Held>(pinned, share_of_pair(before).first,
-                                       __shfl_sync(kWholeWarp, for_step_, pass - 1, kDrawLanes));
-        keep(step, before, to);
+        const int to = draw_lane_weights<LaneCategories>(
+            pinned, share_of_pair(before).first,
+            __shfl_sync(kWholeWarp, for_step_, pass - 1, kDrawLanes));
+        store_state(step, before, to);
       }
 #pragma unroll
-      for (int j = 0; j < Held; ++j) pinned[j] = fetched[j];
+      for (int j = 0; j < LaneCategories; ++j) pinned[j] = fetched[j];
     }
     __syncthreads();
   }
 
   // The new inputs to every block, in whole vectors. While they are on their way the uniforms of
   // the next step are drawn.
-  __device__ __forceinline__ void hand_on(int step) {
+  __device__ __forceinline__ void send_inputs(int step) {
     constexpr int kSenders = 16;  // lanes of a vector
     const int vectors = dims_ * width_ * kStride / 4;
     for (int vector = tid() / kSenders; vector < vectors; vector += kClusterThreads / kSenders) {
@@ -204,7 +206,7 @@ class Walk {
   }
 
   // The states that the rows start from: those of all dimensions as input, this block's as such.
-  __device__ __forceinline__ void place_rows() {
+  __device__ __forceinline__ void load_states() {
     const std::int32_t* from =
         job_.from +
         (job_.progress != nullptr ? job_.progress->index % 2 * job_.update_rows * net_.D : 0);
@@ -240,29 +242,32 @@ class Walk {
     for_step_ = draws.uniform();
   }
 
-  // What tilts the clean ends of a pass, on its way while others are worked on.
-  __device__ __forceinline__ void fetch_tilt(int step, int pass) {
+  // The reference's log-weights of the clean ends of a pass: they are fetched while the pass before
+  // is drawn.
+  __device__ __forceinline__ void fetch_log_reference(int step, int pass) {
     const int p = pass * kGroups + group();
     const bool used = (left(step) > 1 || steps_.reference_last_step) && p < pairs_;
     const std::size_t row = used ? static_cast<std::size_t>(left(step)) * net_.S + states_[p] : 0;
-    hold<Held>(job_.tables.log_powers + row * net_.S, used ? all_ : DrawShare{0, 0}, 0.0f, tilt_);
+    load_lane<LaneCategories>(job_.tables.log_powers + row * net_.S, used ? all_ : DrawShare{0, 0},
+                              0.0f, log_reference_);
   }
 
   __device__ __forceinline__ int draw_clean_end(int step, int pass) {
     const int p = pass * kGroups + group();
     const DrawShare share = share_of_pair(p);
-    HeldWeights<Held> values;
-    hold<Held>(memory_ + layout_.logits + p % Rows * layout_.logit_stride + p / Rows * net_.S,
-               share, -INFINITY, values);
+    LaneWeights<LaneCategories> values;
+    load_lane<LaneCategories>(
+        memory_ + layout_.logits + p % Rows * layout_.logit_stride + p / Rows * net_.S, share,
+        -INFINITY, values);
 #pragma unroll
-    for (int j = 0; j < Held; ++j) values[j] += tilt_[j];
-    fetch_tilt(step, pass + 1);
-    return draw_held_softmax<Held>(values, share.first,
-                                   __shfl_sync(kWholeWarp, for_clean_, pass, kDrawLanes));
+    for (int j = 0; j < LaneCategories; ++j) values[j] += log_reference_[j];
+    fetch_log_reference(step, pass + 1);
+    return draw_lane_softmax<LaneCategories>(values, share.first,
+                                             __shfl_sync(kWholeWarp, for_clean_, pass, kDrawLanes));
   }
 
   // The state that a pair has moved to.
-  __device__ __forceinline__ void keep(int step, int p, int to) {
+  __device__ __forceinline__ void store_state(int step, int p, int to) {
     __syncwarp();  // the lanes of a group have read its state
     if (p >= pairs_) return;
     const int dim = p / Rows, row = p % Rows;
@@ -299,7 +304,7 @@ class Walk {
   int spare_ = 0, end_ = 0;
   const DrawShare all_;  // the categories of a lane
   double for_clean_ = 0.0, for_step_ = 0.0;
-  HeldWeights<Held> tilt_;
+  LaneWeights<LaneCategories> log_reference_;  // of the clean ends of the next pass
 };
 
 #endif

@@ -1,5 +1,5 @@
 #include "bridgemark/backend/cuda/device/network_draw.h"
-#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 #include "bridgemark/math/exact_log_dot.h"
@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(kBlock)
   const double for_clean = draws.uniform(), for_step = draws.uniform();
   const int x = job.to[i];
   float* values = logits + i * S;
-  const float* tilt =
+  const float* log_weights =
       softmax_step ? nullptr : job.tables.log_powers + (static_cast<std::size_t>(left) * S + x) * S;
-  int to = draw_softmax(values, tilt, count, for_clean);
+  int to = draw_softmax(values, log_weights, count, for_clean);
   if (left > 1) {
     const float* weights = values;
     if (job.tables.probabilities != nullptr) {
@@ -149,7 +149,7 @@ void launch_chain(const NetworkShape& shape, const ChainJob& job, const ChainSte
   start_chain<<<blocks_of(steps.rows * D, 1), kBlock, 0, stream>>>(job, static_cast<int>(D),
                                                                    steps.rows * D);
   BM_CUDA_CHECK(cudaGetLastError());
-  // Two buffers take turns.
+  // Layers alternate between two buffers.
   std::vector<float*> values(shape.num_layers() + 1);
   for (std::size_t l = 0; l < values.size(); ++l) values[l] = l % 2 == 0 ? scratch.in : scratch.out;
   for (int step = 0; step < steps.num_steps; ++step) {

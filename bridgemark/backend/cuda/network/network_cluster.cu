@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kJobs = 2;
 // Categories of a lane that draws: a kernel for the benchmark's 50, and one for as many as fit.
-constexpr int kHeld = 13, kMostHeld = 16;
+constexpr int kLaneCategories = 13, kMostLaneCategories = 16;
 
 struct ClusterJobs {
   ChainJob job[kJobs];
@@ -30,7 +30,7 @@ struct ClusterJobs {
 
 namespace cg = cooperative_groups;
 
-template <int Rows, int Held>
+template <int Rows, int LaneCategories>
 __global__ void __launch_bounds__(kClusterThreads)
     cluster_chain(const __grid_constant__ ClusterNetwork net,
                   const __grid_constant__ ClusterJobs jobs,
@@ -39,21 +39,21 @@ __global__ void __launch_bounds__(kClusterThreads)
   cg::cluster_group cluster = cg::this_cluster();
   const int blocks = static_cast<int>(cluster.num_blocks());
   const ClusterLayout layout = cluster_layout(net, blocks, Rows);
-  Walk<Rows, Held> walk(net, jobs.job[blockIdx.y], steps, layout, blocks,
-                        static_cast<int>(cluster.block_rank()), memory);
+  Walk<Rows, LaneCategories> walk(net, jobs.job[blockIdx.y], steps, layout, blocks,
+                                  static_cast<int>(cluster.block_rank()), memory);
   walk.prepare();
   cluster.sync();
   for (int step = 0; step < steps.num_steps; ++step) {
-    walk.think(step);
+    walk.compute_logits(step);
     walk.draw(step);
-    if (step + 1 < steps.num_steps) walk.hand_on(step);
+    if (step + 1 < steps.num_steps) walk.send_inputs(step);
   }
   cluster.sync();  // no block may leave while others send to it
 }
 
 #else
 
-template <int Rows, int Held>
+template <int Rows, int LaneCategories>
 __global__ void cluster_chain(const __grid_constant__ ClusterNetwork,
                               const __grid_constant__ ClusterJobs,
                               const __grid_constant__ ChainSteps) {}
@@ -62,24 +62,25 @@ __global__ void cluster_chain(const __grid_constant__ ClusterNetwork,
 
 using Kernel = void (*)(ClusterNetwork, ClusterJobs, ChainSteps);
 
-template <int Held>
+template <int LaneCategories>
 Kernel kernel_of(int rows) {
   switch (rows) {
     case 8:
-      return cluster_chain<8, Held>;
+      return cluster_chain<8, LaneCategories>;
     case 16:
-      return cluster_chain<16, Held>;
+      return cluster_chain<16, LaneCategories>;
     case 24:
-      return cluster_chain<24, Held>;
+      return cluster_chain<24, LaneCategories>;
     case 32:
-      return cluster_chain<32, Held>;
+      return cluster_chain<32, LaneCategories>;
     default:
-      return cluster_chain<48, Held>;
+      return cluster_chain<48, LaneCategories>;
   }
 }
 
 Kernel kernel_of(const ClusterNetwork& net, int rows) {
-  return net.S <= kDrawLanes * kHeld ? kernel_of<kHeld>(rows) : kernel_of<kMostHeld>(rows);
+  return net.S <= kDrawLanes * kLaneCategories ? kernel_of<kLaneCategories>(rows)
+                                               : kernel_of<kMostLaneCategories>(rows);
 }
 
 ClusterNetwork cluster_network(const NetworkShape& shape) {
@@ -158,7 +159,7 @@ ClusterChain plan_cluster_chain(const NetworkShape& shape, std::size_t rows, int
   constexpr std::size_t kLargest = 1 << 16;
   if (major < 9 || shape.hidden.empty() || shape.hidden.size() > kMaxClusterHidden ||
       shape.dim > kLargest || shape.num_steps > static_cast<int>(kLargest) ||
-      shape.num_categories > kDrawLanes * kMostHeld || shape.state_width() > kLargest ||
+      shape.num_categories > kDrawLanes * kMostLaneCategories || shape.state_width() > kLargest ||
       shape.output_width() > kLargest ||
       *std::max_element(shape.hidden.begin(), shape.hidden.end()) > kLargest / 8) {
     return {};

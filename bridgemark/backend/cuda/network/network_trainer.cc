@@ -1,18 +1,16 @@
-#include "bridgemark/backend/network_trainer.h"
-
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 #include "bridgemark/backend/cuda/network/device_network.h"
 #include "bridgemark/backend/cuda/runtime/finite_values.h"
 #include "bridgemark/backend/cuda/runtime/graph.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
 #include "bridgemark/backend/cuda/runtime/update_runs.h"
-#include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
 
 // Owns the device's memory of a training and replays its updates as CUDA graphs, one for each kind
@@ -368,9 +366,10 @@ class CudaNetworkTrainer : public NetworkTrainer {
 
 }  // namespace
 
-std::unique_ptr<NetworkTrainer> make_network_trainer(NetworkTrainerPlan plan, int sharers) {
+std::unique_ptr<NetworkTrainer> CudaBackend::make_trainer(const Context& context,
+                                                          NetworkTrainerPlan plan) const {
   require_device();
-  return std::make_unique<CudaNetworkTrainer>(std::move(plan), sharers);
+  return std::make_unique<CudaNetworkTrainer>(std::move(plan), context.device_sharers);
 }
 
 }  // namespace bridgemark::backend::cuda

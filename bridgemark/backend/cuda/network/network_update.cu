@@ -1,5 +1,5 @@
 #include "bridgemark/backend/cuda/device/adamw.h"
-#include "bridgemark/backend/cuda/network/dense_product.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 #include "bridgemark/backend/cuda/network/network_view.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/check.h"

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "bridgemark/backend/cuda/cp/cp_view.h"
-#include "bridgemark/backend/network_training.h"
+#include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/math/philox.h"
 
 // What the kernels of network training share: where everything lies on the device, and their

@@ -1,9 +1,10 @@
 #include <cuda_runtime_api.h>
 
 #include "bridgemark/backend/cuda/cp/cp_view.h"
+#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
-#include "bridgemark/backend/cuda_ops.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/resources.h"
 
 namespace bridgemark::backend::cuda {
 
@@ -21,7 +22,7 @@ void throw_out_of_memory(std::size_t bytes) {
       (bytes >> 20) + 1, free >> 20, total >> 20));
 }
 
-void require_device() {
+void CudaBackend::require_device() const {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
@@ -31,15 +32,15 @@ void require_device() {
   }
 }
 
-std::string device_description() {
+std::string CudaBackend::machine() const {
   int device = 0;
   cudaDeviceProp properties{};
   BM_CUDA_CHECK(cudaGetDevice(&device));
   BM_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
-  return properties.name;
+  return machine_description() + ", " + properties.name;
 }
 
-std::size_t memory_in_use() {
+std::size_t CudaBackend::memory_in_use() const {
   std::size_t free = 0, total = 0;
   BM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
   return total - free;

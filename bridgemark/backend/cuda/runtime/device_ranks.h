@@ -22,8 +22,8 @@ class DeviceRanks {
 // Throws DeviceError where a machine has fewer GPUs than ranks.
 void choose_device_of_rank(const RankGroup& ranks);
 
-// Joins the GPUs in use. Defined in nccl/, or in no_nccl/ where the build has no NCCL: there it
-// throws DeviceError.
+// Joins the GPUs in use. Defined in ranks/nccl_ranks.cc, or in ranks/no_nccl_ranks.cc where
+// the build has no NCCL: there it throws DeviceError.
 std::unique_ptr<DeviceRanks> join_device_ranks(RankGroup& ranks);
 
 }  // namespace bridgemark::backend::cuda

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bridgemark/backend/device_memory.h"
+#include "bridgemark/backend/plan/device_states.h"
 
 namespace bridgemark::backend::cuda {
 

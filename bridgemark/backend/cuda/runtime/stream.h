@@ -3,8 +3,15 @@
 #include <cuda_runtime_api.h>
 
 #include "bridgemark/backend/cuda/runtime/check.h"
+#include "bridgemark/backend/device_queue.h"
+#include "bridgemark/core/context.h"
 
 namespace bridgemark::backend::cuda {
+
+// The stream of a context's queue; the default stream where it has none.
+inline cudaStream_t stream_of(const Context& context) {
+  return context.queue ? reinterpret_cast<cudaStream_t>(context.queue->handle()) : nullptr;
+}
 
 // A stream of its own, ended with its owner.
 class Stream {

@@ -1,0 +1,76 @@
+#include "bridgemark/backend/plan/bridge_step.h"
+
+#include <utility>
+
+#include "bridgemark/core/parallel.h"
+#include "bridgemark/math/categorical.h"
+
+namespace bridgemark::backend {
+
+namespace {
+
+// 32 MiB of cumulative sums at the most.
+constexpr std::size_t kMaxTableEntries = std::size_t{1} << 22;
+
+}  // namespace
+
+HiddenChain BridgeStep::chain() const {
+  return {dim,          num_categories,   num_components, log_beta.data(),
+          start.data(), log_moves.data(), moves.data(),   log_from.data(),
+          from.data()};
+}
+
+BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
+                            Array3<double> log_from, const Matrix<double>& log_q,
+                            const Array3<double>& log_to, const Array3<double>& log_moves) {
+  BridgeStep step;
+  step.dim = log_to.extent(0);
+  step.num_categories = log_to.extent(1);
+  step.num_components = log_to.extent(2);
+  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
+  step.log_beta = std::move(log_beta);
+  step.log_from = std::move(log_from);
+  step.q = scale_rows(log_q);
+  Matrix<double> by_component(D * K, S);
+  parallel_blocks(context, D, 1, [&](std::size_t d, std::size_t) {
+    for (std::size_t s = 0; s < S; ++s) {
+      for (std::size_t k = 0; k < K; ++k) by_component(d * K + k, s) = log_to(d, s, k);
+    }
+  });
+  step.to = scale_rows(context, std::move(by_component));
+  if (log_moves.size() == 0) return step;
+  step.log_moves = log_moves;
+  const auto linear = [&](std::size_t rows, std::size_t cols, const double* log) {
+    return scale_rows(context, Matrix<double>(rows, cols, {log, log + rows * cols})).linear;
+  };
+  step.start = linear(1, K, step.log_beta.data());
+  step.moves = linear(D - 1, K * K, log_moves.data());
+  step.from = linear(D * S, K, step.log_from.data());
+  return step;
+}
+
+bool can_tabulate(std::size_t dim, std::size_t num_categories, std::size_t num_components) {
+  return dim * num_components * num_categories * num_categories <= kMaxTableEntries;
+}
+
+bool worth_tabulating(const BridgeStep& step, std::size_t num_samples) {
+  const std::size_t S = step.num_categories, K = step.num_components;
+  if (num_samples < K * S / 2) return false;  // most rows would be used less than once
+  return can_tabulate(step.dim, S, K);
+}
+
+BridgeStep tabulated(const Context& context, BridgeStep step) {
+  const std::size_t S = step.num_categories;
+  step.cumulative = Matrix<double>(step.to.rows() * S, S);
+  step.kept = std::make_shared<KeptTables>();  // the others have no sums
+  parallel_blocks(context, step.cumulative.rows(), 256, [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row) {
+      const std::size_t x = row % S, component = row / S;
+      cumulate_product(step.q.linear.row(x), step.to.linear.row(component), step.q.log.row(x),
+                       step.to.log.row(component), S, step.cumulative.row(row));
+    }
+  });
+  return step;
+}
+
+}  // namespace bridgemark::backend
