@@ -70,6 +70,31 @@ TEST(ScoreSpec, PlacesAreWholeNumbersFromOneOn) {
   EXPECT_EQ(std::ranges::count(score_specs(), true, &ScoreSpec::decides_otherwise), 1);
 }
 
+// Code uses the constants, and scripts of pages what the data says of a score. Files of reference
+// values, which verify/ reads, have names of their own.
+TEST(ScoreSpec, NamesAreWrittenInOnePlace) {
+  const std::set<std::string> kRead = {".h", ".cc", ".js", ".html"};
+  std::size_t files = 0;
+  for (const char* folder : {"bridgemark", "cli"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kTree / folder)) {
+      const std::string file = fs::relative(entry.path(), kTree).generic_string();
+      const std::string extension = entry.path().extension();
+      if (!kRead.contains(extension) || file == "bridgemark/metric/score_spec.h" ||
+          file.starts_with("bridgemark/verify/")) {
+        continue;
+      }
+      ++files;
+      const bool script = extension == ".js" || extension == ".html";
+      const std::string text = text_of(entry.path());
+      for (const ScoreSpec& spec : score_specs()) {
+        const std::string name = script ? std::string(spec.name) : fmt::format("\"{}\"", spec.name);
+        EXPECT_EQ(text.find(name), text.npos) << file << " names " << spec.name;
+      }
+    }
+  }
+  EXPECT_GT(files, 300u);
+}
+
 TEST(ScoreSpec, AreExplainedByThePageOfTheBenchmark) {
   const std::string page = text_of(kTree / "docs/benchmark.md");
   for (const ScoreSpec& spec : score_specs()) {
