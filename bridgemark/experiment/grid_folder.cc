@@ -12,6 +12,7 @@
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/disk/temporaries.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"
@@ -26,8 +27,7 @@ bool is_scored_as(const RunResult& result, const EvaluationOptions& wanted) {
          result.evaluation_num_steps == wanted.num_steps &&
          result.trajectories == wanted.num_trajectories &&
          result.conditional_samples == wanted.conditional_samples &&
-         result.particles == wanted.particles &&
-         (result.find("c2st_auc") != nullptr) == wanted.c2st;
+         result.particles == wanted.particles && (result.find(kC2stAuc) != nullptr) == wanted.c2st;
 }
 
 }  // namespace

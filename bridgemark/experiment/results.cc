@@ -11,6 +11,7 @@
 #include "bridgemark/io/json_lines.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/record/evaluation_json.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_result.h"
@@ -326,7 +327,7 @@ ExperimentRun recorded_run(const RunResult& result) {
                     .num_steps = result.evaluation_num_steps,
                     .num_trajectories = result.trajectories,
                     .conditional_samples = result.conditional_samples,
-                    .c2st = result.find("c2st_auc") != nullptr || result.find("c2st_score"),
+                    .c2st = result.find(kC2stAuc) != nullptr || result.find(kC2stScore),
                     .particles = result.particles};
   run.dim = result.dim;
   return run;

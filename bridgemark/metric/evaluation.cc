@@ -17,6 +17,7 @@
 #include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/sample_blocks.h"
 #include "bridgemark/metric/sample_scores.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/metric/trajectory_kl.h"
 
 namespace bridgemark {
@@ -105,25 +106,25 @@ class Protocol {
     const SampleScores scores =
         score_samples(context_, test_x1_.view(), given, pair_.num_categories());
     SampleBlocks blocks = sample_blocks(context_, test_x1_.view(), given, pair_.num_categories());
-    values.push_back({"shape_score", {scores.shape, kMissing, anew, {}, std::move(blocks.shape)}});
-    values.push_back({"trend_score", {scores.trend, kMissing, anew, {}, std::move(blocks.trend)}});
+    values.push_back({kShapeScore, {scores.shape, kMissing, anew, {}, std::move(blocks.shape)}});
+    values.push_back({kTrendScore, {scores.trend, kMissing, anew, {}, std::move(blocks.trend)}});
     values.push_back(
-        {"trend_offdiagonal",
+        {kTrendOffdiagonal,
          offdiagonal(
              {scores.trend_offdiagonal, kMissing, anew, {}, std::move(blocks.trend_offdiagonal)})});
     values.push_back(
-        {"mean_marginal_entropy",
+        {kMeanMarginalEntropy,
          {mean_marginal_entropy(given, pair_.num_categories(), context_), kMissing, anew}});
-    values.push_back({"sb_perplexity", perplexity(given)});
+    values.push_back({kSbPerplexity, perplexity(given)});
     if (!options_.c2st) return;
     C2stOptions classifier;
     classifier.seed = seed;
     const C2stResult result =
         c2st(context_, concatenate(test_.x0, test_.x1),
              concatenate(test_.x0, answers.to_host(context_)), pair_.num_categories(), classifier);
-    values.push_back({"c2st_auc", {result.auc, result.auc_standard_error}});
+    values.push_back({kC2stAuc, {result.auc, result.auc_standard_error}});
     // 1 - 2 |AUC - 1/2| moves twice as far as the AUC.
-    values.push_back({"c2st_score", {result.score, 2.0 * result.auc_standard_error}});
+    values.push_back({kC2stScore, {result.score, 2.0 * result.auc_standard_error}});
   }
 
   Value perplexity(StatesView answers) const {
@@ -179,10 +180,10 @@ class Protocol {
         sampled = mean_over_inputs(against_exact, coupling_.draws_anew());
       }
     }
-    values.push_back({"conditional_shape_score", shape});
-    values.push_back({"conditional_trend_score", trend});
-    values.push_back({"conditional_trend_offdiagonal", trend_offdiagonal});
-    values.push_back({"sampled_conditional_shape_score", sampled});
+    values.push_back({kConditionalShape, shape});
+    values.push_back({kConditionalTrend, trend});
+    values.push_back({kConditionalTrendOffdiagonal, trend_offdiagonal});
+    values.push_back({kSampledConditionalShape, sampled});
   }
 
   void score_marginals(Values& values) const {
@@ -200,7 +201,7 @@ class Protocol {
       }
       exact = mean_over_inputs(shapes, false);
     }
-    values.push_back({"exact_conditional_shape_score", exact});
+    values.push_back({kExactConditionalShape, exact});
   }
 
   void score_trajectories(std::uint64_t seed, Values& values) const {
@@ -223,8 +224,8 @@ class Protocol {
       reverse = mean_with_error(
           trajectory_kls(context_, coupling_, *truth_, steps, x0, derive_seed(seed, 1)));
     }
-    values.push_back({"forward_trajectory_kl", forward});
-    values.push_back({"reverse_trajectory_kl", reverse});
+    values.push_back({kForwardTrajectoryKl, forward});
+    values.push_back({kReverseTrajectoryKl, reverse});
   }
 
   // Nothing of it depends on the repetition: particles are drawn once, by the first seed.
@@ -236,7 +237,7 @@ class Protocol {
       const double change = joint_kl_->detail.half_particles_change;
       joint.bound_change = std::isnan(change) ? std::numeric_limits<double>::infinity() : change;
     }
-    values.push_back({"joint_kl", std::move(joint)});
+    values.push_back({kJointKl, std::move(joint)});
   }
 
   JointKl make_joint_kl() const {

@@ -10,6 +10,7 @@
 #include "bridgemark/core/clock.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/record/score_text.h"
+#include "bridgemark/metric/score_spec.h"
 
 namespace bridgemark {
 
@@ -85,8 +86,8 @@ JointKl particle_joint_kl(const Context& context, const ReferenceProcess& proces
 std::string joint_kl_text(const JointKlDetail& detail) {
   if (detail.rows == 0) return {};
   std::string text = detail.particles == 0
-                         ? fmt::format("joint_kl: exact, {} rows", detail.rows)
-                         : fmt::format("joint_kl: an upper bound by {} particles on {} rows",
+                         ? fmt::format("{}: exact, {} rows", kJointKl, detail.rows)
+                         : fmt::format("{}: an upper bound by {} particles on {} rows", kJointKl,
                                        detail.particles, detail.rows);
   if (!std::isnan(detail.half_particles_change)) {
     text += fmt::format("; half as many give {} more", score_text(detail.half_particles_change));

@@ -1,20 +1,14 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/tables/tables.h"
 
 namespace bridgemark {
 
 namespace {
-
-// In this order: what does not saturate and sees the whole coupling first.
-constexpr std::array kDeciding = {"joint_kl", "forward_trajectory_kl",
-                                  "exact_conditional_shape_score"};
-// What every solver has decides where most have none of these, or where the best has none.
-constexpr char kOfDraws[] = "conditional_trend_score";
 
 std::size_t column_of(const Table& table, const std::string& pair) {
   return static_cast<std::size_t>(std::find(table.pairs.begin(), table.pairs.end(), pair) -
@@ -68,22 +62,23 @@ PairBest best_of(const std::vector<const Table*>& tables, const std::string& pai
   std::set<std::string> methods;
   for (const Table* table : tables) methods.merge(measured_methods(*table, pair));
   best.methods = methods.size();
-  const auto decide_by = [&](const std::string& score) {
+  const auto decide_by = [&](const ScoreSpec* score) {
     for (const Table* table : tables) {
       const std::size_t compared = compared_methods(*table, pair).size();
-      if (table->score.score != score || compared < 2 || compared <= best.compared) continue;
+      if (table->score != score || compared < 2 || compared <= best.compared) continue;
       best.table = table;
       best.column = column_of(*table, pair);
       best.compared = compared;
     }
   };
-  for (const char* score : kDeciding) decide_by(score);
+  for (const ScoreSpec* score : scores_by(&ScoreSpec::deciding_place)) decide_by(score);
+  // What every solver has decides where most have none of these, or where the best has none.
   const auto draws = std::find_if(tables.begin(), tables.end(), [&](const Table* table) {
-    return table->score.score == kOfDraws && column_of(*table, pair) < table->pairs.size();
+    return table->score->decides_otherwise && column_of(*table, pair) < table->pairs.size();
   });
   if (draws != tables.end() && (!best.table || 2 * best.compared < best.methods ||
                                 overlooks_the_best(*best.table, **draws, pair))) {
-    decide_by(kOfDraws);
+    decide_by((*draws)->score);
   }
   if (!best.table) return best;
   for (const TableRow& row : best.table->rows) {
@@ -91,7 +86,7 @@ PairBest best_of(const std::vector<const Table*>& tables, const std::string& pai
   }
   std::stable_sort(best.rows.begin(), best.rows.end(), [&](const TableRow* a, const TableRow* b) {
     const double x = a->cells[best.column].mean, y = b->cells[best.column].mean;
-    return best.table->score.lower_is_better ? x < y : x > y;
+    return best.table->score->lower_is_better() ? x < y : x > y;
   });
   return best;
 }

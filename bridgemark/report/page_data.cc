@@ -62,19 +62,26 @@ json table_json(const Table& table) {
   }
   json gaps = json::array();
   for (const double gap : table.smallest_gaps) gaps.push_back(table.format_gap(gap));
-  return {{"score", table.score.score},
+  return {{"score", table.score->name},
           {"samples", table.samples},
-          {"title", table.score.title},
-          {"note", table.score.note},
-          {"lower_is_better", table.score.lower_is_better},
-          {"in_paper", table.score.in_paper},
-          {"marks_best", table.score.marks_best},
+          {"title", table.title()},
+          {"short_title", table.short_title()},
+          {"note", table.note()},
+          {"lower_is_better", table.score->lower_is_better()},
+          {"in_paper", table.in_paper()},
+          {"marks_best", table.score->marks_best},
+          {"against_time", table.score->against_time},
           {"ties", tie_note({table})},
           {"smallest_gaps", gaps},
-          {"reversed_pairs", table.score.reversed_pairs},
-          {"bounds", table.score.bounds},
+          {"reversed_pairs", table.reversed_pairs},
+          {"bounds", table.score->bounds},
           {"pairs", table.pairs},
           {"rows", rows}};
+}
+
+json deciding_score_json() {
+  const ScoreSpec& score = *scores_by(&ScoreSpec::deciding_place).front();
+  return {{"score", score.name}, {"title", score.title}, {"unit", score.unit}};
 }
 
 json best_json(const PairBest& best) {
@@ -87,7 +94,7 @@ json best_json(const PairBest& best) {
   const std::string oracle = oracle_beside(best);
   return {{"pair", best.pair},
           {"samples", best.samples},
-          {"score", best.table->score.title},
+          {"score", best.table->title()},
           {"methods", methods},
           {"compared", best.compared},
           {"measured", best.methods},

@@ -10,6 +10,9 @@ namespace bridgemark {
 
 nlohmann::json table_json(const Table& table);
 
+// The score that decides first who is best: what charts of error draw.
+nlohmann::json deciding_score_json();
+
 // Who is best on a pair, and by which score.
 nlohmann::json best_json(const PairBest& best);
 

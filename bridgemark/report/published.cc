@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/metric/score_spec.h"
 
 namespace bridgemark {
 
@@ -45,7 +46,7 @@ std::vector<PublishedCell> parse() {
     for (std::size_t j = kFirstPair; j < header.size(); ++j) {
       PublishedCell cell{fields[0],
                          fields.at(1),
-                         reverse ? "c2st_score" : fields[0],
+                         reverse ? kC2stScore : fields[0],
                          solver_of(fields.at(1)),
                          lower(fields.at(2)),
                          fields.at(3),

@@ -12,7 +12,7 @@ namespace bridgemark {
 // (results/published-pairs/README.md).
 struct PublishedCell {
   std::string table, method;  // of the paper: "reverse_c2st", "Feature-wise SB"
-  std::string score;          // "conditional_shape_score", ..., "c2st_score" for the reversed pairs
+  std::string score;          // of ScoreSpec; c2st_score for the reversed pairs
   std::string solver;         // "dlightsb-m"
   std::string loss;           // "kl", "mse" or empty
   std::string num_steps;      // "16", "64" or empty

@@ -19,7 +19,7 @@ namespace {
 constexpr double kBoundSlack = 10.0;  // times Score::bound_change
 
 // The mean over the runs of a training set; without blocks where they are not of the same inputs.
-BlockMeans mean_blocks(const std::vector<const RunResult*>& runs, const std::string& score) {
+BlockMeans mean_blocks(const std::vector<const RunResult*>& runs, std::string_view score) {
   BlockMeans mean = runs[0]->find(score)->blocks;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const BlockMeans& other = runs[i]->find(score)->blocks;
@@ -66,7 +66,7 @@ class Ranking {
     std::vector<BlockMeans>& blocks = blocks_[&cell];
     if (blocks.empty()) {
       for (const auto& runs : independent_trainings(cell)) {
-        blocks.push_back(mean_blocks(runs, table_.score.score));
+        blocks.push_back(mean_blocks(runs, table_.score->name));
       }
     }
     Trainings trainings;
@@ -75,7 +75,7 @@ class Ranking {
   }
 
   bool better(const TableCell& a, const TableCell& b) const {
-    return table_.score.lower_is_better ? a.mean < b.mean : a.mean > b.mean;
+    return table_.score->lower_is_better() ? a.mean < b.mean : a.mean > b.mean;
   }
 
   TableCell* best_of(const std::vector<TableCell*>& cells) const {
@@ -87,8 +87,8 @@ class Ranking {
   // both cancels, and their spread has in it that over inputs and trainings. None for cells of one
   // instance, or of different ones.
   std::optional<double> gap_over_instances(const TableCell& a, const TableCell& b) const {
-    const auto first = scores_by_instance(a, table_.score.score);
-    const auto second = scores_by_instance(b, table_.score.score);
+    const auto first = scores_by_instance(a, table_.score->name);
+    const auto second = scores_by_instance(b, table_.score->name);
     if (first.size() < 2 || first.size() != second.size()) return std::nullopt;
     std::vector<double> differences;
     for (const auto& [number, scores] : first) {

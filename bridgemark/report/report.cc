@@ -119,6 +119,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
                {"tables", json::array()},
                {"runs", json::array()},
                {"best", json::array()},
+               {"deciding", deciding_score_json()},
                {"figures", report_figures(context, folder, results)},
                {"curves", training_curves(folder, results)},
                {"worst", worst_rows(context, folder, results)}};

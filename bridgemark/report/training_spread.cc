@@ -25,7 +25,7 @@ std::vector<Spread> spreads_of(const Table& table, const TableRow& row, const Ta
     const TableCell& cell = row.cells[column];
     const double distance = cell.mean - oracle.cells[column].mean;  // NaN where one is not measured
     if (cell.runs.size() < 2 || cell.instances > 1 || !std::isfinite(distance)) continue;
-    const std::vector<double> values = training_scores(cell, table.score.score);
+    const std::vector<double> values = training_scores(cell, table.score->name);
     const double error = estimate_mean(values).standard_error;
     const auto count = static_cast<double>(values.size());
     spreads.push_back({&cell, count - 1.0, count * error * error, distance * distance});

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "bridgemark/metric/record/evaluation_json.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/report_figures.h"
@@ -61,7 +61,6 @@ json rows_json(const JointKlDetail& detail, const std::optional<PairedStates>& t
 json method_json(const RunResult& result, const std::optional<PairedStates>& test) {
   const JointKlDetail& detail = result.joint_kl;
   const Score& score = *result.find(kJointKl);
-  const auto scores = std::ranges::find(table_scores(), kJointKl, &TableScore::score);
   TableCell cell;
   cell.mean = score.mean;
   cell.bound_change = score.bound_change;
@@ -71,7 +70,7 @@ json method_json(const RunResult& result, const std::optional<PairedStates>& tes
           {"training_rows", result.rows.samples},
           {"of_every_number", is_of_every_number(result)},
           {"run", result.run},
-          {"text", Table{.score = *scores, .pairs = {}}.format_cell(cell)},
+          {"text", Table{.score = find_score(kJointKl), .pairs = {}}.format_cell(cell)},
           {"rows", detail.rows},
           {"share", std::isnan(detail.worst_share) ? json(nullptr) : json(detail.worst_share)},
           {"worst", rows_json(detail, test)}};

@@ -8,6 +8,7 @@
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/submission/stated_probabilities.h"
 #include "bridgemark/submission/submission_layout.h"
@@ -16,7 +17,10 @@ namespace bridgemark {
 
 namespace {
 
-bool is_compared(const Score& score) { return !score.name.starts_with("c2st_"); }
+bool is_compared(const Score& score) {
+  const ScoreSpec* spec = find_score(score.name);
+  return !spec || !spec->of_classifier;
+}
 
 bool agree(double claimed, double found) {
   if (std::isnan(claimed) || std::isnan(found)) return std::isnan(claimed) && std::isnan(found);

@@ -31,8 +31,7 @@ ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
 inline constexpr double kClaimTolerance = 1e-6;
 
 // Each way in which claimed scores differ from those found, a line without the file; none where the
-// claim holds. Those of the trained classifier (c2st_*) are not compared: a training in float32
-// ends elsewhere on another machine.
+// claim holds. Those of a trained classifier (ScoreSpec::of_classifier) are not compared.
 std::vector<std::string> false_claims(const std::vector<Score>& claimed,
                                       const std::vector<Score>& found);
 

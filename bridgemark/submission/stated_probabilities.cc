@@ -8,6 +8,7 @@
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/sample_scores.h"
+#include "bridgemark/metric/score_spec.h"
 
 namespace bridgemark {
 
@@ -56,12 +57,12 @@ std::string marginals_beside_draws(const Context& context, const BenchmarkPair& 
 }
 
 std::string joint_beside_truth(const Evaluation& evaluation) {
-  const double mean = evaluation.mean("joint_kl"), error = evaluation.standard_error("joint_kl");
+  const double mean = evaluation.mean(kJointKl), error = evaluation.standard_error(kJointKl);
   if (!(mean < -kImpossibleErrors * error)) return {};
   return fmt::format(
-      "joint_kl is {} ± {}, but nothing is nearer to the truth than itself: {} does not hold log "
+      "{} is {} ± {}, but nothing is nearer to the truth than itself: {} does not hold log "
       "q(x1|x0)",
-      mean, error, kLogConditionalFile);
+      kJointKl, mean, error, kLogConditionalFile);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/record/evaluation_record.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/submission/make_submission.h"
 #include "python/bindings/arguments.h"
@@ -147,6 +148,11 @@ std::string text_of_joint_kl(std::size_t rows, std::size_t particles, std::optio
       {rows, particles, change.value_or(kNaN), worst_share.value_or(kNaN), {}, {}});
 }
 
+bool is_of_conditional_samples(const std::string& name) {
+  const ScoreSpec* score = find_score(name);
+  return score && score->of_conditional_samples;
+}
+
 }  // namespace
 
 void init_evaluation(nb::module_& module) {
@@ -156,6 +162,9 @@ void init_evaluation(nb::module_& module) {
   module.attr("DEFAULT_CONDITIONAL_SAMPLES") = defaults.conditional_samples;
   module.attr("DEFAULT_PARTICLES") = defaults.particles;
   module.attr("DEFAULT_MAX_SECONDS") = defaults.max_seconds;
+  module.attr("JOINT_KL") = kJointKl;
+  module.def("is_of_conditional_samples", is_of_conditional_samples, "score"_a,
+             "Whether the number of conditional samples decides the ceiling of a score.");
   module.def("joint_kl_text", text_of_joint_kl, "rows"_a, "particles"_a, "change"_a.none(),
              "worst_share"_a.none(),
              "How a joint KL came about, as `bridgemark evaluate` says it.");

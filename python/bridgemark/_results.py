@@ -263,7 +263,7 @@ def paired_difference(
                 f"'{sides[0][0]['pair']}' and '{result['pair']}'"
             )
         draws = [r["conditional_samples"] for r in (sides[0][0], result)]
-        if score.startswith(("conditional", "sampled")) and draws[0] != draws[1]:
+        if _core.is_of_conditional_samples(score) and draws[0] != draws[1]:
             raise ValueError(
                 "[paired_difference] results must have the same conditional_samples, which decide "
                 f"the ceiling of {score}, got {draws[0]} and {draws[1]}"
@@ -289,7 +289,7 @@ def _tie_letters(named: Mapping[str, Result], score: str) -> dict[str, str]:
                 continue
             blocks = result.get("blocks", {}).get(score, {"rows": 0, "means": []})
             error = result["standard_errors"][score]
-            bound = result._bound_change() if score == "joint_kl" else None
+            bound = result._bound_change() if score == _core.JOINT_KL else None
             rows.append((label, mean, error, blocks["rows"], blocks["means"], bound))
             labels.append(label)
             reverse = result["pair_identity"]["reverse"]

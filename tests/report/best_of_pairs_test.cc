@@ -31,7 +31,7 @@ TEST(BestOfPairs, IsDecidedByKlsFirst) {
     const std::vector<Table> tables = make_tables(results, false);
     std::string text;
     for (const PairBest& pair : best_of_pairs(tables)) {
-      text += pair.table->score.score + ":";
+      text += fmt::format("{}:", pair.table->score->name);
       for (const TableRow* row : pair.rows) text += " " + row->solver;
       text += fmt::format(" {}/{}", pair.compared, pair.methods);
     }
@@ -66,7 +66,7 @@ TEST(BestOfPairs, DrawsDecideWhereMostHaveNothingElse) {
   const std::vector<Table> tables = make_tables(results, false);
   const std::vector<PairBest> best = best_of_pairs(tables);
   ASSERT_EQ(best.size(), 1u);
-  EXPECT_EQ(best[0].table->score.score, "conditional_trend_score");
+  EXPECT_EQ(best[0].table->score->name, "conditional_trend_score");
   EXPECT_EQ(best[0].rows[0]->solver, "csbm");
   EXPECT_EQ(best[0].compared, 5u);
 }
@@ -85,7 +85,7 @@ TEST(BestOfPairs, DrawsDecideWhereTheBestHasNoKl) {
         scored("csbm", kNaN, csbm)};
     const std::vector<Table> tables = make_tables(results, false);
     const std::vector<PairBest> best = best_of_pairs(tables);
-    return best.at(0).table->score.score + " " + best[0].rows[0]->solver;
+    return fmt::format("{} {}", best.at(0).table->score->name, best[0].rows[0]->solver);
   };
   EXPECT_EQ(decided(0.9, 0.8), "conditional_trend_score csbm");
   EXPECT_EQ(decided(0.8, 0.8), "joint_kl dlightsb");
@@ -107,9 +107,9 @@ TEST(BestOfPairs, UpperBoundsProveNothingWorse) {
         scored("csbm", {"joint_kl", bound, 0.001, {}, {}, {}, change}, 0.9)};
     const std::vector<Table> tables = make_tables(results, false);
     const auto joint =
-        std::ranges::find(tables, "joint_kl", [](const Table& table) { return table.score.score; });
+        std::ranges::find(tables, "joint_kl", [](const Table& table) { return table.score->name; });
     const PairBest best = best_of_pairs(tables).at(0);
-    EXPECT_EQ(best.table->score.score + " " + best.rows[0]->solver, best_is);
+    EXPECT_EQ(fmt::format("{} {}", best.table->score->name, best.rows[0]->solver), best_is);
     EXPECT_EQ(text_best({best}).find("≤") != std::string::npos,
               best_is == std::string_view("joint_kl csbm"));
     std::string text;

@@ -169,7 +169,7 @@ TEST(Tables, ScoresThatOnlyTellBadOnesHaveNoMark) {
   ASSERT_EQ(tables.size(), 3u);
   for (const Table& table : tables) {
     for (const TableRow& row : table.rows) {
-      EXPECT_EQ(table.marked_place(row.cells[0]), 0) << table.score.score;
+      EXPECT_EQ(table.marked_place(row.cells[0]), 0) << table.score->name;
       EXPECT_EQ(row.cells[0].rank, row.oracle ? 0 : row.solver == "dlightsb" ? 2 : 1);
     }
   }
@@ -241,7 +241,7 @@ TEST(Tables, WholeTablesHaveBlanksAndNoCopies) {
   const std::size_t rows[] = {17, 17, 16, 16, 17, 17, 6};  // those of the paper and the Oracle
   for (std::size_t i = 0; i < tables.size(); ++i) {
     EXPECT_EQ(tables[i].pairs.size(), 12u);
-    EXPECT_EQ(tables[i].rows.size(), rows[i]) << tables[i].score.score;
+    EXPECT_EQ(tables[i].rows.size(), rows[i]) << tables[i].score->name;
   }
   std::size_t measured = 0;
   for (const Table& table : tables) {
@@ -270,11 +270,11 @@ TEST(Tables, ReversedPairsStandApart) {
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].pairs, std::vector<std::string>{kPair});
   EXPECT_EQ(tables[1].pairs, std::vector<std::string>{reversed});
-  EXPECT_EQ(tables[1].score.title, "Conditional shape score, reversed pairs");
+  EXPECT_EQ(tables[1].title(), "Conditional shape score, reversed pairs");
   EXPECT_EQ(tables[1].rows.size(), 2u);
   EXPECT_THAT(latex_tables(tables), HasSubstr("conditional_shape_score_reversed"));
   for (const Table& table : make_tables(results, true)) {
-    if (table.score.title == tables[1].score.title) {
+    if (table.title() == tables[1].title()) {
       EXPECT_EQ(table.rows.size(), 2u);
     }
   }
@@ -325,10 +325,10 @@ TEST(Tables, NumbersOfTrainingRowsAreTablesOfTheirOwn) {
   results.push_back(with_rows(shape(kPair, "dlightsb", 0, 0.8), {1000, 0}));
   const std::vector<Table> tables = make_tables(results, false);
   ASSERT_EQ(tables.size(), 3u);
-  EXPECT_EQ(tables[0].score.title, "Conditional shape score");
-  EXPECT_EQ(tables[1].score.title, "Conditional shape score at n = 100");
-  EXPECT_EQ(tables[2].score.title, "Conditional shape score at n = 1000");
-  EXPECT_THAT(tables[1].score.note, HasSubstr("trained on 100 rows a side"));
+  EXPECT_EQ(tables[0].title(), "Conditional shape score");
+  EXPECT_EQ(tables[1].title(), "Conditional shape score at n = 100");
+  EXPECT_EQ(tables[2].title(), "Conditional shape score at n = 1000");
+  EXPECT_THAT(tables[1].note(), HasSubstr("trained on 100 rows a side"));
   const double means[] = {0.9, 0.66, 0.8};
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(tables[i].samples, (std::vector<std::size_t>{0, 100, 1000})[i]);
@@ -355,7 +355,7 @@ TEST(Tables, WithoutEndlessTrainingsThereIsNoTableOfThem) {
   const std::vector<Table> tables = make_tables(results, false);
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].rows.size(), 3u);
-  EXPECT_EQ(tables[1].score.title, "Conditional shape score at n = 1000, reversed pairs");
+  EXPECT_EQ(tables[1].title(), "Conditional shape score at n = 1000, reversed pairs");
   EXPECT_EQ(make_tables({results[0], results[1]}, false).at(0).samples, 0u);
 }
 

@@ -15,7 +15,6 @@ namespace bridgemark {
 // given, and "missing" says why.
 nlohmann::json evaluation_json(const Evaluation& evaluation);
 
-inline constexpr char kJointKl[] = "joint_kl";
 inline constexpr char kJointKlBound[] = "joint_kl_bound";
 inline constexpr char kJointKlChange[] = "joint_kl_half_particles_change";
 inline constexpr char kExactBound[] = "exact", kUpperBound[] = "upper";

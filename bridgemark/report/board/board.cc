@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -16,6 +15,7 @@
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/toml_reader.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/submission/check_submission.h"
@@ -28,11 +28,6 @@ namespace {
 constexpr char kProvenanceFile[] = "provenance.toml";
 constexpr std::size_t kMaxProvenanceBytes = std::size_t{1} << 16;
 constexpr std::size_t kMaxRevision = 100;
-
-// What decides comes first; the others follow.
-constexpr std::array kHeadlines = {"joint_kl", "exact_conditional_shape_score",
-                                   "forward_trajectory_kl", "conditional_shape_score",
-                                   "conditional_trend_score"};
 
 // The last part of a path, whatever it ends in.
 std::string folder_name(const std::filesystem::path& folder) {
@@ -158,9 +153,9 @@ class Gathering {
   std::vector<Table> headline_tables() const {
     std::vector<Table> all = make_tables(board_.results, false), kept;
     for (const bool reversed : {false, true}) {
-      for (const char* name : kHeadlines) {
+      for (const ScoreSpec* score : scores_by(&ScoreSpec::headline_place)) {
         for (Table& table : all) {
-          const bool wanted = table.score.score == name && table.score.reversed_pairs == reversed;
+          const bool wanted = table.score == score && table.reversed_pairs == reversed;
           if (wanted) kept.push_back(std::move(table));
         }
       }

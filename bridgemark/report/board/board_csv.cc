@@ -24,7 +24,7 @@ std::string cell_line(const Board& board, const Table& table, const TableRow& ro
   return fmt::format(
       "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
       spec ? pair_family_name(spec->family) : "own", first.dim, csv_field(table.pairs[column]),
-      csv_field(row.method), csv_field(row.loss), csv_field(row.num_steps), table.score.score,
+      csv_field(row.method), csv_field(row.loss), csv_field(row.num_steps), table.score->name,
       csv_number(cell.mean), csv_number(cell.standard_error),
       cell.rank == 0 ? "" : std::to_string(cell.rank), group_letters(cell.rank),
       each([](const RunResult& run) { return std::to_string(run.seed); }), first.evaluation_seed,

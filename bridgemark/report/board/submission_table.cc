@@ -2,31 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "bridgemark/io/printable.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/report/tables/value_table.h"
 
 namespace bridgemark {
 
-namespace {
-
-constexpr std::array kShownScores = {"joint_kl", "exact_conditional_shape_score",
-                                     "conditional_shape_score"};
-
-}  // namespace
-
 std::string submission_table(const SubmissionCheck& check) {
   const SolverFile& solver = check.solver;
   ValueTable table{{"pair", "training seed", "seconds"}, {}};
-  table.columns.insert(table.columns.end(), kShownScores.begin(), kShownScores.end());
+  std::vector<const ScoreSpec*> shown = scores_by(&ScoreSpec::headline_place);
+  std::erase_if(shown, [](const ScoreSpec* score) { return !score->of_submission_list; });
+  for (const ScoreSpec* score : shown) table.columns.emplace_back(score->name);
   for (const RunResult& result : check.results) {
     std::vector<TableValue> row;
     row.emplace_back(result.pair);
     row.emplace_back(static_cast<std::int64_t>(result.seed));
     row.emplace_back(result.train_seconds);
-    for (const char* name : kShownScores) {
-      if (const Score* score = result.find(name)) {
+    for (const ScoreSpec* spec : shown) {
+      if (const Score* score = result.find(spec->name)) {
         row.emplace_back(score->mean);
       } else {
         row.emplace_back();

@@ -120,7 +120,7 @@ function groupByDirection(container, shown) {
   container.replaceChildren(...directions.map(([title, reverse]) => element("div", { class: "choices" },
     element("span", { class: "group" }, title),
     ...buttons.filter((_, i) => shown[i].reversed_pairs === reverse))).filter((line) => line.children.length > 1));
-  for (const button of buttons) button.textContent = button.textContent.replace(", reversed pairs", "");
+  buttons.forEach((button, i) => { button.textContent = shown[i].short_title; });
 }
 
 function scores() {

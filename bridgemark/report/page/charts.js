@@ -121,9 +121,7 @@ function scoreAndTime() {
   const scored = (table) => data.runs.filter((run) => !run.reverse && !run.outside && isShown(run) &&
     (run.samples === table.samples || run.of_every_number) && run.solver !== "oracle" && typeof run.scores[table.score] === "number");
   const scores = data.tables.filter((table) => !table.reversed_pairs && isShownNumber(table.samples) &&
-    scored(table).length > 0 &&
-    ["exact_conditional_shape_score", "sampled_conditional_shape_score", "conditional_shape_score",
-      "conditional_trend_score", "joint_kl", "forward_trajectory_kl"].includes(table.score));
+    table.against_time && scored(table).length > 0);
   if (scores.length === 0) body.replaceChildren(element("p", { class: "note" }, nothingMatches));
   choices(byId("time-choices"), scores, (table) => table.title, (table) => {
     const runs = scored(table);
@@ -172,10 +170,14 @@ function scoreAndTime() {
 
 // ---- Switch rate ------------------------------------------------------------------------------
 
+// The charts below are of the score that decides who is best, the joint KL.
+const decidingScore = (run) => run.scores[data.deciding.score];
+const decidingAxis = `${data.deciding.title}, ${data.deciding.unit}`;
+
 // Chain pairs with the same cores that differ in how often the truth changes its state.
 function switching() {
   const runs = data.runs.filter((run) => typeof run.switch_rate === "number" && !run.reverse &&
-    run.solver !== "oracle" && typeof run.scores.joint_kl === "number" && isShown(run));
+    run.solver !== "oracle" && typeof decidingScore(run) === "number" && isShown(run));
   const base = (run) => run.pair.replace(/-chain.*$/, "-chain");
   const bases = unique(runs.map(base)).filter((name) =>
     unique(runs.filter((run) => base(run) === name).map((run) => run.switch_rate)).length > 1);
@@ -186,10 +188,10 @@ function switching() {
     const means = unique(shown.map(rowName)).flatMap((method) => {
       const own = shown.filter((run) => rowName(run) === method);
       return unique(own.map((run) => run.switch_rate)).sort((a, b) => a - b).map((rate) => {
-        const scores = own.filter((run) => run.switch_rate === rate).map((run) => run.scores.joint_kl);
+        const scores = own.filter((run) => run.switch_rate === rate).map(decidingScore);
         const value = scores.reduce((sum, score) => sum + score, 0) / scores.length;
         return { method, rate, value,
-          tip: `${method}, switch rate ${rate}\njoint KL ${value.toPrecision(3)}` };
+          tip: `${method}, switch rate ${rate}\n${data.deciding.title} ${value.toPrecision(3)}` };
       });
     });
     const scale = valueAxis(means.map((mean) => mean.value), smallestKl);
@@ -203,7 +205,7 @@ function switching() {
       colourScale(unique(values.map((value) => value.method)))],
       axes: [chartAxis("bottom", "x", "switch rate",
         { values: unique(values.map((value) => value.rate)), format: "~g" }),
-      chartAxis("left", "y", "joint KL, nats", scale.axis)],
+      chartAxis("left", "y", decidingAxis, scale.axis)],
       marks: [{ type: "group", from: { facet: { name: "line", data: "points", groupby: "method" } },
         marks: [{ type: "line", from: { data: "line" }, encode: { enter: { ...at,
           stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } }] },
@@ -217,11 +219,11 @@ function switching() {
 
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-// The joint KL of each solver against the rows that it was trained on, where runs differ in them.
+// The deciding score of each solver against the rows that it was trained on, where runs differ in them.
 // Endless draws have no place on the axis: they are a line over its whole width.
 function errorAndRows() {
   const runs = data.runs.filter((run) => !run.of_every_number && run.solver !== "oracle" &&
-    typeof run.scores.joint_kl === "number" && isShown(run));
+    typeof decidingScore(run) === "number" && isShown(run));
   const numbers = (own) => unique(own.map((run) => run.samples));
   const pairs = unique(runs.map((run) => run.pair)).filter((pair) => {
     const own = runs.filter((run) => run.pair === pair);
@@ -235,8 +237,8 @@ function errorAndRows() {
       return numbers(own).sort((a, b) => a - b).map((samples) => {
         const here = own.filter((run) => run.samples === samples);
         const value = meanOf(unique(here.map((run) => run.training_set)).map((set) =>
-          meanOf(here.filter((run) => run.training_set === set).map((run) => run.scores.joint_kl))));
-        return { method, samples, value, tip: `${method}, ${rowsName(samples)}\njoint KL ` +
+          meanOf(here.filter((run) => run.training_set === set).map(decidingScore))));
+        return { method, samples, value, tip: `${method}, ${rowsName(samples)}\n${data.deciding.title} ` +
           `${value.toPrecision(3)}, mean of ${here.length} run${here.length === 1 ? "" : "s"}` };
       });
     });
@@ -261,7 +263,7 @@ function rowsChart(body, pair, means) {
     colourScale(unique(values.map((value) => value.method)))],
   axes: [chartAxis("bottom", "x", "training rows a side, n",
     { format: "~g", values: unique(finite.map((value) => value.samples)) }),
-  chartAxis("left", "y", "joint KL, nats", scale.axis)],
+  chartAxis("left", "y", decidingAxis, scale.axis)],
   marks: [{ type: "rule", from: { data: "endless" }, encode: { enter: { x: { value: 0 },
     x2: { signal: "width" }, y: at.y, stroke, strokeWidth: { value: 1.5 }, strokeDash: { value: [6, 3] },
     tooltip: { field: "tip" } } } },

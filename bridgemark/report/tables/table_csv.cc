@@ -34,7 +34,7 @@ std::string csv_tables(const std::vector<Table>& tables) {
         const TableCell& cell = row.cells[j];
         if (!cell.measured()) continue;
         out += fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", table.score.score,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", table.score->name,
             csv_field(row.method), csv_field(row.solver), csv_field(row.loss),
             csv_field(row.num_steps), csv_field(table.pairs[j]), csv_number(cell.mean),
             csv_number(cell.standard_error), cell.runs.size(), cell.runs[0]->evaluation_seeds,

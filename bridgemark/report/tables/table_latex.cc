@@ -52,16 +52,16 @@ std::string group_of(const TableRow& row) {
 }
 
 std::string caption(const Table& table) {
-  const TableScore& score = table.score;
-  const char* bands = score.lower_is_better
+  const ScoreSpec& score = *table.score;
+  const char* bands = score.lower_is_better()
                           ? "bluish-green below {0}, yellow below {1}, orange below {2}, else "
                             "vermillion"
                           : "vermillion below {0}, orange below {1}, yellow below {2}, else "
                             "bluish-green";
   return fmt::format(
       "{} (${}$). {}{} {} In brackets the published value; the Oracle is the ceiling. Colours: {}.",
-      escape_latex(score.title), score.lower_is_better ? "\\downarrow" : "\\uparrow",
-      escape_latex(score.note), score.marks_best ? " Bold is best, underlined second." : "",
+      escape_latex(table.title()), score.lower_is_better() ? "\\downarrow" : "\\uparrow",
+      escape_latex(table.note()), score.marks_best ? " Bold is best, underlined second." : "",
       escape_latex(tie_note({table})),
       fmt::format(fmt::runtime(bands), score.bounds[0], score.bounds[1], score.bounds[2]));
 }
@@ -98,10 +98,8 @@ std::string latex_tables(const std::vector<Table>& tables) {
     }
     out += fmt::format(
         "    \\bottomrule\n  \\end{{tabular}}}}\n  \\caption{{{}}}\n"
-        "  \\label{{table:{}}}\n\\end{{table*}}\n",
-        caption(table),
-        table.score.score +
-            (table.score.reversed_pairs && !table.score.in_paper ? "_reversed" : ""));
+        "  \\label{{table:{}{}}}\n\\end{{table*}}\n",
+        caption(table), table.score->name, table.has_forward_twin() ? "_reversed" : "");
   }
   return out;
 }

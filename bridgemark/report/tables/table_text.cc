@@ -112,19 +112,18 @@ std::string text_best(const std::vector<PairBest>& pairs) {
       if (!details.empty()) names += fmt::format(" ({})", details);
     }
     if (best.rows.size() > 2) names += fmt::format(" and {} more", best.rows.size() - 2);
-    const std::string& title = best.table->score.title;
     grid.push_back({{best.pair},
                     {names},
                     {best.table->format_cell(best.rows[0]->cells[best.column])},
                     {oracle_beside(best)},
-                    {title.substr(0, title.find(", reversed"))}});  // the pair's name says so
+                    {best.table->short_title()}});  // the pair's name says so
   }
   return fmt::format("{}\n", fmt::join(grid_lines(grid), "\n"));
 }
 
 std::string text_table(const Table& table, bool colour) {
-  std::string out = fmt::format("{} ({} is better)\n", table.score.title,
-                                table.score.lower_is_better ? "lower" : "higher");
+  std::string out = fmt::format("{} ({} is better)\n", table.title(),
+                                table.score->lower_is_better() ? "lower" : "higher");
   for (std::size_t first = 0; first < table.pairs.size(); first += kColumnsAtATime) {
     const std::size_t last = std::min(table.pairs.size(), first + kColumnsAtATime);
     std::vector<GridLine> grid = {GridLine(2)};  // above method and details: nothing

@@ -55,47 +55,30 @@ struct RowKey {
 
 class Builder {
  public:
-  Builder(const TableScore& score, const std::vector<RunResult>& results, std::size_t samples,
-          bool whole)
-      : score_(score),
-        results_(results),
-        samples_(samples),
-        whole_(whole && score.in_paper && samples == 0) {}
+  // `empty` has no rows yet; with `whole` it gets those of the paper, measured or not.
+  Builder(Table empty, const std::vector<RunResult>& results, bool whole)
+      : table_(std::move(empty)), score_(*table_.score), results_(results), whole_(whole) {}
 
   Table build() {
     collect_pairs();
     collect_rows();
-    Table table{score_, pairs_, samples_};
-    name_rows(table);
     for (auto& [key, row] : rows_) {
       for (TableCell& cell : row.cells) finish(cell);
-      table.rows.push_back(std::move(row));
+      table_.rows.push_back(std::move(row));
     }
-    rank(table);
-    return table;
+    rank(table_);
+    return std::move(table_);
   }
 
  private:
-  // What the table says of the rows that its solvers were trained on.
-  static void name_rows(Table& table) {
-    if (table.samples == 0) return;
-    std::string& title = table.score.title;
-    title.insert(std::min(title.find(", reversed"), title.size()),
-                 fmt::format(" at n = {}", table.samples));
-    table.score.note += fmt::format(
-        " Solvers were trained on {} {} a side, unpaired, of training sets of the pair; those that "
-        "do not learn from rows are the same at every n.",
-        table.samples, table.samples == 1 ? "row" : "rows");
-  }
-
   bool is_of_number(const RunResult& result) const {
-    return result.rows.samples == samples_ || is_of_every_number(result);
+    return result.rows.samples == table_.samples || is_of_every_number(result);
   }
 
   bool belongs(const RunResult& result) const {
     if (!is_of_number(result)) return false;
     const bool reversed = result.pair_identity.value("reverse", false);
-    return reversed == score_.reversed_pairs && result.find(score_.score) != nullptr;
+    return reversed == table_.reversed_pairs && result.find(score_.name) != nullptr;
   }
 
   // The column that a pair is in: the first measured of its instances.
@@ -114,7 +97,8 @@ class Builder {
   }
 
   void add_pair(const std::string& pair) {
-    if (std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end()) pairs_.push_back(pair);
+    std::vector<std::string>& pairs = table_.pairs;
+    if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
   }
 
   void collect_pairs() {
@@ -124,7 +108,7 @@ class Builder {
       if (belongs(result)) measured.insert(column_of(result));
     }
     for (const PairSpec& spec : preset_specs()) {
-      const std::string name = spec.name + (score_.reversed_pairs ? "-reverse" : "");
+      const std::string name = spec.name + (table_.reversed_pairs ? "-reverse" : "");
       if ((whole_ && in_paper(name)) || measured.contains(name)) add_pair(name);
     }
     for (const RunResult& result : results_) {
@@ -152,28 +136,29 @@ class Builder {
     TableRow& row = rows_[row_key(solver, method, loss, num_steps)];
     if (row.cells.empty()) {
       row = {method, solver, loss, num_steps, solver == "oracle", {}};
-      row.cells.resize(pairs_.size());
-      for (std::size_t i = 0; i < pairs_.size(); ++i) {
-        if (samples_ > 0) continue;  // the paper's draws are endless
-        row.cells[i].published = published_value(score_.score, solver, loss, num_steps, pairs_[i]);
+      row.cells.resize(table_.pairs.size());
+      for (std::size_t i = 0; i < table_.pairs.size(); ++i) {
+        if (table_.samples > 0) continue;  // the paper's draws are endless
+        row.cells[i].published =
+            published_value(score_.name, solver, loss, num_steps, table_.pairs[i]);
       }
     }
     return row;
   }
 
   void collect_rows() {
-    if (whole_ && score_.in_paper) {
+    if (whole_) {
       row("oracle", solver_title("oracle"), "", "");
       for (const PublishedCell& cell : published_cells()) {
-        if (cell.score == score_.score) {
+        if (cell.score == score_.name) {
           row(cell.solver, solver_title(cell.solver), cell.loss, cell.num_steps);
         }
       }
     }
     for (const RunResult& result : results_) {
       if (!belongs(result)) continue;
-      const auto column =
-          std::find(pairs_.begin(), pairs_.end(), column_of(result)) - pairs_.begin();
+      const auto column = std::find(table_.pairs.begin(), table_.pairs.end(), column_of(result)) -
+                          table_.pairs.begin();
       row(result.solver, result.method, result.loss, result.num_steps)
           .cells[static_cast<std::size_t>(column)]
           .runs.push_back(&result);
@@ -185,15 +170,16 @@ class Builder {
   void note_missing(const RunResult& result) {
     if (!is_of_number(result)) return;
     const auto score = std::find_if(result.scores.begin(), result.scores.end(),
-                                    [&](const Score& s) { return s.name == score_.score; });
+                                    [&](const Score& s) { return s.name == score_.name; });
     const auto named = column_of_.find(result.pair);
-    const auto column = std::find(pairs_.begin(), pairs_.end(),
+    const std::vector<std::string>& pairs = table_.pairs;
+    const auto column = std::find(pairs.begin(), pairs.end(),
                                   named == column_of_.end() ? result.pair : named->second);
-    if (score == result.scores.end() || !std::isnan(score->mean) || column == pairs_.end()) return;
+    if (score == result.scores.end() || !std::isnan(score->mean) || column == pairs.end()) return;
     const auto row =
         rows_.find(row_key(result.solver, result.method, result.loss, result.num_steps));
     if (row == rows_.end()) return;
-    row->second.cells[static_cast<std::size_t>(column - pairs_.begin())].missing =
+    row->second.cells[static_cast<std::size_t>(column - pairs.begin())].missing =
         score->missing.empty() ? "no reason recorded" : score->missing;
   }
 
@@ -208,8 +194,8 @@ class Builder {
       cell.published.reset();  // a cell that was not measured is blank, never copied
       return;
     }
-    const std::vector<double> means = training_scores(cell, score_.score);
-    const std::map<int, std::vector<double>> instances = scores_by_instance(cell, score_.score);
+    const std::vector<double> means = training_scores(cell, score_.name);
+    const std::map<int, std::vector<double>> instances = scores_by_instance(cell, score_.name);
     cell.instances = instances.size();
     if (instances.size() > 1) {
       cell.published.reset();  // of the preset alone
@@ -220,17 +206,17 @@ class Builder {
       cell.standard_error = estimate.standard_error;
     } else {
       cell.mean = means[0];
-      cell.standard_error = cell.runs[0]->find(score_.score)->standard_error;
+      cell.standard_error = cell.runs[0]->find(score_.name)->standard_error;
     }
     for (const RunResult* run : cell.runs) {
-      const std::optional<double>& change = run->find(score_.score)->bound_change;
+      const std::optional<double>& change = run->find(score_.name)->bound_change;
       if (change) cell.bound_change = std::max(cell.bound_change.value_or(0.0), *change);
     }
     const auto above =
         static_cast<int>(std::count_if(std::begin(score_.bounds), std::end(score_.bounds),
                                        [&](double bound) { return cell.mean >= bound; }));
     constexpr Band kBands[] = {Band::kBad, Band::kMidBad, Band::kMidGood, Band::kGood};
-    cell.band = kBands[score_.lower_is_better ? 3 - above : above];
+    cell.band = kBands[score_.lower_is_better() ? 3 - above : above];
   }
 
   // The analysis of variance of two levels: what the seeds explain is taken off the variance of the
@@ -256,12 +242,11 @@ class Builder {
     if (freedom > 0.0) cell.seed_spread = std::sqrt(of_seeds);
   }
 
-  const TableScore& score_;
+  Table table_;
+  const ScoreSpec& score_;
   const std::vector<RunResult>& results_;
-  std::size_t samples_;
   bool whole_;
   std::map<std::string, std::string> column_of_;  // by the pair's name
-  std::vector<std::string> pairs_;
   std::map<std::string, std::size_t> methods_;
   std::map<RowKey, TableRow> rows_;
 };
@@ -285,12 +270,12 @@ std::string band_name(Band band) {
 }
 
 int Table::marked_place(const TableCell& cell) const {
-  return score.marks_best && cell.rank <= 2 ? cell.rank : 0;
+  return score->marks_best && cell.rank <= 2 ? cell.rank : 0;
 }
 
 std::string Table::format(double value) const {
   if (std::isnan(value)) return {};
-  if (score.significant_digits > 0) return significant_text(value, score.significant_digits);
+  if (score->significant_digits > 0) return significant_text(value, score->significant_digits);
   return fixed_or_small(value, kDecimals, 2);
 }
 
@@ -300,7 +285,7 @@ std::string Table::format_cell(const TableCell& cell) const {
 
 std::string Table::format_error(const TableCell& cell) const {
   if (std::isnan(cell.standard_error)) return {};
-  if (score.significant_digits > 0) return significant_text(cell.standard_error, 2);
+  if (score->significant_digits > 0) return significant_text(cell.standard_error, 2);
   // One digit more than the value: errors are small beside it.
   return fixed_or_small(cell.standard_error, kDecimals + 1, 1);
 }
@@ -321,7 +306,7 @@ std::string Table::format_gap(double gap) const {
 std::string Table::format_published(const TableCell& cell) const {
   if (!cell.published) return {};
   // KLs with the digits they were printed with.
-  if (score.significant_digits > 0) return fmt::format("{}", *cell.published);
+  if (score->significant_digits > 0) return fmt::format("{}", *cell.published);
   return format(*cell.published);
 }
 
@@ -356,7 +341,7 @@ std::vector<std::vector<const RunResult*>> independent_trainings(const TableCell
   return trainings;
 }
 
-std::vector<double> training_scores(const TableCell& cell, const std::string& score) {
+std::vector<double> training_scores(const TableCell& cell, std::string_view score) {
   std::vector<double> means;
   for (const auto& runs : independent_trainings(cell)) {
     std::vector<double> scores;
@@ -367,7 +352,7 @@ std::vector<double> training_scores(const TableCell& cell, const std::string& sc
 }
 
 std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
-                                                      const std::string& score) {
+                                                      std::string_view score) {
   std::map<int, std::vector<double>> scores;
   for (const RunResult* run : cell.runs) {
     scores[instance_of(run->pair).number].push_back(run->find(score)->mean);
@@ -398,16 +383,32 @@ static std::set<std::size_t> numbers_of_rows(const std::vector<RunResult>& resul
   return numbers;
 }
 
+// A table of each score and direction, without rows: first one of each score that has any, then
+// those of the reversed pairs beside tables of forward ones.
+static std::vector<Table> empty_tables() {
+  std::vector<Table> tables;
+  for (const ScoreSpec& score : score_specs()) {
+    if (score.table == TablePairs::kNone) continue;
+    tables.push_back({&score, score.table == TablePairs::kReversed});
+  }
+  for (const ScoreSpec* score : scores_by(&ScoreSpec::reversed_place)) {
+    tables.push_back({score, true});
+  }
+  return tables;
+}
+
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole) {
   std::vector<Table> tables;
-  for (const TableScore& score : table_scores()) {
+  for (Table& empty : empty_tables()) {
     for (const std::size_t samples : numbers_of_rows(results, whole)) {
-      Table table = Builder(score, results, samples, whole).build();
+      empty.samples = samples;
+      const bool whole_table = whole && samples == 0 && empty.in_paper();
+      Table table = Builder(empty, results, whole_table).build();
       const bool measured = std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
         return std::any_of(row.cells.begin(), row.cells.end(),
                            [](const TableCell& cell) { return cell.measured(); });
       });
-      if (measured || (whole && samples == 0 && score.in_paper)) tables.push_back(std::move(table));
+      if (measured || whole_table) tables.push_back(std::move(table));
     }
   }
   return tables;

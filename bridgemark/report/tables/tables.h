@@ -4,10 +4,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/report/tables/table_scores.h"
+#include "bridgemark/metric/score_spec.h"
 
 namespace bridgemark {
 
@@ -50,15 +51,24 @@ struct TableRow {
 };
 
 struct Table {
-  TableScore score;
-  std::vector<std::string> pairs;  // instances of a pair share the column of the first
+  const ScoreSpec* score = nullptr;
+  bool reversed_pairs = false;          // the table of p1 -> p0
+  std::vector<std::string> pairs = {};  // instances of a pair share the column of the first
   // Rows a side that its solvers were trained on, of training sets of their pairs; 0: endless
-  // draws. The title says it.
+  // draws.
   std::size_t samples = 0;
   std::vector<TableRow> rows = {};
   // Of each column: the smallest of its cells. NaN where nothing was compared.
   std::vector<double> smallest_gaps = {};
   bool unpaired = false;  // some rows were compared without blocks of test inputs
+
+  // The score, the number of training rows and, where has_forward_twin(), the direction.
+  std::string title() const;
+  std::string short_title() const;  // without the direction
+  std::string note() const;         // what the numbers mean
+  bool in_paper() const;
+  // Whether its score has a table of the forward pairs, too.
+  bool has_forward_twin() const;
 
   // 1 for a cell of the best, 2 of the second group, where the score marks them; else 0.
   int marked_place(const TableCell& cell) const;
@@ -104,11 +114,11 @@ bool has_several_trainings(const std::vector<Table>& tables);
 std::vector<std::vector<const RunResult*>> independent_trainings(const TableCell& cell);
 
 // What each of them scores, the mean over its runs.
-std::vector<double> training_scores(const TableCell& cell, const std::string& score);
+std::vector<double> training_scores(const TableCell& cell, std::string_view score);
 
 // What the runs of a cell score, by the number of their instance of the pair.
 std::map<int, std::vector<double>> scores_by_instance(const TableCell& cell,
-                                                      const std::string& score);
+                                                      std::string_view score);
 
 // Who is best on a pair: the rank-1 rows of the table that decides there.
 struct PairBest {
@@ -121,11 +131,11 @@ struct PairBest {
   std::size_t methods = 0;            // methods measured on the pair, the Oracle apart
 };
 
-// One for each pair of the tables of each number of training rows, in their order. The joint KL
-// decides, where more methods have it the trajectory KL, then the exact conditional shape score.
-// The conditional trend score decides where most methods have none of these, or where a method that
-// has none is best by it and none of those that would win is, as networks are on reversed pairs. A
-// pair where no two methods have the same of these has none.
+// One for each pair of the tables of each number of training rows, in their order. The first score
+// by ScoreSpec::deciding_place decides, a later one where more methods have it. The score with
+// ScoreSpec::decides_otherwise does where most methods have none of these, or where a method
+// that has none is best by it and none of those that would win is, as networks are on reversed
+// pairs. A pair where no two methods have the same of these has none.
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);
 
 // The Oracle's value by the score that decides, as its table writes it; empty where it has none.
