@@ -87,10 +87,4 @@ struct GridSummary {
 GridSummary run_grid(const Context& context, const Experiment& experiment,
                      const std::filesystem::path& folder, const GridOptions& options);
 
-// The two commands of a run, without the program's name: what reproduces it by hand.
-std::vector<std::string> train_arguments(const ExperimentRun& run,
-                                         const std::filesystem::path& run_folder);
-std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
-                                            const std::filesystem::path& run_folder);
-
 }  // namespace bridgemark

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"

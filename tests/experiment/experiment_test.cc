@@ -9,7 +9,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/cell.h"
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/run_commands.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {

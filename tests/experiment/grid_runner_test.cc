@@ -17,6 +17,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/child_process.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
