@@ -53,12 +53,12 @@ struct PartOptions {
 int run_one_part(const PartOptions& options) {
   const Context context = options.common.context();
   stop_on_signals();
-  GridOptions grid;
-  grid.program = this_program();
-  grid.jobs = options.jobs;
-  grid.stale_after = milliseconds(options.stale_seconds);
+  WorkerOptions worker;
+  worker.program = this_program();
+  worker.jobs = options.jobs;
+  worker.stale_after = milliseconds(options.stale_seconds);
   const GridSummary summary =
-      run_part(context, options.folder, options.list, options.task, options.runs_per_task, grid);
+      run_task(context, options.folder, options.list, options.task, options.runs_per_task, worker);
   for (const FailedRun& run : summary.failed) {
     say("failed: {}: {}\n", run.id, terminal_text(run.reason));
   }
@@ -82,7 +82,7 @@ void add_run_cell(CLI::App& app, Action& action) {
 
 void add_run_part(CLI::App& app, Action& action) {
   auto options = std::make_shared<PartOptions>();
-  CLI::App* command = app.add_subcommand(kPartCommand, "A task's part of a grid, by sbatch");
+  CLI::App* command = app.add_subcommand(kTaskCommand, "A task's part of a grid, by sbatch");
   command->group("");
   command->add_option("FOLDER", options->folder, "The grid's folder")->required();
   command->add_option("LIST", options->list, "File of cells, one a line")->required();

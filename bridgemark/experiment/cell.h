@@ -10,6 +10,13 @@
 // One cell of a grid on its own: what each process of a grid does.
 namespace bridgemark {
 
+// The program's command that runs one cell: its text and its run folder follow, then the context's
+// threads and device, and kSharersOption. For a grid's own use.
+inline constexpr char kCellCommand[] = "run-cell";
+inline constexpr char kSharersOption[] = "--sharers";
+// Its exit status where another process still works in the run's folder.
+inline constexpr int kCellBusy = 75;
+
 // Trains the run into its folder, or goes on with what is there, and keeps its scores beside it in
 // scores.json, in scores-reverse.json those on the reversed pair where it is scored on that as
 // well. A run that is complete is scored again, not trained again.

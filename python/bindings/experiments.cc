@@ -39,7 +39,7 @@ nb::list run_experiment(const std::filesystem::path& file, const std::filesystem
                         const std::vector<std::string>& command,
                         const std::vector<std::string>& only, const WholeNumber& jobs, bool resume,
                         nb::handle progress, const std::string& device) {
-  GridOptions options;
+  WorkerOptions options;
   options.program = command.at(0);
   options.program_arguments.assign(command.begin() + 1, command.end());
   options.only = only;
