@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 
-#include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/slurm_grid.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/printable.h"
@@ -28,14 +28,14 @@ int run_one_cell(const CellOptions& options) {
   Context context = options.common.context();
   context.device_sharers = options.sharers;
   stop_on_signals();
-  const ExperimentRun run = parse_cell(options.cell);
+  const ExperimentRun run = parse_run(options.cell);
   const BenchmarkPair pair = load_pair(run.config.pair);
   warn_if_still(pair.bridge().process());
   try {
-    run_cell(context, run, pair, options.folder);
+    make_run(context, run, pair, options.folder);
   } catch (const FolderBusy& error) {
     note("bridgemark: {}\n", terminal_text(error.what()));
-    return kCellBusy;
+    return kRunBusy;
   }
   return 0;
 }
@@ -70,7 +70,7 @@ int run_one_part(const PartOptions& options) {
 void add_run_cell(CLI::App& app, Action& action) {
   auto options = std::make_shared<CellOptions>();
   options->common.progress = true;  // into the run's log, whose last line the grid shows
-  CLI::App* command = app.add_subcommand(kCellCommand, "One cell of a grid, as run starts it");
+  CLI::App* command = app.add_subcommand(kMakeRunCommand, "One cell of a grid, as run starts it");
   command->group("");
   command->add_option("CELL", options->cell, "The cell as JSON")->required();
   command->add_option("FOLDER", options->folder, "Its run folder")->required();

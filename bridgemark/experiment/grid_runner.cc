@@ -9,8 +9,8 @@
 #include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
-#include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/run_slots.h"
 
 namespace bridgemark {
@@ -89,7 +89,7 @@ class GridRunner {
   ChildProcess start(const ExperimentRun& run) const {
     std::vector<std::string> arguments = options_.program_arguments;
     arguments.insert(arguments.end(),
-                     {kCellCommand, cell_text(run), ledger_.folder().run_folder(run).string()});
+                     {kMakeRunCommand, run_text(run), ledger_.folder().run_folder(run).string()});
     for (std::string& argument :
          slots_.arguments(ledger_.running().size() + ledger_.left().size())) {
       arguments.push_back(std::move(argument));
@@ -125,7 +125,7 @@ class GridRunner {
   // Whether a run has not failed although its process did: another worker is at it, or this one is
   // about to stop.
   bool is_to_be_made_again(const ExperimentRun& run, int status) const {
-    return status == kCellBusy || !ledger_.holds(run) || (status > kSignalStatus && stop_follows());
+    return status == kRunBusy || !ledger_.holds(run) || (status > kSignalStatus && stop_follows());
   }
 
   // Where a machine goes down or a job is cancelled, all processes get their signal, but this

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bridgemark/experiment/cell.h"
+#include "bridgemark/experiment/make_run.h"
 
 namespace bridgemark {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/cell.h"
+#include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
@@ -79,7 +79,7 @@ std::vector<std::string> SlurmArray::prepare(const Context& context, const std::
                                              const SlurmOptions& options) const {
   create_folder(folder_);
   std::string list;
-  for (const ExperimentRun* run : runs) list += cell_text(*run) + "\n";
+  for (const ExperimentRun* run : runs) list += run_text(*run) + "\n";
   write_file_atomically(list_, list);
   write_file_atomically(script_, script(context, options));
   const std::string at_once = options.at_once > 0 ? fmt::format("%{}", options.at_once) : "";
@@ -127,7 +127,7 @@ std::optional<SlurmArray::Submitted> SlurmArray::read_submitted() const {
   Submitted submitted{json_get<std::string>(record, "job", where),
                       std::max(1, json_get<int>(record, "runs_per_task", where))};
   for (const std::string& line : read_lines(list_, 0, SIZE_MAX)) {
-    submitted.runs.push_back(parse_cell(line).id);
+    submitted.runs.push_back(parse_run(line).id);
   }
   return submitted;
 }
@@ -138,7 +138,7 @@ std::vector<ExperimentRun> read_task_runs(const std::filesystem::path& list, int
   std::vector<ExperimentRun> runs;
   for (const std::string& line :
        read_lines(list, static_cast<std::size_t>(task) * per_task, per_task)) {
-    runs.push_back(parse_cell(line));
+    runs.push_back(parse_run(line));
   }
   if (runs.empty()) throw_file(list.string(), "has no runs for task {}", task);
   return runs;

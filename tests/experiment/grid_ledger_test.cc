@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/cell.h"
+#include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/pair/pair_folder.h"
@@ -43,7 +43,7 @@ class GridLedgerTest : public ::testing::Test {
   }
 
   void make(GridLedger& ledger, const ExperimentRun& run) const {
-    run_cell({.num_threads = 1}, run, load_pair(run.config.pair), ledger.folder().run_folder(run));
+    make_run({.num_threads = 1}, run, load_pair(run.config.pair), ledger.folder().run_folder(run));
     ledger.record_end(run, std::nullopt);
   }
 
