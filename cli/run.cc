@@ -9,6 +9,7 @@
 #include "bridgemark/experiment/grid_estimate.h"
 #include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/experiment/slurm_grid.h"
 #include "bridgemark/io/printable.h"
@@ -88,19 +89,27 @@ int estimate(const Experiment& experiment, const RunOptions& options) {
   return 0;
 }
 
-GridSummary run_here(const Experiment& experiment, const RunOptions& options,
-                     OverviewPrinter& printer) {
-  const Context context = options.common.context();
-  GridOptions grid;
+// What both ways of making a grid have in common.
+void set_grid_options(const RunOptions& options, OverviewPrinter& printer, GridOptions& grid) {
   grid.program = this_program();
   grid.only = options.only;
   grid.jobs = options.jobs;
   grid.resume = options.resume;
-  if (!options.shard.empty()) grid.shard = parse_shard("--shard", options.shard);
   grid.stale_after = milliseconds(options.stale_seconds);
   grid.overview = [&](const Overview& overview) { printer.show(overview); };
-  grid.note = [](const std::string& text) { note("{}\n", terminal_text(text)); };
-  return run_grid(context, experiment, options.output, grid);
+  grid.note = [&](const std::string& text) {
+    printer.clear();
+    note("{}\n", terminal_text(text));
+  };
+}
+
+GridSummary run_here(const Experiment& experiment, const RunOptions& options,
+                     OverviewPrinter& printer) {
+  const Context context = options.common.context();
+  WorkerOptions worker;
+  set_grid_options(options, printer, worker);
+  if (!options.shard.empty()) worker.shard = parse_shard("--shard", options.shard);
+  return run_grid(context, experiment, options.output, worker);
 }
 
 GridSummary run_by_slurm(const Experiment& experiment, const RunOptions& options,
@@ -109,20 +118,38 @@ GridSummary run_by_slurm(const Experiment& experiment, const RunOptions& options
   const Context context{
       parse_device(options.common.device), options.common.threads, {}, stop_requested};
   SlurmOptions slurm;
-  slurm.program = this_program();
-  slurm.only = options.only;
+  set_grid_options(options, printer, slurm);
   slurm.sbatch = options.sbatch;
   slurm.runs_per_task = options.runs_per_task;
   slurm.at_once = options.at_once;
-  slurm.jobs = options.jobs;
-  slurm.resume = options.resume;
-  slurm.stale_after = milliseconds(options.stale_seconds);
-  slurm.overview = [&](const Overview& overview) { printer.show(overview); };
-  slurm.note = [&](const std::string& text) {
-    printer.clear();
-    note("{}\n", terminal_text(text));
-  };
   return run_on_slurm(context, experiment, options.output, slurm);
+}
+
+void print_summary(const Experiment& experiment, const RunOptions& options,
+                   const GridSummary& summary) {
+  const std::size_t done = summary.total - summary.failed.size();
+  const std::string results = (std::filesystem::path(options.output) / kResultsCsv).string();
+  if (options.common.json) {
+    nlohmann::json failed = nlohmann::json::array();
+    for (const FailedRun& run : summary.failed) {
+      failed.push_back({{"run", run.id}, {"reason", run.reason}});
+    }
+    say("{}\n", nlohmann::json{{"experiment", experiment.name},
+                               {"runs", summary.total},
+                               {"done", done},
+                               {"skipped", summary.skipped},
+                               {"failed", failed},
+                               {"wall_seconds", summary.seconds},
+                               {"results", results}}
+                    .dump(2));
+    return;
+  }
+  say("{}: {} of {} runs done", terminal_text(experiment.name), done, summary.total);
+  if (summary.skipped > 0) say(", {} of them before", summary.skipped);
+  say(", in {:.0f} s; {}\n", summary.seconds, terminal_text(results));
+  for (const FailedRun& run : summary.failed) {
+    say("failed: {}: {}\n", run.id, terminal_text(run.reason));
+  }
 }
 
 int run_experiment(const RunOptions& options) {
@@ -140,28 +167,7 @@ int run_experiment(const RunOptions& options) {
     throw;
   }
   printer.clear();
-  const std::size_t done = summary.total - summary.failed.size();
-  const std::string results = (std::filesystem::path(options.output) / kResultsCsv).string();
-  if (options.common.json) {
-    nlohmann::json failed = nlohmann::json::array();
-    for (const FailedRun& run : summary.failed) {
-      failed.push_back({{"run", run.id}, {"reason", run.reason}});
-    }
-    say("{}\n", nlohmann::json{{"experiment", experiment.name},
-                               {"runs", summary.total},
-                               {"done", done},
-                               {"skipped", summary.skipped},
-                               {"failed", failed},
-                               {"wall_seconds", summary.seconds},
-                               {"results", results}}
-                    .dump(2));
-  } else {
-    say("{}: {} of {} runs done", terminal_text(experiment.name), done, summary.total);
-    if (summary.skipped > 0) say(", {} of them before", summary.skipped);
-    say(", in {:.0f} s; {}\n", summary.seconds, terminal_text(results));
-    for (const FailedRun& run : summary.failed)
-      say("failed: {}: {}\n", run.id, terminal_text(run.reason));
-  }
+  print_summary(experiment, options, summary);
   return summary.failed.empty() ? 0 : 1;
 }
 

@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 
-#include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/slurm_grid.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/printable.h"
@@ -28,14 +28,14 @@ int run_one_cell(const CellOptions& options) {
   Context context = options.common.context();
   context.device_sharers = options.sharers;
   stop_on_signals();
-  const ExperimentRun run = parse_cell(options.cell);
+  const ExperimentRun run = parse_run(options.cell);
   const BenchmarkPair pair = load_pair(run.config.pair);
   warn_if_still(pair.bridge().process());
   try {
-    run_cell(context, run, pair, options.folder);
+    make_run(context, run, pair, options.folder);
   } catch (const FolderBusy& error) {
     note("bridgemark: {}\n", terminal_text(error.what()));
-    return kCellBusy;
+    return kRunBusy;
   }
   return 0;
 }
@@ -53,12 +53,12 @@ struct PartOptions {
 int run_one_part(const PartOptions& options) {
   const Context context = options.common.context();
   stop_on_signals();
-  GridOptions grid;
-  grid.program = this_program();
-  grid.jobs = options.jobs;
-  grid.stale_after = milliseconds(options.stale_seconds);
+  WorkerOptions worker;
+  worker.program = this_program();
+  worker.jobs = options.jobs;
+  worker.stale_after = milliseconds(options.stale_seconds);
   const GridSummary summary =
-      run_part(context, options.folder, options.list, options.task, options.runs_per_task, grid);
+      run_task(context, options.folder, options.list, options.task, options.runs_per_task, worker);
   for (const FailedRun& run : summary.failed) {
     say("failed: {}: {}\n", run.id, terminal_text(run.reason));
   }
@@ -70,7 +70,7 @@ int run_one_part(const PartOptions& options) {
 void add_run_cell(CLI::App& app, Action& action) {
   auto options = std::make_shared<CellOptions>();
   options->common.progress = true;  // into the run's log, whose last line the grid shows
-  CLI::App* command = app.add_subcommand(kCellCommand, "One cell of a grid, as run starts it");
+  CLI::App* command = app.add_subcommand(kMakeRunCommand, "One cell of a grid, as run starts it");
   command->group("");
   command->add_option("CELL", options->cell, "The cell as JSON")->required();
   command->add_option("FOLDER", options->folder, "Its run folder")->required();
@@ -82,7 +82,7 @@ void add_run_cell(CLI::App& app, Action& action) {
 
 void add_run_part(CLI::App& app, Action& action) {
   auto options = std::make_shared<PartOptions>();
-  CLI::App* command = app.add_subcommand(kPartCommand, "A task's part of a grid, by sbatch");
+  CLI::App* command = app.add_subcommand(kTaskCommand, "A task's part of a grid, by sbatch");
   command->group("");
   command->add_option("FOLDER", options->folder, "The grid's folder")->required();
   command->add_option("LIST", options->list, "File of cells, one a line")->required();

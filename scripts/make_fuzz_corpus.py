@@ -181,7 +181,7 @@ class Corpus:
             self.add("run_folder", str(name), *(clean((run / file).read_bytes()) for file in
                                                 ("config.toml", "result.json", "scores.json")))
         self.add("json", "result", clean((run / "result.json").read_bytes()))
-        self.add("cell", "oracle", json.dumps({
+        self.add("run_text", "oracle", json.dumps({
             "id": "tiny.oracle.seed0", "solver": "oracle", "pair": "tiny", "seed": 0,
             "options": {}, "evaluation": {"seed": 0, "num_seeds": 1, "num_trajectories": 3,
                                           "conditional_samples": 2, "c2st": False,

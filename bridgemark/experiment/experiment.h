@@ -8,9 +8,12 @@
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/solver/core/run.h"
 
+// An experiment is what a file asks for, a list of runs, and a run is one training of a solver with
+// its options and seed on a pair, with its scores. A grid is the runs of an experiment while they
+// are made in a folder (grid_ledger.h); cells are those of the tables, and none of this folder's.
 namespace bridgemark {
 
-// One cell of a grid: a solver with its options and seed on a pair, and how it is scored.
+// What makes a run, and how it is scored.
 struct ExperimentRun {
   std::string id;                        // unique in the experiment; the name of its folder
   std::string method;                    // what tables call it
@@ -22,7 +25,8 @@ struct ExperimentRun {
   std::string scored_pair = {};  // where that is another one than the training's
 };
 
-// A grid of pairs x solvers x options x seeds, read from a file:
+// Read from a file, each [[grid]] of which stands for the runs of pairs x solvers x options x
+// seeds:
 //
 //   name = "quick"
 //   description = "what it is for"
@@ -42,8 +46,8 @@ struct ExperimentRun {
 //   solvers = ["dlightsb-m"]
 //   samples = [0, 1000]   # rows a side of a training set; 0, as without the key: endless draws
 //   training_sets = [0, 1]  # which sets, each for every number of samples but 0
-//   seeds = [0, 1]        # of training; a number n, as for instances and training_sets, is 0 .. n
-//   - 1 label = "..."         # what tables call the method, instead of the solver's name
+//   seeds = [0, 1]        # of training; a number n, as for the two above, is 0 .. n - 1
+//   label = "..."         # what tables call the method, instead of the solver's name
 //   both_directions = true  # each training is scored on the reversed pair as well
 //   [grid.options]
 //   loss = ["kl", "mse"]  # a list stands for each of its values

@@ -44,6 +44,11 @@ std::string GridFolder::last_log_line(const ExperimentRun& run) const {
   return last;
 }
 
+void GridFolder::refuse_experiment() const {
+  if (!path_exists(experiment_file())) return;
+  throw_file(path_.string(), "already holds an experiment; give another folder or resume it");
+}
+
 void GridFolder::open(bool go_on) const {
   std::map<std::string, nlohmann::json> pair_records;  // by the name of the pair
   for (const ExperimentRun& run : experiment_.runs) refuse_conflict(run, go_on, pair_records);
@@ -70,16 +75,18 @@ void GridFolder::refuse_conflict(const ExperimentRun& run, bool go_on,
   refuse_other_identity(run_identity(record->second, run.config), folder);
 }
 
-void GridFolder::write_record() const { write_file_atomically(record(), experiment_.text); }
+void GridFolder::write_experiment_file() const {
+  write_file_atomically(experiment_file(), experiment_.text);
+}
 
-void GridFolder::share_record(bool change) const {
-  if (path_exists(record())) {
-    if (read_file(record(), kMaxExperimentBytes) == experiment_.text) return;
-    if (!change) {
+void GridFolder::share_experiment_file(bool may_change) const {
+  if (path_exists(experiment_file())) {
+    if (read_file(experiment_file(), kMaxExperimentBytes) == experiment_.text) return;
+    if (!may_change) {
       throw_file(path_.string(), "holds another experiment; give another folder or resume it");
     }
   }
-  write_record();
+  write_experiment_file();
 }
 
 bool GridFolder::is_scored(const ExperimentRun& run) const {

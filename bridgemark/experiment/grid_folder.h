@@ -24,7 +24,8 @@ class GridFolder {
       : experiment_(experiment), path_(std::move(path)) {}
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path record() const { return path_ / "experiment.toml"; }
+  std::filesystem::path experiment_file() const { return path_ / "experiment.toml"; }
+  std::filesystem::path slurm() const { return path_ / "slurm"; }  // what went to Slurm
   std::filesystem::path run_folder(const ExperimentRun& run) const {
     return path_ / "runs" / run.id;
   }
@@ -35,16 +36,19 @@ class GridFolder {
   // The last line with something in it, of the last 4 KiB that the run printed.
   std::string last_log_line(const ExperimentRun& run) const;
 
+  // Throws FileError where the folder holds an experiment.
+  void refuse_experiment() const;
+
   // Makes the folders of runs and logs. Throws FileError where a run of the same name has another
   // configuration, pair or data, which would be found out only hours later, and, unless it may go
   // on, where one is there at all.
   void open(bool go_on) const;
 
-  // Keeps the file as it was given.
-  void write_record() const;
-  // Of several that share the folder, the first one's file is everybody's; with `change` it may
-  // become another. Throws FileError where it may not.
-  void share_record(bool change) const;
+  // Keeps the experiment's file as it was given.
+  void write_experiment_file() const;
+  // The same beside other workers: the file of the first one is everybody's. Throws FileError where
+  // this experiment's is another, unless it may change.
+  void share_experiment_file(bool may_change) const;
 
   // Whether the run is there with the scores that the experiment asks for. Scores of another
   // protocol do not count: the run is scored again, not trained again.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -147,6 +148,47 @@ std::optional<std::vector<SlurmTask>> Slurm::tasks(const std::set<std::string>& 
     }
   }
   return tasks;
+}
+
+void SlurmJobs::look(const Slurm& slurm) {
+  if (jobs_.empty()) return;
+  const auto tasks = slurm.tasks(jobs_, problem_);
+  if (!tasks) return;
+  problem_.clear();
+  tasks_.clear();
+  for (const SlurmTask& task : *tasks) tasks_[{task.job, task.index}] = task;
+}
+
+const SlurmTask* SlurmJobs::find(const std::string& job, int task) const {
+  const auto found = tasks_.find({job, task});
+  return found == tasks_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> SlurmJobs::alive() const {
+  std::vector<std::string> jobs;
+  for (const auto& [key, task] : tasks_) {
+    const bool is_new = jobs.empty() || jobs.back() != task.job;  // tasks_ is in the order of jobs
+    if (task.alive() && is_new) jobs.push_back(task.job);
+  }
+  return jobs;
+}
+
+std::string SlurmJobs::text() const {
+  std::map<std::string, std::size_t> states;
+  for (const auto& [key, task] : tasks_) {
+    if (!task.alive()) continue;
+    std::string state = task.state;
+    std::ranges::transform(state, state.begin(), [](unsigned char c) { return std::tolower(c); });
+    const bool waits = task.state == "PENDING" && !task.reason.empty() && task.reason != "None";
+    ++states[waits ? fmt::format("{} ({})", state, task.reason) : state];
+  }
+  std::string text;
+  for (const auto& [state, count] : states) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state);
+  }
+  if (text.empty()) text = "nothing in the queue";
+  if (!problem_.empty()) text += fmt::format(", as it was last: {}", problem_);
+  return "Slurm: " + text;
 }
 
 }  // namespace bridgemark

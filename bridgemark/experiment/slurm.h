@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bridgemark {
@@ -51,6 +53,26 @@ class Slurm {
   Answer ask(const std::vector<std::string>& command) const;
 
   std::filesystem::path scratch_;  // a folder for what the commands print
+};
+
+// Job arrays that were submitted, with their tasks as squeue showed them last.
+class SlurmJobs {
+ public:
+  void add(const std::string& job) { jobs_.insert(job); }
+
+  void look(const Slurm& slurm);
+  bool answered() const { return problem_.empty(); }  // as squeue did at the last look
+
+  const SlurmTask* find(const std::string& job,
+                        int task) const;   // null where it is not in the queue
+  std::vector<std::string> alive() const;  // jobs with a task that may run
+  // "Slurm: 2 running, 126 pending (Resources)"
+  std::string text() const;
+
+ private:
+  std::set<std::string> jobs_;
+  std::map<std::pair<std::string, int>, SlurmTask> tasks_;
+  std::string problem_;  // why squeue did not answer
 };
 
 }  // namespace bridgemark

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bridgemark/experiment/added_results.h"
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/ranking.h"

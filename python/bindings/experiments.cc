@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/experiment/cell.h"
 #include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/write_report.h"
@@ -39,7 +39,7 @@ nb::list run_experiment(const std::filesystem::path& file, const std::filesystem
                         const std::vector<std::string>& command,
                         const std::vector<std::string>& only, const WholeNumber& jobs, bool resume,
                         nb::handle progress, const std::string& device) {
-  GridOptions options;
+  WorkerOptions options;
   options.program = command.at(0);
   options.program_arguments.assign(command.begin() + 1, command.end());
   options.only = only;
@@ -62,7 +62,7 @@ nb::list run_experiment(const std::filesystem::path& file, const std::filesystem
 void run_one_cell(const std::string& text, const std::filesystem::path& folder,
                   const WholeNumber& threads, nb::handle progress, const std::string& device,
                   const WholeNumber& sharers) {
-  const ExperimentRun run = parse_cell(text);
+  const ExperimentRun run = parse_run(text);
   const int count = static_cast<int>(threads.in_range("threads", 0, 4096));
   const int together = static_cast<int>(sharers.in_range("sharers", 1, 4096));
   interruptible(
@@ -70,7 +70,7 @@ void run_one_cell(const std::string& text, const std::filesystem::path& folder,
         Context context = watched;
         context.num_threads = count;
         context.device_sharers = together;
-        run_cell(context, run, load_pair(run.config.pair), folder);
+        make_run(context, run, load_pair(run.config.pair), folder);
         return 0;
       },
       progress, parse_device(device));
@@ -95,7 +95,7 @@ std::vector<std::filesystem::path> report(const std::filesystem::path& folder,
 }  // namespace
 
 void init_experiments(nb::module_& module) {
-  module.attr("CELL_COMMAND") = kCellCommand;
+  module.attr("CELL_COMMAND") = kMakeRunCommand;
   module.def("run_experiment", run_experiment, "file"_a, "folder"_a, nb::kw_only(), "command"_a,
              "only"_a, "jobs"_a, "resume"_a, "progress"_a.none(), "device"_a,
              nb::sig("def run_experiment(file: str | os.PathLike[str], folder: str | "
@@ -105,7 +105,7 @@ void init_experiments(nb::module_& module) {
              "Runs a grid whose cells `command` runs; the runs that failed and why.");
   module.def("run_cell", run_one_cell, "text"_a, "folder"_a, nb::kw_only(), "threads"_a,
              "progress"_a.none(), "device"_a, "sharers"_a,
-             nb::sig("def run_cell(text: str, folder: str | os.PathLike[str], *, threads: int, "
+             nb::sig("def make_run(text: str, folder: str | os.PathLike[str], *, threads: int, "
                      "progress: collections.abc.Callable[[str, int, int, str], object] | None, "
                      "device: str, sharers: int) -> None"),
              "One cell of a grid, as run_experiment hands it to a process of its own.");

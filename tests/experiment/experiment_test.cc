@@ -8,8 +8,8 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/cell.h"
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/make_run.h"
+#include "bridgemark/experiment/run_commands.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -279,7 +279,7 @@ seeds = 2
   EXPECT_THAT(train_arguments(run, "RUN"),
               ElementsAre("train", "independent", "--pair", "d2-uniform-0.01", "--seed", "0", "-o",
                           "RUN", "--samples", "30", "--training-set", "3"));
-  EXPECT_EQ(parse_cell(cell_text(run)).config.rows, run.config.rows);
+  EXPECT_EQ(parse_run(run_text(run)).config.rows, run.config.rows);
   const std::string grid = "name = 'a'\n[[grid]]\npairs = ['d2-uniform-0.01']\nsolvers = ";
   EXPECT_EQ(load(grid + "['independent']\nsamples = 30\n").runs[0].config.rows,
             (TrainingRows{30, 0}));

@@ -17,6 +17,8 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/child_process.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/experiment/run_commands.h"
+#include "bridgemark/io/disk/claim_folder.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
@@ -54,7 +56,7 @@ class GridRunnerTest : public ::testing::Test {
 
   std::filesystem::path experiment_path() const { return dir_ / "x.toml"; }
 
-  GridSummary run(const std::string& folder, GridOptions options = {},
+  GridSummary run(const std::string& folder, WorkerOptions options = {},
                   const Context& context = {.num_threads = 2}) const {
     options.program = BRIDGEMARK_PROGRAM;
     return run_grid(context, load_experiment(experiment_path()), dir_ / folder, options);
@@ -73,7 +75,7 @@ class GridRunnerTest : public ::testing::Test {
     return text;
   }
 
-  std::string refusal(const std::string& folder, const GridOptions& options = {}) const {
+  std::string refusal(const std::string& folder, const WorkerOptions& options = {}) const {
     try {
       run(folder, options);
     } catch (const Error& error) {
@@ -88,7 +90,7 @@ class GridRunnerTest : public ::testing::Test {
 
 TEST_F(GridRunnerTest, RunsSkipsAndScoresAgain) {
   std::size_t most = 0;
-  GridOptions options;
+  WorkerOptions options;
   options.overview = [&](const Overview& overview) {
     most = std::max(most, overview.active.size());
     EXPECT_EQ(overview.total, 5u);
@@ -165,7 +167,7 @@ TEST_F(GridRunnerTest, CommandsOfALineRepeatItsNumber) {
 }
 
 TEST_F(GridRunnerTest, OnlySelectedRunsAreMade) {
-  GridOptions options;
+  WorkerOptions options;
   options.only = {"oracle", "*.reference.*"};
   EXPECT_EQ(run("out", options).total, 2u);
   EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 2u);
@@ -194,7 +196,7 @@ TEST_F(GridRunnerTest, StopKeepsWhatWasDone) {
   write(experiment_path(), grid("200000"));
   Context context{.num_threads = 2};
   bool training = false;
-  GridOptions options;
+  WorkerOptions options;
   options.overview = [&](const Overview& overview) { training = overview.done == 3; };
   const auto checkpoint = dir_ / "out" / "runs" / "pair.dlightsb.seed0" / "checkpoint.safetensors";
   context.stop = [&] { return training && std::filesystem::exists(checkpoint); };
@@ -220,7 +222,7 @@ TEST_F(GridRunnerTest, KilledExperimentsResumeToTheSameResults) {
     kill(program.id(), SIGKILL);
     while (!program.poll()) usleep(1000);
   }
-  GridOptions options;
+  WorkerOptions options;
   options.resume = true;
   const GridSummary summary = run("killed", options);
   for (const auto& failed : summary.failed) ADD_FAILURE() << failed.id << ": " << failed.reason;
@@ -268,7 +270,7 @@ TEST_F(GridRunnerTest, OneAtATimeInAFolder) {
                        {"run", experiment_path().string(), "-o", (dir_ / "out").string()},
                        "/dev/null", dir_ / "log.txt");
   while (!std::filesystem::exists(dir_ / "out" / "experiment.toml")) usleep(1000);
-  GridOptions options;
+  WorkerOptions options;
   options.resume = true;
   EXPECT_THAT(refusal("out", options), HasSubstr("another bridgemark run is at work"));
   program.terminate();
@@ -280,8 +282,8 @@ TEST_F(GridRunnerTest, OneAtATimeInAFolder) {
 
 class SharedGridTest : public GridRunnerTest {
  protected:
-  static GridOptions shard(int number, int count) {
-    GridOptions options;
+  static WorkerOptions shard(int number, int count) {
+    WorkerOptions options;
     options.shard = Shard{number, count};
     options.stale_after = std::chrono::seconds(2);
     return options;
@@ -315,7 +317,7 @@ TEST_F(SharedGridTest, WorkersMakeEachRunOnce) {
 }
 
 TEST_F(SharedGridTest, WorkersAreOfOneExperiment) {
-  GridOptions options = shard(1, 2);
+  WorkerOptions options = shard(1, 2);
   options.only = {"oracle"};
   run("out", options);
   write(experiment_path(), grid("401"));
@@ -329,7 +331,7 @@ TEST_F(SharedGridTest, WorkersAreOfOneExperiment) {
 }
 
 TEST_F(SharedGridTest, AFailureIsEveryWorkersUntilResumed) {
-  GridOptions options = shard(1, 2);
+  WorkerOptions options = shard(1, 2);
   options.only = {"independent"};
   std::filesystem::create_directories(dir_ / "out" / "runs");
   const std::filesystem::path in_the_way = dir_ / "out" / "runs" / "pair.independent.seed0";
@@ -348,7 +350,7 @@ TEST_F(SharedGridTest, AFailureIsEveryWorkersUntilResumed) {
 TEST_F(SharedGridTest, WaitsForWhoeverStillWorksInARunsFolder) {
   const std::filesystem::path folder = dir_ / "out" / "runs" / "pair.oracle.seed0";
   std::filesystem::create_directories(folder);
-  GridOptions options = shard(1, 1);
+  WorkerOptions options = shard(1, 1);
   options.only = {"oracle"};
   auto lock = std::make_unique<FolderLock>(folder);
   std::jthread other([&] {
@@ -363,7 +365,7 @@ TEST_F(SharedGridTest, WaitsForWhoeverStillWorksInARunsFolder) {
 // A worker that was silent for too long and comes back stops what others have taken over.
 TEST_F(SharedGridTest, ALostRunIsLeftToItsNewWorker) {
   const std::string id = "pair.dlightsb.seed0";
-  GridOptions options = shard(1, 1);
+  WorkerOptions options = shard(1, 1);
   options.only = {id};
   options.stale_after = std::chrono::seconds(60);
   std::unique_ptr<ClaimFolder> other;
@@ -406,26 +408,12 @@ TEST_F(SharedGridTest, ARunThatDiesWithItsWorkerHasNotFailed) {
   EXPECT_FALSE(std::filesystem::exists(failure));
 
   std::jthread killer(kill_run);
-  GridOptions options = shard(1, 1);
+  WorkerOptions options = shard(1, 1);
   options.only = {id};
   const GridSummary summary = run("out", options);
   ASSERT_EQ(summary.failed.size(), 1u);
   EXPECT_THAT(summary.failed[0].reason, HasSubstr("ended by signal 9"));
   EXPECT_TRUE(std::filesystem::exists(failure));
-}
-
-TEST(Shard, IsReadStrictly) {
-  const Shard shard = parse_shard("--shard", "2/4");
-  EXPECT_EQ(shard.number, 2);
-  EXPECT_EQ(shard.count, 4);
-  for (const char* text : {"", "2", "0/4", "5/4", "-1/4", "2/4/8", "a/b", "1/ 4", "+1/4", "1/0"}) {
-    try {
-      parse_shard("--shard", text);
-      ADD_FAILURE() << "took " << text;
-    } catch (const InvalidArgument& error) {
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("--shard must be I/N"), HasSubstr(text)));
-    }
-  }
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
-#include "bridgemark/experiment/cell.h"
+#include "bridgemark/experiment/make_run.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"
@@ -16,9 +16,9 @@
 namespace bridgemark {
 namespace {
 
-ExperimentRun reference_cell() {
+ExperimentRun reference_run() {
   ExperimentRun run;
-  run.id = "cell";
+  run.id = "run";
   run.config = {"reference", "d2-uniform-0.01", 3, {}};
   run.evaluation = {.seed = 5,
                     .num_seeds = 2,
@@ -31,10 +31,10 @@ ExperimentRun reference_cell() {
   return run;
 }
 
-TEST(Cell, TextKeepsWhatARunIs) {
-  ExperimentRun run = reference_cell();
+TEST(MakeRun, TextKeepsWhatARunIs) {
+  ExperimentRun run = reference_run();
   run.config.options = {{"updates", "7"}, {"label", "a \"quoted\" one"}};
-  const ExperimentRun read = parse_cell(cell_text(run));
+  const ExperimentRun read = parse_run(run_text(run));
   EXPECT_EQ(read.id, run.id);
   EXPECT_EQ(read.config.solver, run.config.solver);
   EXPECT_EQ(read.config.pair, run.config.pair);
@@ -42,8 +42,8 @@ TEST(Cell, TextKeepsWhatARunIs) {
   EXPECT_EQ(read.config.options, run.config.options);
   EXPECT_FALSE(read.both_directions);
   run.both_directions = true;
-  EXPECT_TRUE(parse_cell(cell_text(run)).both_directions);
-  EXPECT_EQ(scored_runs(run)[1].id, "d2-uniform-0.01-reverse.cell");
+  EXPECT_TRUE(parse_run(run_text(run)).both_directions);
+  EXPECT_EQ(scored_runs(run)[1].id, "d2-uniform-0.01-reverse.run");
   EXPECT_EQ(read.evaluation.seed, 5u);
   EXPECT_EQ(read.evaluation.num_seeds, 2);
   EXPECT_EQ(read.evaluation.num_steps, 8);
@@ -52,22 +52,22 @@ TEST(Cell, TextKeepsWhatARunIs) {
   EXPECT_EQ(read.evaluation.particles, 3u);
   EXPECT_EQ(read.evaluation.max_seconds, 0.0);
   run.evaluation.num_steps.reset();
-  EXPECT_EQ(parse_cell(cell_text(run)).evaluation.num_steps, std::nullopt);
+  EXPECT_EQ(parse_run(run_text(run)).evaluation.num_steps, std::nullopt);
 }
 
-TEST(Cell, OtherTextIsRefused) {
+TEST(MakeRun, OtherTextIsRefused) {
   for (const char* text : {"", "{", "{}", "[1]", R"({"id": 3})"}) {
-    EXPECT_THROW(parse_cell(text), InvalidArgument) << text;
+    EXPECT_THROW(parse_run(text), InvalidArgument) << text;
   }
 }
 
 // Trained once, and scored again where that is asked for.
-TEST(Cell, TrainsAndScores) {
+TEST(MakeRun, TrainsAndScores) {
   const testing::TempDir dir;
-  ExperimentRun run = reference_cell();
+  ExperimentRun run = reference_run();
   const BenchmarkPair pair = load_pair(run.config.pair);
   const std::filesystem::path folder = dir.path() / "run";
-  run_cell({}, run, pair, folder);
+  make_run({}, run, pair, folder);
   EXPECT_TRUE(is_complete_run(folder));
   const nlohmann::json first = load_json(folder / kRunScores);
   EXPECT_EQ(first.at("seed"), 5);
@@ -75,16 +75,16 @@ TEST(Cell, TrainsAndScores) {
   EXPECT_EQ(first.at("pair"), "d2-uniform-0.01");
   const auto trained = std::filesystem::last_write_time(folder / "result.json");
   run.evaluation.seed = 6;
-  run_cell({}, run, pair, folder);
+  make_run({}, run, pair, folder);
   EXPECT_EQ(load_json(folder / kRunScores).at("seed"), 6);
   EXPECT_EQ(std::filesystem::last_write_time(folder / "result.json"), trained);
 }
 
 // One training answers both directions, each result with a name and a way to make it again.
-TEST(Cell, ScoresBothDirections) {
+TEST(MakeRun, ScoresBothDirections) {
   const testing::TempDir dir;
   const std::filesystem::path folder = dir.path() / "run";
-  ExperimentRun run = reference_cell();
+  ExperimentRun run = reference_run();
   run.id = "d2-uniform-0.01.mine.seed3";
   run.both_directions = true;
   run.config.solver = "csbm";
@@ -96,7 +96,7 @@ TEST(Cell, ScoresBothDirections) {
   find_solver("csbm").resolve(options);
   run.config.options = options.values();
   run.evaluation.num_steps = 4;
-  run_cell({}, run, load_pair(run.config.pair), folder);
+  make_run({}, run, load_pair(run.config.pair), folder);
   const std::vector<RunResult> results = read_run_results("both", run, folder);
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].run, run.id);
