@@ -37,7 +37,7 @@ def unpacked(function):
 
 @pytest.mark.parametrize(("name", "options"), [(s[0], s[2]) for s in _core.solver_specs()])
 def test_stub_has_the_options_of_the_registry(classes, name, options):
-    expected = {key for key, _, _ in options}
+    expected = {option["key"] for option in options}
     solver = type(bm.make_solver(name))
     methods = [n for n in classes[solver.__name__].body if isinstance(n, ast.FunctionDef)]
     init = unpacked(next(m for m in methods if m.name == "__init__"))
