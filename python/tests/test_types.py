@@ -11,13 +11,14 @@ import pytest
 import bridgemark as bm
 from bridgemark import _core
 
-STUB = Path(bm.__file__).parent / "_solvers.pyi"
+PACKAGE = Path(bm.__file__).parent
 
 
 @pytest.fixture(scope="module")
 def classes():
-    tree = ast.parse(STUB.read_text())
-    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    stubs = [PACKAGE / "_solver_options.pyi", PACKAGE / "_solvers.pyi"]
+    nodes = [node for stub in stubs for node in ast.parse(stub.read_text()).body]
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
 
 
 def keys(classes, name):
