@@ -39,15 +39,14 @@ std::unique_ptr<TrainedModel> make_model(const Context& context, const Benchmark
   SolverOptions options(components ? cp_options() : chain_options());
   options.set_assignment(fmt::format("batch_size={}", size.batch));
   options.set_assignment(fmt::format("{}={}", components ? "components" : "states", size.size));
+  options.resolve();
   if (components) {
-    resolve_cp_recipe(options);
     const CpRecipe recipe = read_cp_recipe(options);
     return make_cp_model(context, task, recipe,
                          cp_trainer_plan(host, task, recipe, data,
                                          initial_cp_parameters(host, recipe, data, pair.dim(),
                                                                pair.num_categories(), 0)));
   }
-  resolve_chain_recipe(options);
   const ChainRecipe recipe = read_chain_recipe(options);
   return make_cp_model(context, task, recipe.cp,
                        cp_trainer_plan(host, task, recipe.cp, data,
@@ -100,7 +99,7 @@ void check_loss() {
   const Context host;
   const BenchmarkPair pair = load_pair("d16-gaussian-0.02-chain");
   SolverOptions options(chain_options());
-  resolve_chain_recipe(options);
+  options.resolve();
   const TrainingData data(pair, "", "", 0);
   const auto parameters =
       initial_chain_parameters(host, read_chain_recipe(options), data, 16, 50, 0);

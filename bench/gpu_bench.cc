@@ -39,7 +39,7 @@ constexpr Case kCases[] = {
 CpRecipe recipe_of(int batch_size) {
   SolverOptions options(cp_options());
   options.set_assignment(fmt::format("batch_size={}", batch_size));
-  resolve_cp_recipe(options);
+  options.resolve();
   return read_cp_recipe(options);
 }
 

@@ -104,7 +104,7 @@ std::string solver_help() {
   for (const auto& solver : all_solvers()) {
     help += fmt::format("  {:<14} {}\n", solver->name(), solver->description());
     for (const OptionSpec& spec : solver->options()) {
-      help += fmt::format("    {}={}  {}\n", spec.key, spec.default_value, spec.help);
+      help += fmt::format("    {}={}  {}\n", spec.key, spec.initial_value(), spec.described());
     }
   }
   return help;

@@ -121,7 +121,7 @@ class RunList {
     // The number that evaluate would take by itself is named, so that a run's record says it.
     const auto own_steps = options.values().find("num_steps");
     run.evaluation.num_steps = own_steps != options.values().end()
-                                   ? options.integer("num_steps", 1, kMaxTotalSteps)
+                                   ? options.integer("num_steps")
                                    : evaluation_.num_steps.value_or(kTrajectorySteps);
     if (const int total = pair.reference().total_steps(); total % *run.evaluation.num_steps != 0) {
       file_.toml().fail(num_steps_line_ != 0 ? num_steps_line_ : solver_line,

@@ -23,7 +23,7 @@ double most_updates(const SolverOptions& options) {
   double most = 0.0;
   for (const OptionSpec& spec : options.specs()) {
     if (spec.counts_updates) {
-      most = std::max<double>(most, options.integer(spec.key, 1, 1 << 30));
+      most = std::max<double>(most, options.integer(spec.key));
     }
   }
   return most;
@@ -33,7 +33,7 @@ double most_updates(const SolverOptions& options) {
 SolverOptions shortened(SolverOptions options, double share) {
   for (const OptionSpec& spec : std::vector<OptionSpec>(options.specs())) {
     if (!spec.counts_updates) continue;
-    const double all = options.integer(spec.key, 1, 1 << 30);
+    const double all = options.integer(spec.key);
     options.set(spec.key, std::to_string(std::max(1L, std::lround(share * all))));
   }
   return options;

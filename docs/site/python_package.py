@@ -167,8 +167,12 @@ def solver_section(cls):
                 "defaults",
                 ("option", "default", "meaning"),
                 [
-                    [f"`{key}`", f"`{default}`" if default else "", cell(text)]
-                    for key, default, text in options
+                    [
+                        f"`{option['key']}`",
+                        f"`{option['default']}`" if option["default"] else "",
+                        cell(option["help"]),
+                    ]
+                    for option in options
                 ],
             )
         )

@@ -255,24 +255,6 @@ FittedCoupling reverse(const FittedCoupling& self) {
   });
 }
 
-nb::list solver_specs() {
-  nb::list specs;
-  for (const auto& solver : all_solvers()) {
-    nb::list options;
-    for (const OptionSpec& option : solver->options()) {
-      options.append(nb::make_tuple(option.key, option.default_value, option.help));
-    }
-    specs.append(nb::make_tuple(solver->name(), solver->description(), options));
-  }
-  return specs;
-}
-
-std::vector<std::string> solvers() {
-  std::vector<std::string> names;
-  for (const auto& solver : all_solvers()) names.push_back(solver->name());
-  return names;
-}
-
 nb::object sample(const FittedCoupling& self, const ArrayLike& x0, const Seed& seed) {
   return draw(*self.fitted.coupling, x0, seed);
 }
@@ -489,10 +471,6 @@ void init_solvers(nb::module_& module) {
              nb::sig("def resolve_options(solver: str, **options: typing.Any) -> dict[str, str]"),
              "Every option of a solver by its key: those given over the defaults and the recipe.\n"
              "Raises ValueError for an unknown key.");
-  module.def("solver_specs", solver_specs,
-             nb::sig("def solver_specs() -> list[tuple[str, str, list[tuple[str, str, str]]]]"),
-             "(name, description, [(key, default, help), ...]) of each solver.");
-  module.def("solvers", solvers, "Names of the solvers, as make_solver takes them.");
 }
 
 }  // namespace bridgemark::python

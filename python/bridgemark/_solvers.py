@@ -45,7 +45,7 @@ def _signature(name: str) -> inspect.Signature:
     """The keywords of a solver as help and completion show them; its defaults are texts."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature(
-        [inspect.Parameter(key, kind, default=default or None) for key, default, _ in _SPECS[name][1]]
+        [inspect.Parameter(o["key"], kind, default=o["default"] or None) for o in _SPECS[name][1]]
     )
 
 
@@ -54,7 +54,7 @@ def _document(name: str) -> str:
     lines = [f"{description[0].upper()}{description[1:]}."]
     if options:
         lines += ["", "Options, which go to the constructor or to fit:"]
-        lines += [f"  {key}={default or '...'}  {text}" for key, default, text in options]
+        lines += [f"  {o['key']}={o['default'] or '...'}  {o['help']}" for o in options]
     return "\n".join(lines)
 
 

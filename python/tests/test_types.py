@@ -11,13 +11,14 @@ import pytest
 import bridgemark as bm
 from bridgemark import _core
 
-STUB = Path(bm.__file__).parent / "_solvers.pyi"
+PACKAGE = Path(bm.__file__).parent
 
 
 @pytest.fixture(scope="module")
 def classes():
-    tree = ast.parse(STUB.read_text())
-    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    stubs = [PACKAGE / "_solver_options.pyi", PACKAGE / "_solvers.pyi"]
+    nodes = [node for stub in stubs for node in ast.parse(stub.read_text()).body]
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
 
 
 def keys(classes, name):
@@ -37,7 +38,7 @@ def unpacked(function):
 
 @pytest.mark.parametrize(("name", "options"), [(s[0], s[2]) for s in _core.solver_specs()])
 def test_stub_has_the_options_of_the_registry(classes, name, options):
-    expected = {key for key, _, _ in options}
+    expected = {option["key"] for option in options}
     solver = type(bm.make_solver(name))
     methods = [n for n in classes[solver.__name__].body if isinstance(n, ast.FunctionDef)]
     init = unpacked(next(m for m in methods if m.name == "__init__"))

@@ -1,9 +1,11 @@
 #include "bridgemark/solver/core/options.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "bridgemark/core/error.h"
 #include "tests/io/io_testing.h"
@@ -14,24 +16,88 @@ namespace {
 using testing::error_of;
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-SolverOptions example() {
-  return SolverOptions({{"samples", "1000", ""}, {"tolerance", "1e-10", ""}, {"loss", "kl", ""}});
+std::vector<OptionSpec> example_specs() {
+  const auto half = [](const SolverOptions& options) {
+    return std::to_string(options.integer("samples") / 2);
+  };
+  return {
+      {.key = "recipe",
+       .kind = Choices{{"tuned", "paper"}},
+       .default_value = "tuned",
+       .help = "which"},
+      {.key = "samples",
+       .kind = IntegerRange{1, 10000},
+       .default_value = "1000",
+       .help = "rows that are drawn"},
+      {.key = "batch",
+       .kind = IntegerRange{1, 5000},
+       .default_value = OptionDefault("samples / 2", half),
+       .paper = "128",
+       .help = "rows of an update",
+       .or_auto = true},
+      {.key = "tolerance", .kind = RealRange{0.0, 1.0}, .default_value = "1e-10", .help = "stops"},
+      {.key = "widths", .kind = IntegerList{3, 1, 64}, .default_value = "8", .help = "of layers"},
+      {.key = "rounds",
+       .kind = IntegerRange{0, 5000},
+       .default_value = OptionDefault("samples / 2", half),
+       .help = "at the most"},
+      {.key = "data", .kind = FilePath{}, .default_value = "", .help = "rows to fit to"}};
 }
+
+SolverOptions example() { return SolverOptions(example_specs()); }
 
 TEST(SolverOptions, DefaultsAndAssignments) {
   SolverOptions options = example();
-  EXPECT_EQ(options.integer("samples", 1, 10000), 1000);
-  EXPECT_EQ(options.real("tolerance", 0.0, 1.0), 1e-10);
-  EXPECT_EQ(options.text("loss"), "kl");
+  EXPECT_EQ(options.integer("samples"), 1000);
+  EXPECT_EQ(options.real("tolerance"), 1e-10);
+  EXPECT_EQ(options.text("data"), "");
   options.set_assignment("samples=5");
-  options.set_assignment("loss=a=b");
+  options.set_assignment("data=a=b");
   options.set("tolerance", "0.25");
-  EXPECT_EQ(options.integer("samples", 1, 10000), 5);
-  EXPECT_EQ(options.text("loss"), "a=b");
-  EXPECT_EQ(options.real("tolerance", 0.0, 1.0), 0.25);
-  EXPECT_EQ(options.values().size(), 3u);
+  EXPECT_EQ(options.integer("samples"), 5);
+  EXPECT_EQ(options.text("data"), "a=b");
+  EXPECT_EQ(options.real("tolerance"), 0.25);
+  EXPECT_EQ(options.values().size(), 7u);
+}
+
+TEST(SolverOptions, WhatIsLeftOpenFollowsTheRecipe) {
+  const auto batch = [](const std::vector<const char*>& assignments) {
+    SolverOptions options = example();
+    for (const char* assignment : assignments) options.set_assignment(assignment);
+    options.resolve();
+    return options.text("batch");
+  };
+  EXPECT_EQ(example().text("batch"), "");
+  EXPECT_EQ(batch({}), "500");
+  EXPECT_EQ(batch({"samples=60"}), "30");
+  EXPECT_EQ(batch({"recipe=paper"}), "128");
+  EXPECT_EQ(batch({"recipe=paper", "batch=7"}), "7");
+  EXPECT_EQ(batch({"batch="}), "500");
+  EXPECT_THAT(error_of<InvalidArgument>([&] { batch({"recipe=best"}); }),
+              HasSubstr("recipe must be one of tuned, paper, got 'best'"));
+  // What has a value of its own stays, empty or not.
+  SolverOptions options = example();
+  options.set("samples", "");
+  options.set("batch", "1");
+  options.set("rounds", "1");
+  options.resolve();
+  EXPECT_EQ(options.text("samples"), "");
+}
+
+TEST(SolverOptions, HelpSaysWhatIsAllowedAndBothRecipes) {
+  std::vector<std::string> described;
+  for (const OptionSpec& spec : example_specs()) described.push_back(spec.described());
+  EXPECT_THAT(
+      described,
+      ElementsAre("which; one of tuned, paper", "rows that are drawn; a whole number in 1..10000",
+                  "rows of an update; a whole number in 1..5000 or auto (tuned samples / 2; "
+                  "paper 128)",
+                  "stops; a number in [0, 1]", "of layers; 1 to 3 whole numbers in [1, 64]",
+                  "at the most; a whole number in 0..5000 (default samples / 2)",
+                  "rows to fit to"));
 }
 
 TEST(SolverOptions, UnknownKeyNamesTheNearest) {
@@ -54,24 +120,62 @@ TEST(SolverOptions, AssignmentNeedsKeyAndEquals) {
   }
 }
 
-TEST(SolverOptions, ValuesAreCheckedWhenRead) {
-  for (const char* bad : {"", "abc", "1.5", "5x", " 5", "0", "11", "99999999999999999999"}) {
-    SolverOptions options = example();
-    options.set("samples", bad);
-    EXPECT_THAT(error_of<InvalidArgument>([&] { options.integer("samples", 1, 10); }),
-                AllOf(HasSubstr("samples"), HasSubstr("1..10"), HasSubstr(bad)));
-  }
-  for (const char* bad : {"", "abc", "nan", "inf", "1e999", "-0.1", "1.1", "0,5"}) {
-    SolverOptions options = example();
-    options.set("tolerance", bad);
-    EXPECT_THAT(error_of<InvalidArgument>([&] { options.real("tolerance", 0.0, 1.0); }),
-                AllOf(HasSubstr("tolerance"), HasSubstr("[0, 1]"), HasSubstr(bad)));
-  }
+// What a read says of a value that it refuses; empty where it takes it.
+template <typename Read>
+std::string refusal(const char* key, const char* value, Read&& read) {
   SolverOptions options = example();
-  options.set("samples", "10");
-  EXPECT_EQ(options.integer("samples", 1, 10), 10);
-  options.set("tolerance", "1");
-  EXPECT_EQ(options.real("tolerance", 0.0, 1.0), 1.0);
+  options.set(key, value);
+  try {
+    read(options);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(SolverOptions, ValuesAreCheckedWhenRead) {
+  const auto integer = [](const SolverOptions& options) { options.integer("samples"); };
+  for (const char* bad : {"", "abc", "1.5", "5x", " 5", "0", "10001", "99999999999999999999"}) {
+    EXPECT_EQ(refusal("samples", bad, integer),
+              fmt::format("[options] samples must be a whole number in 1..10000, got '{}'", bad));
+  }
+  const auto real = [](const SolverOptions& options) { options.real("tolerance"); };
+  for (const char* bad : {"", "abc", "nan", "inf", "1e999", "-0.1", "1.1", "0,5"}) {
+    EXPECT_EQ(refusal("tolerance", bad, real),
+              fmt::format("[options] tolerance must be a number in [0, 1], got '{}'", bad));
+  }
+  const auto list = [](const SolverOptions& options) { options.integers("widths"); };
+  for (const char* bad : {"", "0", "65", "8,", ",8", "8,,8", "8 8", "8,8,8,8", "8,0", "-1"}) {
+    EXPECT_EQ(
+        refusal("widths", bad, list),
+        fmt::format("[options] widths must be 1 to 3 whole numbers in [1, 64], got '{}'", bad));
+  }
+  const auto choice = [](const SolverOptions& options) { options.is("recipe", "paper"); };
+  EXPECT_EQ(refusal("recipe", "Paper", choice),
+            "[options] recipe must be one of tuned, paper, got 'Paper'");
+  EXPECT_EQ(refusal("samples", "10000", integer) + refusal("tolerance", "1", real) +
+                refusal("widths", "1,64,8", list) + refusal("recipe", "paper", choice),
+            "");
+}
+
+TEST(SolverOptions, AProblemMayLowerTheUpperBound) {
+  const auto integer = [](const SolverOptions& options) { options.integer("samples", 9); };
+  EXPECT_THAT(refusal("samples", "10", integer), HasSubstr("in 1..9, got '10'"));
+  EXPECT_EQ(refusal("samples", "9", integer), "");
+  const auto real = [](const SolverOptions& options) { options.real("tolerance", 0.5); };
+  EXPECT_THAT(refusal("tolerance", "0.6", real), HasSubstr("in [0, 0.5], got '0.6'"));
+  const auto above = [](const SolverOptions& options) { options.integer("samples", 20000); };
+  EXPECT_THAT(refusal("samples", "10001", above), HasSubstr("in 1..10000, got '10001'"));
+}
+
+TEST(SolverOptions, AutoIsAllowedWhereTheSpecSaysSo) {
+  SolverOptions options = example();
+  options.set("batch", "auto");
+  options.set("samples", "auto");
+  EXPECT_TRUE(options.is_auto("batch"));
+  EXPECT_FALSE(options.is_auto("samples"));
+  EXPECT_THAT(refusal("batch", "0", [](const SolverOptions& o) { o.integer("batch"); }),
+              HasSubstr("batch must be a whole number in 1..5000 or auto, got '0'"));
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(Training, FewUpdatesTakeLongSteps) {
   const auto rate = [](const char* updates) {
     SolverOptions options(cp_options());
     options.set("updates", updates);
-    resolve_cp_recipe(options);
+    options.resolve();
     return read_cp_recipe(options).learning_rate;
   };
   EXPECT_EQ(rate("100"), 0.12);
@@ -199,7 +199,7 @@ TEST(Training, StartNoiseGoesByTheDimensions) {
     SolverOptions options(cp_options());
     options.set("init_noise", noise);
     options.set("components", "3");
-    resolve_cp_recipe(options);
+    options.resolve();
     return initial_cp_parameters({}, read_cp_recipe(options), data, 2, 50, 1).log_cores;
   };
   EXPECT_EQ(start("auto"), start("0.3"));
@@ -222,7 +222,7 @@ TEST(Training, GaussianStartHasNoise) {
     options.set("init", "gaussian");
     if (noise) options.set("init_noise", noise);
     options.set("components", "3");
-    resolve_cp_recipe(options);
+    options.resolve();
     return initial_cp_parameters({}, read_cp_recipe(options), data, 2, 50, 1).log_cores;
   };
   for (const char* recipe : {"tuned", "paper"}) {

@@ -10,6 +10,7 @@
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/solver/baseline/baselines.h"
 #include "bridgemark/solver/baseline/one_dimensional_bridge.h"
+#include "bridgemark/solver/core/shared_options.h"
 #include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 
@@ -69,18 +70,17 @@ struct FeatureWiseSettings {
 FeatureWiseSettings read_feature_wise_settings(const FitProblem& problem,
                                                const SolverOptions& options) {
   FeatureWiseSettings settings{};
-  settings.marginal_samples =
-      static_cast<std::size_t>(options.integer(kMarginalSamples, 1, 1 << 28));
+  settings.marginal_samples = static_cast<std::size_t>(options.integer(kMarginalSamples));
   if (problem.data() && options.text(kMarginalSamples) != kDefaultMarginalSamples) {
     throw_invalid("options",
                   "marginal_samples is for endless draws, and the marginals of {} are those of its "
                   "rows; leave it out, got '{}'",
                   problem.name(), options.text(kMarginalSamples));
   }
-  settings.pseudo_count = options.real("pseudo_count", 1e-12, 1e6);
-  settings.imf_steps = options.integer("imf_steps", 2, 1 << 20);
-  settings.tolerance = options.real("tolerance", 1e-15, 1.0);
-  settings.max_iterations = options.integer("max_iterations", 1, 1 << 30);
+  settings.pseudo_count = options.real("pseudo_count");
+  settings.imf_steps = options.integer("imf_steps");
+  settings.tolerance = options.real("tolerance");
+  settings.max_iterations = options.integer("max_iterations");
   const int total = problem.reference().total_steps();
   if (total % settings.imf_steps != 0) {
     throw_invalid("options", "imf_steps must divide the {} steps of the pair, got '{}'", total,
@@ -96,17 +96,31 @@ class FeatureWiseSolver : public CpBridgeSolver {
     return "a bridge for each coordinate on its own, by D-IMF between estimated marginals";
   }
   std::vector<OptionSpec> options() const override {
-    return {{.key = kMarginalSamples,
-             .default_value = kDefaultMarginalSamples,
-             .help = "draws of p0 and of p1 that the marginals are estimated from; of a training "
-                     "set or of data every row is taken once",
-             .former_key = "samples"},
-            {"pseudo_count", fmt::format("{}", kPseudoCount), "added to each category's count"},
-            {"imf_steps", "16", "steps of the chain in D-IMF, at least 2"},
-            {"tolerance", "1e-10", "D-IMF stops when an iteration moves less, in total variation"},
-            {"max_iterations", "5000", "D-IMF iterations at the most"},
-            {"x0_data", "", "integer .npy [n,D] to estimate p0 from instead of draws"},
-            {"x1_data", "", "integer .npy [n,D] to estimate p1 from instead of draws of p1"}};
+    std::vector<OptionSpec> specs = {
+        {.key = kMarginalSamples,
+         .kind = IntegerRange{1, 1 << 28},
+         .default_value = kDefaultMarginalSamples,
+         .help = "draws of p0 and of p1 that the marginals are estimated from; of a training set "
+                 "or of data every row is taken once",
+         .former_key = "samples"},
+        {.key = "pseudo_count",
+         .kind = RealRange{1e-12, 1e6},
+         .default_value = fmt::format("{}", kPseudoCount),
+         .help = "added to each category's count"},
+        {.key = "imf_steps",
+         .kind = IntegerRange{2, kMaxTotalSteps},
+         .default_value = "16",
+         .help = "steps of the chain in D-IMF"},
+        {.key = "tolerance",
+         .kind = RealRange{1e-15, 1.0},
+         .default_value = "1e-10",
+         .help = "D-IMF stops when an iteration moves less, in total variation"},
+        {.key = "max_iterations",
+         .kind = IntegerRange{1, 1 << 30},
+         .default_value = "5000",
+         .help = "D-IMF iterations at the most"}};
+    append(specs, data_options());
+    return specs;
   }
 
   void check(const Context&, const FitProblem& problem,

@@ -1,44 +1,36 @@
 #include "bridgemark/solver/chain/chain_recipe.h"
 
 #include "bridgemark/bridge/chain_potential.h"
+#include "bridgemark/solver/core/shared_options.h"
 
 namespace bridgemark {
 
-std::vector<OptionSpec> chain_options() {
-  std::vector<OptionSpec> specs = cp_options();
-  std::erase_if(specs, [](const OptionSpec& spec) { return spec.key == "entropy"; });
-  for (OptionSpec& spec : specs) {
-    if (spec.key == "components") {
-      spec = {
-          "states", "auto",
-          "K, of the hidden chain, or auto: 32 on endless draws, found by rows held out on data"};
-    } else if (spec.key == "updates") {
-      spec.help = "gradient updates (tuned 5000, paper 100000)";
-    } else if (spec.key == "learning_rate") {
-      spec.help =
-          "of AdamW, betas 0.95 and 0.99 (tuned 200 / updates, within 0.01 and 0.06; paper 0.01)";
-    } else if (spec.key == "init_peak") {
-      spec.help = "starting probability of a sample's category (tuned 0.3, paper 0.9)";
-    }
-  }
-  specs.push_back({"init_switch", "0.1", "starting probability to leave a state"});
-  return specs;
-}
+namespace {
+
+constexpr int kEndlessStates = 32;
+
+}  // namespace
 
 // A state stands for many paths, so it has to tell its categories apart from the start: with
 // DLightSB's nearly flat one they stay alike (results/chain/README.md).
-void resolve_chain_recipe(SolverOptions& options) {
-  if (options.text("recipe") == "tuned") {
-    options.set_default("updates", "5000");
-    options.set_default("learning_rate", rate_for_updates(options, 200.0, 0.06));
-    options.set_default("init_peak", "0.3");
-  }
-  resolve_cp_recipe(options);
+std::vector<OptionSpec> chain_options() {
+  std::vector<OptionSpec> specs = cp_options();
+  std::erase_if(specs, [](const OptionSpec& spec) { return spec.key == "entropy"; });
+  spec_of(specs, "components") =
+      components_option("states", 1024, kEndlessStates, "K, of the hidden chain");
+  spec_of(specs, "updates").default_value = "5000";
+  spec_of(specs, "learning_rate").default_value = rate_for_updates(200.0, 0.06);
+  spec_of(specs, "init_peak").default_value = "0.3";
+  specs.push_back({.key = "init_switch",
+                   .kind = RealRange{1e-6, 1.0 - 1e-6},
+                   .default_value = "0.1",
+                   .help = "starting probability to leave a state"});
+  return specs;
 }
 
 ChainRecipe read_chain_recipe(const SolverOptions& options) {
-  ChainRecipe recipe{read_training_recipe(options), options.real("init_switch", 1e-6, 1.0 - 1e-6)};
-  read_components(options, "states", 32, 1024, recipe.cp);
+  ChainRecipe recipe{read_training_recipe(options), options.real("init_switch")};
+  read_components(options, "states", kEndlessStates, recipe.cp);
   recipe.cp.is_chain = true;
   return recipe;
 }

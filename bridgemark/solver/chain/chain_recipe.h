@@ -18,10 +18,8 @@ struct ChainRecipe {
   double init_switch;  // probability to leave a state, to any other alike
 };
 
-std::vector<OptionSpec> chain_options();
-
 // recipe=tuned: what works at 64 dimensions. recipe=paper: as the paper trains DLightSB.
-void resolve_chain_recipe(SolverOptions& options);
+std::vector<OptionSpec> chain_options();
 
 // Throws InvalidArgument that names a value out of range.
 ChainRecipe read_chain_recipe(const SolverOptions& options);

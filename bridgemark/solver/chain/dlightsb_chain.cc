@@ -19,7 +19,6 @@ class DLightSbChain : public TrainedSolver {
     return "a bridge over a hidden chain along the coordinates that minimises KL(q* || q)";
   }
   std::vector<OptionSpec> options() const override { return chain_options(); }
-  void resolve(SolverOptions& options) const override { resolve_chain_recipe(options); }
 
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {

@@ -1,11 +1,11 @@
 #include "bridgemark/solver/core/holdout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,7 +17,6 @@ namespace bridgemark {
 namespace {
 
 constexpr double kLargestShare = 0.9;
-constexpr std::string_view kNoYes[] = {"no", "yes"};
 
 std::size_t kept_rows(std::size_t n, double share) {
   // Less a hair, so that a share like 0.1 of 30 rows is 3 of them whatever its last bit.
@@ -50,18 +49,35 @@ States rows_where(const States& states, const std::vector<bool>& chosen, bool wa
 
 }  // namespace
 
-std::vector<OptionSpec> stopping_options(int patience) {
+OptionSpec holdout_option() {
+  return {.key = "holdout",
+          .kind = RealRange{0.0, kLargestShare},
+          .default_value = "0.2",
+          .help = fmt::format("share of the rows, {} at least, that stop and choose where the data "
+                              "ends; 0: none",
+                              kLeastHoldoutRows)};
+}
+
+OptionSpec refit_option() {
+  return {.key = "refit",
+          .kind = Choices{{"yes", "no"}},
+          .default_value = "yes",
+          .help = "train on all rows in the end, as far as those held out said"};
+}
+
+std::vector<OptionSpec> stopping_options(const char* patience) {
   return {
-      {"holdout", "0.2",
-       "share of the rows, 50 at least, that stop and choose where the data ends; 0: none"},
-      {"patience", std::to_string(patience),
-       "looks at them, one every 50 updates, without gain that end a training"},
-      {"refit", "yes", "train on all rows in the end, as far as those held out said: yes or no"}};
+      holdout_option(),
+      {.key = "patience",
+       .kind = IntegerRange{1, 1 << 20},
+       .default_value = patience,
+       .help = fmt::format("looks at them, one every {} updates, without gain that end a training",
+                           kUpdatesPerLook)},
+      refit_option()};
 }
 
 StoppingSettings read_stopping_settings(const SolverOptions& options) {
-  return {options.real("holdout", 0.0, kLargestShare), options.integer("patience", 1, 1 << 20),
-          options.choice("refit", kNoYes) == 1};
+  return {options.real("holdout"), options.integer("patience"), options.is("refit", "yes")};
 }
 
 Holdout split_holdout(const FitProblem& problem, double share) {

@@ -21,7 +21,9 @@ inline constexpr std::int64_t kUpdatesPerLook = 50;
 
 // The options behind StoppingSettings: holdout, patience, of which a solver says the usual number,
 // and refit.
-std::vector<OptionSpec> stopping_options(int patience);
+std::vector<OptionSpec> stopping_options(const char* patience);
+OptionSpec holdout_option();
+OptionSpec refit_option();
 StoppingSettings read_stopping_settings(const SolverOptions& options);
 
 // Own data in two parts: rows that a solver trains on, and rows that stop and choose it.

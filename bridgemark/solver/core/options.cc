@@ -1,6 +1,7 @@
 #include "bridgemark/solver/core/options.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <utility>
 
@@ -18,10 +19,15 @@ bool parse(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+[[noreturn]] void refuse(const OptionSpec& spec, const OptionKind& kind, std::string_view value) {
+  throw_invalid("options", "{} must be {}, got '{}'", spec.key, allowed_text(kind, spec.or_auto),
+                value);
+}
+
 }  // namespace
 
 SolverOptions::SolverOptions(std::vector<OptionSpec> specs) : specs_(std::move(specs)) {
-  for (const OptionSpec& spec : specs_) values_[spec.key] = spec.default_value;
+  for (const OptionSpec& spec : specs_) values_[spec.key] = spec.initial_value();
 }
 
 OptionValues with_todays_keys(const std::vector<OptionSpec>& specs, OptionValues values) {
@@ -51,10 +57,6 @@ void SolverOptions::set(std::string_view key, std::string_view value) {
                 nearest_name(key, known), fmt::join(known, ", "));
 }
 
-void SolverOptions::set_default(std::string_view key, std::string_view value) {
-  if (text(key).empty()) set(key, value);
-}
-
 void SolverOptions::set_assignment(std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
@@ -63,37 +65,77 @@ void SolverOptions::set_assignment(std::string_view assignment) {
   set(assignment.substr(0, equals), assignment.substr(equals + 1));
 }
 
-int SolverOptions::integer(std::string_view key, int low, int high, std::string_view also) const {
+void SolverOptions::resolve() {
+  const bool as_published = values_.contains("recipe") && is("recipe", "paper");
+  for (const OptionSpec& spec : specs_) {
+    std::string& value = values_[spec.key];
+    if (!spec.is_left_open() || !value.empty()) continue;
+    const OptionDefault& taken = as_published && spec.paper ? *spec.paper : spec.default_value;
+    value = taken.rule ? taken.rule(*this) : taken.text;
+  }
+}
+
+int SolverOptions::integer(std::string_view key, int most) const {
+  IntegerRange range = std::get<IntegerRange>(spec(key).kind);
+  range.high = std::min(range.high, most);
   int value = 0;
-  if (!parse(text(key), value) || value < low || value > high) {
-    throw_invalid("options", "{} must be a whole number in {}..{}{}, got '{}'", key, low, high,
-                  also, text(key));
+  if (!parse(text(key), value) || value < range.low || value > range.high) {
+    refuse(spec(key), range, text(key));
   }
   return value;
 }
 
-double SolverOptions::real(std::string_view key, double low, double high,
-                           std::string_view also) const {
+double SolverOptions::real(std::string_view key, double most) const {
+  RealRange range = std::get<RealRange>(spec(key).kind);
+  range.high = std::min(range.high, most);
   double value = 0.0;
-  if (!parse(text(key), value) || !(value >= low && value <= high)) {
-    throw_invalid("options", "{} must be a number in [{}, {}]{}, got '{}'", key, low, high, also,
-                  text(key));
+  if (!parse(text(key), value) || !(value >= range.low && value <= range.high)) {
+    refuse(spec(key), range, text(key));
   }
   return value;
 }
 
-std::size_t SolverOptions::choice(std::string_view key,
-                                  std::span<const std::string_view> choices) const {
-  const auto found = std::find(choices.begin(), choices.end(), text(key));
-  if (found == choices.end()) {
-    throw_invalid("options", "{} must be one of {}, got '{}'", key, fmt::join(choices, ", "),
-                  text(key));
+std::vector<int> SolverOptions::integers(std::string_view key) const {
+  const auto& list = std::get<IntegerList>(spec(key).kind);
+  std::vector<int> values;
+  std::string_view rest = text(key);
+  for (bool last = false; !last;) {
+    const std::size_t comma = rest.find(',');
+    last = comma == std::string_view::npos;
+    int value = 0;
+    if (!parse(rest.substr(0, comma), value) || value < list.low || value > list.high ||
+        values.size() == static_cast<std::size_t>(list.most)) {
+      refuse(spec(key), list, text(key));
+    }
+    values.push_back(value);
+    if (!last) rest.remove_prefix(comma + 1);
   }
-  return static_cast<std::size_t>(found - choices.begin());
+  return values;
+}
+
+std::size_t SolverOptions::choice(std::string_view key) const {
+  const auto& choices = std::get<Choices>(spec(key).kind);
+  const auto found = std::ranges::find(choices.names, text(key));
+  if (found == choices.names.end()) refuse(spec(key), choices, text(key));
+  return static_cast<std::size_t>(found - choices.names.begin());
+}
+
+bool SolverOptions::is(std::string_view key, std::string_view name) const {
+  const std::vector<std::string>& names = std::get<Choices>(spec(key).kind).names;
+  assert(std::ranges::find(names, name) != names.end());
+  return names[choice(key)] == name;
+}
+
+bool SolverOptions::is_auto(std::string_view key) const {
+  return spec(key).or_auto && text(key) == kAuto;
 }
 
 const std::string& SolverOptions::text(std::string_view key) const {
   return values_.find(key)->second;
+}
+
+const OptionSpec& SolverOptions::spec(std::string_view key) const {
+  return *std::ranges::find(specs_, key, &OptionSpec::key);
 }
 
 }  // namespace bridgemark

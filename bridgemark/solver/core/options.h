@@ -1,32 +1,22 @@
 #pragma once
 
+#include <limits>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bridgemark/solver/core/option_spec.h"
+
 namespace bridgemark {
-
-// Values that keys of several solvers have in common.
-inline constexpr std::string_view kRecipes[] = {"tuned", "paper"};  // of "recipe"
-inline constexpr char kAuto[] = "auto";                             // rows held out decide
-
-// One key that a solver understands.
-struct OptionSpec {
-  std::string key;
-  std::string default_value;
-  std::string help;
-  bool counts_updates = false;  // a training takes longer by as much as it is larger
-  std::string former_key = {};  // what older files call it, which is still read
-};
 
 // Values by the keys of the specs, where an older file gave a former key.
 using OptionValues = std::map<std::string, std::string, std::less<>>;
 OptionValues with_todays_keys(const std::vector<OptionSpec>& specs, OptionValues values);
 
-// The options of one run: what the user set over the solver's defaults. Every value is checked when
-// it is read, and the message names the key, its value and what is allowed.
+// The options of one run: what the user set over the solver's defaults. A value is checked by the
+// option's spec when it is read, and the message names the key, its value and what is allowed. The
+// key that is read must be one of the specs, of the kind that is asked for.
 class SolverOptions {
  public:
   explicit SolverOptions(std::vector<OptionSpec> specs);
@@ -34,23 +24,30 @@ class SolverOptions {
   // Takes a former key as well. Throws InvalidArgument for an unknown one, with the nearest known.
   void set(std::string_view key, std::string_view value);
 
-  // Sets a key that is still empty.
-  void set_default(std::string_view key, std::string_view value);
-
   // Parses "key=value".
   void set_assignment(std::string_view assignment);
 
-  // Bounds are inclusive; a message names `also` as another thing allowed.
-  int integer(std::string_view key, int low, int high, std::string_view also = "") const;
-  double real(std::string_view key, double low, double high, std::string_view also = "") const;
+  // Gives what was left open its default, by the recipe where there is one.
+  void resolve();
+
+  // `most` is an upper bound of the problem, where it is below that of the spec.
+  int integer(std::string_view key, int most = std::numeric_limits<int>::max()) const;
+  double real(std::string_view key, double most = std::numeric_limits<double>::infinity()) const;
+  std::vector<int> integers(std::string_view key) const;
+  // The place of the value among the choices, and whether it is this one of them.
+  std::size_t choice(std::string_view key) const;
+  bool is(std::string_view key, std::string_view name) const;
+  // Whether the value is kAuto, where the spec allows it: to be asked before reading a number.
+  bool is_auto(std::string_view key) const;
+  // As it is.
   const std::string& text(std::string_view key) const;
-  // The place of the value among the choices.
-  std::size_t choice(std::string_view key, std::span<const std::string_view> choices) const;
 
   const std::vector<OptionSpec>& specs() const { return specs_; }
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
 
  private:
+  const OptionSpec& spec(std::string_view key) const;
+
   std::vector<OptionSpec> specs_;
   std::map<std::string, std::string, std::less<>> values_;
 };

@@ -48,7 +48,7 @@ class Solver {
 
   // Fills in what the options leave to others (a recipe's values), so that a run records every
   // value it used.
-  virtual void resolve(SolverOptions&) const {}
+  virtual void resolve(SolverOptions& options) const { options.resolve(); }
 
   // Throws InvalidArgument for what fit would refuse, without its work: a grid of runs is refused
   // before the first of them starts. The options are resolved. Memory is that of the context's

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -12,29 +11,39 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/normal.h"
+#include "bridgemark/solver/core/shared_options.h"
 #include "bridgemark/solver/cp/held_out_model.h"
 
 namespace bridgemark {
 
 namespace {
 
-constexpr std::string_view kSchedules[] = {"cosine", "constant"};
-enum Init { kP1, kP0, kGaussian, kUniform };
-constexpr std::string_view kInits[] = {"p1", "p0", "gaussian", "uniform"};
+enum Init { kP1, kP0, kGaussian, kUniform };  // in the order of the choices
 
 // A component's noise adds up over the dimensions.
-double automatic_noise(std::size_t dim) { return dim <= 16 ? 0.3 : 0.1; }
+constexpr std::size_t kFewDimensions = 16;
+constexpr double kNoiseOfFew = 0.3, kNoiseOfMany = 0.1;
+
+// A Gaussian start is nothing but its noise.
+std::string noise_for_init(const SolverOptions& options) {
+  return options.is("init", "gaussian") ? "1" : "0";
+}
 
 // An update moves a log-core by about the rate at most, and some have tens to go: few updates need
 // long steps. What they leave of noise the average takes away (results/dlightsb).
 constexpr double kWay = 120.0, kHighestRate = 0.12;
 
+constexpr int kEndlessComponents = 1000;
+
 }  // namespace
 
-std::string rate_for_updates(const SolverOptions& options, double way, double highest) {
+OptionDefault rate_for_updates(double way, double highest) {
   constexpr double kLowest = 0.01;
-  return fmt::format("{:.4g}",
-                     std::clamp(way / options.integer("updates", 1, 1 << 30), kLowest, highest));
+  return {fmt::format("{} / updates, within {} and {}", way, kLowest, highest),
+          [=](const SolverOptions& options) {
+            const double rate = std::clamp(way / options.integer("updates"), kLowest, highest);
+            return fmt::format("{:.4g}", rate);
+          }};
 }
 
 std::vector<backend::CpUpdate> CpRecipe::updates_from(std::int64_t first, std::size_t count) const {
@@ -55,81 +64,94 @@ std::vector<backend::CpUpdate> CpRecipe::updates_from(std::int64_t first, std::s
 }
 
 std::vector<OptionSpec> cp_options() {
+  const OptionDefault noise("0, or 1 with init=gaussian", noise_for_init);
   std::vector<OptionSpec> specs = {
-      {"recipe", "tuned", "tuned or paper; decides what is left empty below"},
-      {"updates", "", "gradient updates (tuned 2000, paper 100000)", true},
-      {"batch_size", "", "rows of x0 and of x1 in an update (tuned 2048, paper 128)"},
-      {"learning_rate", "",
-       "of AdamW, betas 0.95 and 0.99 (tuned 120 / updates, within 0.01 and 0.12; paper 0.01)"},
-      {"schedule", "", "cosine to 0, or constant (tuned cosine, paper constant)"},
-      {"weight_decay", "", "of AdamW (tuned 0, paper 0.01)"},
-      {"average", "",
-       "share of the updates, the last ones, whose parameters are averaged (tuned 0.5, paper 0)"},
-      {"entropy", "0", "weight of the entropy of the component weights, to keep them in use"},
-      {"components", "auto", "K, or auto: 1000 on endless draws, found by rows held out on data"},
-      {"init", "", "samples the cores start on: p1, p0; or gaussian, uniform (tuned p1, paper p0)"},
-      {"init_peak", "", "starting probability of a sample's category (tuned 0.05, paper 0.9)"},
-      {"init_noise", "",
-       "standard deviation of noise on the log-cores, or auto (0; 1 with init=gaussian)"},
-      {"x0_data", "", "integer .npy [n,D] to train on instead of draws of p0"},
-      {"x1_data", "", "integer .npy [n,D] to train on instead of draws of p1"},
-      {"checkpoint_every", "30", "seconds between checkpoints"},
-      {"log_every", "100", "updates between lines of the log"},
+      recipe_option(),
+      updates_option("updates", "2000", "100000", "gradient updates"),
+      batch_size_option("2048", "128", "rows of x0 and of x1 in an update"),
+      learning_rate_option(rate_for_updates(kWay, kHighestRate), "0.01"),
+      {.key = "schedule",
+       .kind = Choices{{"cosine", "constant"}},
+       .default_value = "cosine",
+       .paper = "constant",
+       .help = "of the learning rate; cosine: to 0 over the training"},
+      weight_decay_option("0", "0.01"),
+      {.key = "average",
+       .kind = RealRange{0.0, 1.0},
+       .default_value = "0.5",
+       .paper = "0",
+       .help = "share of the updates, the last ones, whose parameters are averaged"},
+      {.key = "entropy",
+       .kind = RealRange{0.0, 1e6},
+       .default_value = "0",
+       .help = "weight of the entropy of the component weights, to keep them in use"},
+      components_option("components", 1 << 24, kEndlessComponents, "K"),
+      {.key = "init",
+       .kind = Choices{{"p1", "p0", "gaussian", "uniform"}},
+       .default_value = "p1",
+       .paper = "p0",
+       .help = "what the cores start on: samples of p1 or p0, or noise"},
+      {.key = "init_peak",
+       .kind = RealRange{1e-6, 1.0 - 1e-6},
+       .default_value = "0.05",
+       .paper = "0.9",
+       .help = "starting probability of a sample's category"},
+      {.key = "init_noise",
+       .kind = RealRange{0.0, 100.0},
+       .default_value = noise,
+       .help = fmt::format("standard deviation of noise on the log-cores; auto: {} up to {} "
+                           "dimensions, {} beyond",
+                           kNoiseOfFew, kFewDimensions, kNoiseOfMany),
+       .or_auto = true},
   };
-  std::ranges::copy(held_out_options(), std::back_inserter(specs));
+  append(specs, data_options());
+  append(specs, writing_options());
+  append(specs, held_out_options());
   return specs;
-}
-
-void resolve_cp_recipe(SolverOptions& options) {
-  const bool tuned = options.choice("recipe", kRecipes) == 0;
-  options.set_default("updates", tuned ? "2000" : "100000");
-  options.set_default("batch_size", tuned ? "2048" : "128");
-  options.set_default("schedule", tuned ? "cosine" : "constant");
-  options.set_default("weight_decay", tuned ? "0" : "0.01");
-  options.set_default("learning_rate",
-                      tuned ? rate_for_updates(options, kWay, kHighestRate) : "0.01");
-  options.set_default("average", tuned ? "0.5" : "0");
-  options.set_default("init", tuned ? "p1" : "p0");
-  options.set_default("init_peak", tuned ? "0.05" : "0.9");
-  // A Gaussian start is nothing but its noise.
-  options.set_default("init_noise", options.text("init") == kInits[kGaussian] ? "1" : "0");
 }
 
 CpRecipe read_cp_recipe(const SolverOptions& options) {
   CpRecipe recipe = read_training_recipe(options);
-  recipe.entropy = options.real("entropy", 0.0, 1e6);
-  read_components(options, "components", 1000, 1 << 24, recipe);
+  recipe.entropy = options.real("entropy");
+  read_components(options, "components", kEndlessComponents, recipe);
   return recipe;
 }
 
-void read_components(const SolverOptions& options, std::string_view key, int endless, int most,
+OptionSpec components_option(std::string key, int most, int endless, const std::string& what) {
+  return {.key = std::move(key),
+          .kind = IntegerRange{1, most},
+          .default_value = kAuto,
+          .help = fmt::format("{}; auto: {} on endless draws, found by rows held out on data", what,
+                              endless),
+          .or_auto = true};
+}
+
+void read_components(const SolverOptions& options, std::string_view key, int endless,
                      CpRecipe& recipe) {
-  recipe.finds_components = options.text(key) == "auto";
-  recipe.components = static_cast<std::size_t>(
-      recipe.finds_components ? endless : options.integer(key, 1, most, " or auto"));
+  recipe.finds_components = options.is_auto(key);
+  recipe.components =
+      static_cast<std::size_t>(recipe.finds_components ? endless : options.integer(key));
 }
 
 CpRecipe read_training_recipe(const SolverOptions& options) {
   CpRecipe recipe{};
-  recipe.updates = options.integer("updates", 1, 1 << 30);
-  recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size", 1, 1 << 20));
-  recipe.learning_rate = options.real("learning_rate", 0.0, 100.0);
-  recipe.cosine = options.choice("schedule", kSchedules) == 0;
-  recipe.weight_decay = options.real("weight_decay", 0.0, 100.0);
-  recipe.average = options.real("average", 0.0, 1.0);
-  recipe.init = static_cast<int>(options.choice("init", kInits));
-  recipe.init_peak = options.real("init_peak", 1e-6, 1.0 - 1e-6);
-  if (options.text("init_noise") != "auto") {
-    recipe.init_noise = options.real("init_noise", 0.0, 100.0, " or auto");
-  }
+  recipe.updates = options.integer("updates");
+  recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size"));
+  recipe.learning_rate = options.real("learning_rate");
+  recipe.cosine = options.is("schedule", "cosine");
+  recipe.weight_decay = options.real("weight_decay");
+  recipe.average = options.real("average");
+  recipe.init = static_cast<int>(options.choice("init"));
+  recipe.init_peak = options.real("init_peak");
+  if (!options.is_auto("init_noise")) recipe.init_noise = options.real("init_noise");
   if (recipe.init == kGaussian && recipe.init_noise == 0.0) {
     throw_invalid("options",
                   "init_noise must be above 0 with init=gaussian, whose components would start "
                   "equal, got {}",
                   options.text("init_noise"));
   }
-  recipe.checkpoint_seconds = options.real("checkpoint_every", 0.0, 1e9);
-  recipe.log_every = options.integer("log_every", 1, 1 << 30);
+  recipe.checkpoint_seconds = options.real("checkpoint_every");
+  recipe.log_every = options.integer("log_every");
   return recipe;
 }
 
@@ -137,7 +159,8 @@ backend::CpTensors<float> initial_cp_parameters(const Context& context, const Cp
                                                 const TrainingData& data, std::size_t dim,
                                                 int num_categories, std::uint64_t seed) {
   constexpr double kBetaMean = -2.0, kBetaSpread = 0.1;
-  const double noise = recipe.init_noise.value_or(automatic_noise(dim));
+  const double automatic = dim <= kFewDimensions ? kNoiseOfFew : kNoiseOfMany;
+  const double noise = recipe.init_noise.value_or(automatic);
   const auto S = static_cast<std::size_t>(num_categories);
   const backend::ComponentShare share = backend::component_share(context, recipe.components);
   const std::size_t K = share.count;

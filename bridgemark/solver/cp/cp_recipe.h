@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "bridgemark/backend/plan/cp_trainer.h"
@@ -33,24 +35,26 @@ struct CpRecipe {
   std::vector<backend::CpUpdate> updates_from(std::int64_t first, std::size_t count) const;
 };
 
-std::vector<OptionSpec> cp_options();
-
-// A rate for the number of updates: way / updates, between 0.01 and `highest`.
-std::string rate_for_updates(const SolverOptions& options, double way, double highest);
-
 // recipe=tuned: nearly flat start on samples of p1, few updates of large batches with long steps
 // along a cosine, no weight decay, and the average of the second half: what is left at the end is
 // the noise of the batches. recipe=paper: as published: 0.9 on samples of p0, constant rate, weight
 // decay 0.01.
-void resolve_cp_recipe(SolverOptions& options);
+std::vector<OptionSpec> cp_options();
+
+// A rate for the number of updates: way / updates, between 0.01 and `highest`.
+OptionDefault rate_for_updates(double way, double highest);
+
+// The number of components, or of what a solver has of the kind: at the `most`, and `endless` of
+// them where it is left to the solver and draws are endless.
+OptionSpec components_option(std::string key, int most, int endless, const std::string& what);
 
 // Throw InvalidArgument that names a value out of range. The second reads all but the components
 // and their entropy.
 CpRecipe read_cp_recipe(const SolverOptions& options);
 CpRecipe read_training_recipe(const SolverOptions& options);
 
-// The number of components under this key, `endless` where it is "auto".
-void read_components(const SolverOptions& options, std::string_view key, int endless, int most,
+// The number under the key of components_option().
+void read_components(const SolverOptions& options, std::string_view key, int endless,
                      CpRecipe& recipe);
 
 // Starting parameters. A component stands on one sample: log init_peak on its category in each

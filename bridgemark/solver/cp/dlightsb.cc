@@ -1,5 +1,7 @@
 #include "bridgemark/solver/cp/dlightsb.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -9,6 +11,8 @@
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
+#include "bridgemark/math/row_coupling.h"
+#include "bridgemark/solver/core/shared_options.h"
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
@@ -23,7 +27,6 @@ namespace {
 class CpSolver : public TrainedSolver {
  public:
   std::vector<OptionSpec> options() const override { return cp_options(); }
-  void resolve(SolverOptions& options) const override { resolve_cp_recipe(options); }
 
   void check(const Context& context, const FitProblem& problem,
              const SolverOptions& options) const override {
@@ -116,51 +119,38 @@ class DLightSbM : public CpSolver {
   std::string description() const override {
     return "a CP bridge that matches the transitions of the pinned reference";
   }
-  std::vector<OptionSpec> options() const override {
-    std::vector<OptionSpec> specs = cp_options();
-    for (OptionSpec& spec : specs) {
-      if (spec.key == "updates") {
-        spec.help = "gradient updates (tuned 10000, paper 100000)";
-      } else if (spec.key == "batch_size") {
-        spec.help = "rows of x_n and x_1 in an update (tuned 2048, paper 128)";
-      } else if (spec.key == "learning_rate") {
-        spec.help =
-            "of AdamW, betas 0.95 and 0.99 (tuned 300 / updates, within 0.01 and 0.05; paper 0.01)";
-      } else if (spec.key == "init_noise") {
-        spec.help =
-            "standard deviation of noise on the log-cores, or auto: 0.3 up to 16 dimensions, 0.1 "
-            "beyond (tuned auto, paper 0)";
-      }
-    }
-    specs.push_back({"num_steps", "64", "steps of the chain"});
-    specs.push_back({"loss", "kl", "kl or mse"});
-    specs.push_back({"coupling", "",
-                     "of x0 and x1 in a batch: independent, or minibatch: groups of 32 rows paired "
-                     "by the reference (tuned minibatch, paper independent)"});
-    specs.push_back({"step_draws", "",
-                     "even, or ends: the first and last steps more often, weighed back to the same "
-                     "loss (tuned ends, paper even)"});
-    return specs;
-  }
   // A step tells little of its end, so the noise of a batch is larger than for DLightSB, and equal
   // components part only when something sets them apart. The loss looks at each coordinate's
   // transition on its own: with independent pairs its minimum is not the bridge.
-  void resolve(SolverOptions& options) const override {
-    if (options.text("recipe") == "tuned") {
-      options.set_default("updates", "10000");
-      options.set_default("learning_rate", rate_for_updates(options, 300.0, 0.05));
-      options.set_default("init_noise", "auto");
-      options.set_default("coupling", kCouplings[1]);
-      options.set_default("step_draws", kStepDraws[1]);
-    }
-    options.set_default("coupling", kCouplings[0]);
-    options.set_default("step_draws", kStepDraws[0]);
-    resolve_cp_recipe(options);
+  std::vector<OptionSpec> options() const override {
+    std::vector<OptionSpec> specs = cp_options();
+    spec_of(specs, "updates").default_value = "10000";
+    spec_of(specs, "batch_size").help = "rows of x_n and x_1 in an update";
+    spec_of(specs, "learning_rate").default_value = rate_for_updates(300.0, 0.05);
+    OptionSpec& noise = spec_of(specs, "init_noise");
+    noise.paper = std::exchange(noise.default_value, kAuto);
+    append(specs,
+           {num_steps_option(),
+            loss_option(),
+            {.key = "coupling",
+             .kind = Choices{{"independent", "minibatch"}},
+             .default_value = "minibatch",
+             .paper = "independent",
+             .help = fmt::format("of x0 and x1 in a batch; minibatch: groups of {} rows paired by "
+                                 "the reference",
+                                 kCoupledRows)},
+            {.key = "step_draws",
+             .kind = Choices{{"even", "ends"}},
+             .default_value = "ends",
+             .paper = "even",
+             .help = "how steps are drawn; ends: the first and last more often, weighed back to "
+                     "the same loss"}});
+    return specs;
   }
 
  protected:
   int matched_steps(const SolverOptions& options) const override {
-    return options.integer("num_steps", 1, kMaxTotalSteps);
+    return options.integer("num_steps");
   }
 
   CpTask task(const Context& host, const FitProblem& problem, const SolverOptions& options,
@@ -168,23 +158,17 @@ class DLightSbM : public CpSolver {
     const ReferenceProcess process = problem.reference();
     const int num_steps = matched_steps(options);
     CpTask task{ReferenceChain(process, num_steps),
-                options.choice("loss", kLosses) == 0 ? backend::MatchingLoss::kKl
-                                                     : backend::MatchingLoss::kMse,
+                options.is("loss", "kl") ? backend::MatchingLoss::kKl : backend::MatchingLoss::kMse,
                 seed,
                 {},
                 {}};
-    if (options.choice("step_draws", kStepDraws) == 1) task.steps = steps_of_ends(num_steps);
-    if (options.choice("coupling", kCouplings) == 1) {
+    if (options.is("step_draws", "ends")) task.steps = steps_of_ends(num_steps);
+    if (options.is("coupling", "minibatch")) {
       task.coupling = {process.log_power(host, process.total_steps()),
                        {seed, DrawPurpose::kRowCoupling}};
     }
     return task;
   }
-
- private:
-  static constexpr std::string_view kLosses[] = {"kl", "mse"};
-  static constexpr std::string_view kCouplings[] = {"independent", "minibatch"};
-  static constexpr std::string_view kStepDraws[] = {"even", "ends"};
 };
 
 }  // namespace

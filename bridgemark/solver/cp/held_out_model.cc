@@ -454,14 +454,20 @@ class HeldOutModel : public TrainedModel {
 }  // namespace
 
 std::vector<OptionSpec> held_out_options() {
-  std::vector<OptionSpec> specs = stopping_options(8);
+  std::vector<OptionSpec> specs = stopping_options("8");
   const std::vector<OptionSpec> finishing = {
-      {"shrinkage", "auto",
-       "how far the cores of data are drawn towards what they have in common, in units of their "
-       "noise, or auto: the best by the rows held out"},
-      {"smoothing", "auto",
-       "steps of the reference that the cores of data are smoothed by, whole or not, or auto: the "
-       "best by the rows held out"}};
+      {.key = "shrinkage",
+       .kind = RealRange{0.0, 1e6},
+       .default_value = kAuto,
+       .help = "how far the cores of data are drawn towards what they have in common, in units of "
+               "their noise; auto: the best by the rows held out",
+       .or_auto = true},
+      {.key = "smoothing",
+       .kind = RealRange{0.0, kMaxTotalSteps},
+       .default_value = kAuto,
+       .help = "steps of the reference, up to all of them, whole or not, that the cores of data "
+               "are smoothed by; auto: the best by the rows held out",
+       .or_auto = true}};
   specs.insert(specs.end() - 1, finishing.begin(), finishing.end());
   return specs;
 }
@@ -469,18 +475,16 @@ std::vector<OptionSpec> held_out_options() {
 HeldOutSettings read_held_out_settings(const SolverOptions& options,
                                        const ReferenceProcess& process) {
   HeldOutSettings settings{read_stopping_settings(options), {}, {}};
-  if (options.text("shrinkage") != "auto") {
-    settings.shrinkage = options.real("shrinkage", 0.0, 1e6);
-  }
-  if (options.text("smoothing") != "auto") {
-    settings.smoothing = options.real("smoothing", 0.0, process.total_steps());
+  if (!options.is_auto("shrinkage")) settings.shrinkage = options.real("shrinkage");
+  if (!options.is_auto("smoothing")) {
+    settings.smoothing = options.real("smoothing", process.total_steps());
   }
   return settings;
 }
 
 void refuse_holdout_on_ranks(const Context& context, const FitProblem& problem,
                              const SolverOptions& options) {
-  if (context.ranks && problem.data() && options.real("holdout", 0.0, 0.9) > 0.0) {
+  if (context.ranks && problem.data() && options.real("holdout") > 0.0) {
     throw_invalid("options", "holdout must be 0 where ranks share a model, got '{}'",
                   options.text("holdout"));
   }

@@ -23,7 +23,6 @@ class CsbmSolver : public TrainedSolver {
   std::string description() const override { return description_; }
   std::vector<OptionSpec> options() const override { return csbm_options(variant_); }
   bool has_both_directions() const override { return true; }
-  void resolve(SolverOptions& options) const override { resolve_csbm_recipe(options, variant_); }
 
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {

@@ -1,47 +1,33 @@
 #include "bridgemark/solver/csbm/csbm_recipe.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <iterator>
-#include <string_view>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "bridgemark/core/error.h"
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
 #include "bridgemark/math/normal.h"
 #include "bridgemark/solver/core/holdout.h"
+#include "bridgemark/solver/core/shared_options.h"
 #include "bridgemark/solver/core/training_loop.h"
 
 namespace bridgemark {
 
 namespace {
 
-constexpr std::string_view kLosses[] = {"kl", "mse"};
-constexpr std::string_view kInputs[] = {"numbers", "embedding"};
-constexpr std::string_view kLastSteps[] = {"softmax", "reference"};
-constexpr std::string_view kCsbmSchedules[] = {"constant", "cosine", "restarts"};
 // A rate that falls along a cosine gains most near its end: fewer looks stop before that.
-constexpr int kPatience = 20;
-// In the order of FirstCoupling.
-constexpr std::string_view kStarts[] = {"independent", "reference", "feature-wise", "minibatch-ot"};
+constexpr char kPatience[] = "20";
+// Where hidden and weight_decay are left to the solver.
+constexpr std::size_t kUsualWidth = 128, kUsualLayers = 3;
+constexpr double kUsualDecay = 0.01;
 
-std::vector<std::size_t> parse_widths(const std::string& text) {
-  constexpr std::size_t kMaxWidth = 1 << 16, kMaxLayers = 64;
-  std::vector<std::size_t> widths;
-  const char* next = text.data();
-  const char* const end = text.data() + text.size();
-  while (true) {
-    std::size_t width = 0;
-    const auto [stop, error] = std::from_chars(next, end, width);
-    const bool last = stop == end;
-    if (error != std::errc() || width < 1 || width > kMaxWidth || widths.size() == kMaxLayers ||
-        (!last && *stop != ',')) {
-      throw_invalid("options", "hidden must be 1 to {} whole numbers in [1, {}] or auto, got '{}'",
-                    kMaxLayers, kMaxWidth, text);
-    }
-    widths.push_back(width);
-    if (last) return widths;
-    next = stop + 1;
-  }
+// Help on "auto": what is taken, and what is tried beside it on rows that end.
+template <typename T, std::size_t N>
+std::string auto_help(const std::string& taken, T usual, const T (&others)[N]) {
+  return fmt::format("auto: {}; with recipe=tuned on data the best of {}, {} by the rows held out",
+                     taken, usual, fmt::join(others, ", "));
 }
 
 }  // namespace
@@ -76,91 +62,114 @@ double CsbmRecipe::ema_at(std::int64_t count) const {
 }
 
 std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
-  const std::string rate = variant.paper_rate;
+  OptionSpec weight_decay = weight_decay_option(kAuto);
+  weight_decay.or_auto = true;
+  weight_decay.help += "; " + auto_help(fmt::format("{}", kUsualDecay), kUsualDecay, kOtherDecays);
   std::vector<OptionSpec> specs = {
-      {"recipe", "tuned", "tuned or paper; decides what is left empty below"},
-      {"num_steps", "64", "steps of the chain"},
-      {"loss", "kl", "kl or mse"},
-      {"hidden", "auto",
-       "widths of the hidden layers, or auto: 128,128,128; with recipe=tuned on data the best of "
-       "128, 64 and 256 by the rows held out"},
-      {"input", "",
-       "how a category enters the network: numbers or embedding (tuned embedding, paper numbers)"},
-      {"embedding_size", "8", "width of the category embedding, with input=embedding"},
-      {"last_step", "",
-       "what the last step of a chain is: softmax of the network alone, or reference, weighed by "
-       "the network as in all others (tuned reference, paper softmax)"},
-      {"initial", "",
-       "coupling of the first pairs: independent, reference, feature-wise, or minibatch-ot (tuned "
-       "minibatch-ot, paper independent)"},
-      {"initial_pairs", "131072", "first pairs that are made, unless they are independent"},
-      {"initial_batch", "512", "rows that initial=minibatch-ot matches together"},
-      {"imf_iterations", "5", "D-IMF iterations"},
-      {"updates_first", "",
-       "updates of each network in the first iteration (tuned 3000, paper 60000)", true},
-      {"updates_later", "", "updates of each network in each later one (tuned 1000, paper 20000)",
-       true},
-      {"batch_size", variant.batch_size, "pairs for a network in an update"},
-      {"points", "",
-       "steps and states of the pinned reference drawn for each pair (tuned 4, paper 1)"},
-      {"learning_rate", "", "of AdamW, betas 0.95 and 0.99 (tuned 0.001, paper " + rate + ")"},
-      {"schedule", "",
-       "of the learning rate: constant; cosine to 0 over the training; restarts, a cosine for each "
-       "D-IMF iteration (tuned restarts, paper constant)"},
-      {"weight_decay", "auto",
-       "of AdamW, or auto: 0.01; with recipe=tuned on data the best of 0.01, 1 and 3 by the rows "
-       "held out"},
-      {"ema", "0.999", "decay of the moving average that samples and is kept"},
-      {"x0_data", "", "integer .npy [n,D] to train on instead of draws of p0"},
-      {"x1_data", "", "integer .npy [n,D] to train on instead of draws of p1"},
-      {"checkpoint_every", "30", "seconds between checkpoints"},
-      {"log_every", "100", "updates between lines of the log"},
+      recipe_option(),
+      num_steps_option(),
+      loss_option(),
+      {.key = "hidden",
+       .kind = IntegerList{.most = 64, .low = 1, .high = 1 << 16},
+       .default_value = kAuto,
+       .help = "widths of the hidden layers; " +
+               auto_help(fmt::format("{} layers of {}", kUsualLayers, kUsualWidth), kUsualWidth,
+                         kOtherWidths),
+       .or_auto = true},
+      {.key = "input",
+       .kind = Choices{{"numbers", "embedding"}},
+       .default_value = "embedding",
+       .paper = "numbers",
+       .help = "how a category enters the network"},
+      {.key = "embedding_size",
+       .kind = IntegerRange{1, 1 << 10},
+       .default_value = "8",
+       .help = "width of the category embedding, with input=embedding"},
+      {.key = "last_step",
+       .kind = Choices{{"softmax", "reference"}},
+       .default_value = "reference",
+       .paper = "softmax",
+       .help =
+           "what the last step of a chain is; softmax: of the network alone; reference: weighed "
+           "by the network, as all others are"},
+      {.key = "initial",
+       // In the order of FirstCoupling.
+       .kind = Choices{{"independent", "reference", "feature-wise", "minibatch-ot"}},
+       .default_value = "minibatch-ot",
+       .paper = "independent",
+       .help = "coupling of the first pairs"},
+      {.key = "initial_pairs",
+       .kind = IntegerRange{1, 1 << 24},
+       .default_value = "131072",
+       .help = "first pairs that are made, unless they are independent"},
+      {.key = "initial_batch",
+       .kind = IntegerRange{1, 1 << 14},
+       .default_value = "512",
+       .help = "rows that initial=minibatch-ot matches together"},
+      {.key = "imf_iterations",
+       .kind = IntegerRange{1, 1 << 20},
+       .default_value = "5",
+       .help = "D-IMF iterations"},
+      updates_option("updates_first", "3000", "60000",
+                     "updates of each network in the first iteration"),
+      updates_option("updates_later", "1000", "20000", "updates of each network in each later one"),
+      batch_size_option(variant.batch_size, {}, "pairs for a network in an update"),
+      {.key = "points",
+       .kind = IntegerRange{1, 1 << 10},
+       .default_value = "4",
+       .paper = "1",
+       .help = "steps and states of the pinned reference drawn for each pair"},
+      learning_rate_option("0.001", variant.paper_rate),
+      {.key = "schedule",
+       // In the order of CsbmRecipe::Schedule.
+       .kind = Choices{{"constant", "cosine", "restarts"}},
+       .default_value = "restarts",
+       .paper = "constant",
+       .help = "of the learning rate; cosine: to 0 over the training; restarts: a cosine for each "
+               "D-IMF iteration"},
+      weight_decay,
+      {.key = "ema",
+       .kind = RealRange{0.0, 1.0},
+       .default_value = "0.999",
+       .help = "decay of the moving average that samples and is kept"},
   };
-  std::ranges::copy(stopping_options(kPatience), std::back_inserter(specs));
+  append(specs, data_options());
+  append(specs, writing_options());
+  append(specs, stopping_options(kPatience));
   return specs;
-}
-
-void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant) {
-  const bool tuned = options.choice("recipe", kRecipes) == 0;
-  options.set_default("input", tuned ? "embedding" : "numbers");
-  options.set_default("last_step", tuned ? "reference" : "softmax");
-  options.set_default("initial", tuned ? "minibatch-ot" : "independent");
-  options.set_default("updates_first", tuned ? "3000" : "60000");
-  options.set_default("updates_later", tuned ? "1000" : "20000");
-  options.set_default("points", tuned ? "4" : "1");
-  options.set_default("learning_rate", tuned ? "0.001" : variant.paper_rate);
-  options.set_default("schedule", tuned ? "restarts" : "constant");
 }
 
 CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& variant) {
   CsbmRecipe recipe{};
+  const bool tuned = options.is("recipe", "tuned");
   recipe.both_directions = variant.both_directions;
-  recipe.num_steps = options.integer("num_steps", 1, 1 << 20);
-  recipe.loss = options.choice("loss", kLosses) == 0 ? backend::MatchingLoss::kKl
-                                                     : backend::MatchingLoss::kMse;
-  const bool tuned = options.choice("recipe", kRecipes) == 0;
-  const bool any_width = options.text("hidden") == kAuto;
-  recipe.hidden = parse_widths(any_width ? "128,128,128" : options.text("hidden"));
-  recipe.finds_hidden = tuned && any_width;
-  const auto width = static_cast<std::size_t>(options.integer("embedding_size", 1, 1 << 10));
-  recipe.category_width = options.choice("input", kInputs) == 0 ? 0 : width;
-  recipe.reference_last_step = options.choice("last_step", kLastSteps) == 1;
-  recipe.first_pairs.coupling = static_cast<FirstCoupling>(options.choice("initial", kStarts));
-  recipe.first_pairs.pairs = static_cast<std::size_t>(options.integer("initial_pairs", 1, 1 << 24));
-  recipe.first_pairs.batch = static_cast<std::size_t>(options.integer("initial_batch", 1, 1 << 14));
-  recipe.imf_iterations = options.integer("imf_iterations", 1, 1 << 20);
-  recipe.updates_first = options.integer("updates_first", 1, 1 << 30);
-  recipe.updates_later = options.integer("updates_later", 1, 1 << 30);
-  recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size", 1, 1 << 20));
-  recipe.points = static_cast<std::size_t>(options.integer("points", 1, 1 << 10));
-  recipe.learning_rate = options.real("learning_rate", 0.0, 100.0);
-  recipe.schedule = static_cast<CsbmRecipe::Schedule>(options.choice("schedule", kCsbmSchedules));
-  const bool any_decay = options.text("weight_decay") == kAuto;
-  recipe.weight_decay = any_decay ? 0.01 : options.real("weight_decay", 0.0, 100.0, " or auto");
+  recipe.num_steps = options.integer("num_steps");
+  recipe.loss = options.is("loss", "kl") ? backend::MatchingLoss::kKl : backend::MatchingLoss::kMse;
+  recipe.hidden.assign(kUsualLayers, kUsualWidth);
+  recipe.finds_hidden = tuned && options.is_auto("hidden");
+  if (!options.is_auto("hidden")) {
+    const std::vector<int> widths = options.integers("hidden");
+    recipe.hidden.assign(widths.begin(), widths.end());
+  }
+  const auto width = static_cast<std::size_t>(options.integer("embedding_size"));
+  recipe.category_width = options.is("input", "embedding") ? width : 0;
+  recipe.reference_last_step = options.is("last_step", "reference");
+  recipe.first_pairs.coupling = static_cast<FirstCoupling>(options.choice("initial"));
+  recipe.first_pairs.pairs = static_cast<std::size_t>(options.integer("initial_pairs"));
+  recipe.first_pairs.batch = static_cast<std::size_t>(options.integer("initial_batch"));
+  recipe.imf_iterations = options.integer("imf_iterations");
+  recipe.updates_first = options.integer("updates_first");
+  recipe.updates_later = options.integer("updates_later");
+  recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size"));
+  recipe.points = static_cast<std::size_t>(options.integer("points"));
+  recipe.learning_rate = options.real("learning_rate");
+  recipe.schedule = static_cast<CsbmRecipe::Schedule>(options.choice("schedule"));
+  const bool any_decay = options.is_auto("weight_decay");
+  recipe.weight_decay = any_decay ? kUsualDecay : options.real("weight_decay");
   recipe.finds_weight_decay = tuned && any_decay;
-  recipe.ema = options.real("ema", 0.0, 1.0);
-  recipe.checkpoint_seconds = options.real("checkpoint_every", 0.0, 1e9);
-  recipe.log_every = options.integer("log_every", 1, 1 << 30);
+  recipe.ema = options.real("ema");
+  recipe.checkpoint_seconds = options.real("checkpoint_every");
+  recipe.log_every = options.integer("log_every");
   return recipe;
 }
 

@@ -79,10 +79,12 @@ struct CsbmVariant {
   const char* paper_rate;
 };
 
-std::vector<OptionSpec> csbm_options(const CsbmVariant& variant);
+// What rows held out try beside the usual, where the options leave it to them.
+inline constexpr double kOtherDecays[] = {1.0, 3.0};
+inline constexpr std::size_t kOtherWidths[] = {64, 256};
 
 // recipe=paper: as published. recipe=tuned: what was found on spread pairs (results/csbm).
-void resolve_csbm_recipe(SolverOptions& options, const CsbmVariant& variant);
+std::vector<OptionSpec> csbm_options(const CsbmVariant& variant);
 
 // Throws InvalidArgument that names a value out of range.
 CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& variant);

@@ -15,10 +15,6 @@ namespace bridgemark {
 
 namespace {
 
-// The recipe's own come first.
-constexpr double kOtherDecays[] = {1.0, 3.0};
-constexpr std::size_t kOtherWidths[] = {64, 256};
-
 constexpr double kMostUpdates = 1e15;
 constexpr std::size_t kTriedNumbers = 4, kBestNumbers = 5;
 
@@ -37,7 +33,7 @@ std::vector<double> read_losses(const SafetensorsFile& file, const char* name, s
 }  // namespace
 
 NetworkLadder::NetworkLadder(const CsbmRecipe& recipe)
-    : hidden_(recipe.hidden), decays_{recipe.weight_decay} {
+    : hidden_(recipe.hidden), decays_{recipe.weight_decay} {  // the recipe's own come first
   if (recipe.finds_weight_decay) std::ranges::copy(kOtherDecays, std::back_inserter(decays_));
   if (recipe.finds_hidden) std::ranges::copy(kOtherWidths, std::back_inserter(widths_));
 }

@@ -59,11 +59,6 @@ int read_smoothing(const SafetensorsFile& file, int most, const std::filesystem:
 
 }  // namespace
 
-int most_smoothing(const ReferenceProcess& process) {
-  constexpr int kTimes = 8;
-  return kTimes * process.total_steps();
-}
-
 Matrix<double> smoothing_density(const Context& context, const ReferenceProcess& process,
                                  int smoothing) {
   // The reference has its powers up to its own number of steps.
@@ -152,7 +147,7 @@ std::shared_ptr<const Coupling> load_row_coupling(const Context& context,
   const std::size_t n = file.shape("log_weights")[0];
   file.expect_shape("rows", {n, dim});
   WeightedTarget target{States(n, dim, file.read_int32("rows")), file.read_doubles("log_weights"),
-                        read_smoothing(file, most_smoothing(process), path)};
+                        read_smoothing(file, kMostSmoothing * process.total_steps(), path)};
   try {
     check_states("rows", target.rows, dim, process.num_categories());
     for (const double h : target.h) {

@@ -17,9 +17,9 @@ struct WeightedTarget {
   int smoothing = 0;      // steps of the reference that spread each row; 0 leaves it a point
 };
 
-// The most steps that rows are spread by: so many times those of the reference. Where moves are
+// The most steps that rows are spread by, as a multiple of those of the reference: where moves are
 // rare and rows few, more than its own are best.
-int most_smoothing(const ReferenceProcess& process);
+inline constexpr int kMostSmoothing = 8;
 
 // log Q_s[b, y]: the density that a category b is spread to by s steps, [S,S].
 Matrix<double> smoothing_density(const Context& context, const ReferenceProcess& process,

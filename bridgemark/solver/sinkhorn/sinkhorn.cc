@@ -16,8 +16,6 @@ namespace bridgemark {
 
 namespace {
 
-constexpr std::string_view kYesNo[] = {"yes", "no"};
-
 struct SinkhornSettings {
   std::size_t rows;
   std::optional<int> smoothing;  // none: chosen by held-out rows
@@ -27,9 +25,9 @@ struct SinkhornSettings {
 };
 
 int read_smoothing(const FitProblem& problem, const SolverOptions& options) {
-  const int most = most_smoothing(problem.reference());
+  const int most = kMostSmoothing * problem.reference().total_steps();
   try {
-    return options.integer("smoothing", 0, most);
+    return options.integer("smoothing", most);
   } catch (const InvalidArgument&) {
     throw_invalid("options", "smoothing must be {} or a whole number of steps in 0..{}, got '{}'",
                   kAuto, most, options.text("smoothing"));
@@ -38,12 +36,12 @@ int read_smoothing(const FitProblem& problem, const SolverOptions& options) {
 
 SinkhornSettings read_sinkhorn_settings(const FitProblem& problem, const SolverOptions& options) {
   SinkhornSettings settings;
-  settings.rows = static_cast<std::size_t>(options.integer("rows", 1, 1 << 28));
-  if (options.text("smoothing") != kAuto) settings.smoothing = read_smoothing(problem, options);
-  settings.holdout = options.real("holdout", 0.0, 0.9);
-  settings.refit = options.choice("refit", kYesNo) == 0;
-  settings.transport.tolerance = options.real("tolerance", 1e-14, 0.5);
-  settings.transport.max_iterations = options.integer("max_iterations", 1, 1 << 30);
+  settings.rows = static_cast<std::size_t>(options.integer("rows"));
+  if (!options.is_auto("smoothing")) settings.smoothing = read_smoothing(problem, options);
+  settings.holdout = options.real("holdout");
+  settings.refit = options.is("refit", "yes");
+  settings.transport.tolerance = options.real("tolerance");
+  settings.transport.max_iterations = options.integer("max_iterations");
   if (!settings.smoothing && settings.holdout == 0.0) {
     throw_invalid("options",
                   "holdout must be above 0 where smoothing is {}, which it chooses, got '{}'",
@@ -100,7 +98,7 @@ struct Choice {
 // the best and its neighbours.
 Choice choose_smoothing(const Context& context, const Holdout& split,
                         const TransportSettings& settings) {
-  const int most = most_smoothing(split.training.reference());
+  const int most = kMostSmoothing * split.training.reference().total_steps();
   Choice best;
   std::vector<double> start;
   int iterations = 0;
@@ -133,14 +131,31 @@ class SinkhornSolver : public Solver {
     return "entropic transport between the rows themselves, each spread by steps of the reference";
   }
   std::vector<OptionSpec> options() const override {
+    OptionSpec holdout = holdout_option(), refit = refit_option();
+    holdout.help = "share of the rows that choose the smoothing, above 0";
+    refit.help = "solve again with all rows once the smoothing is chosen";
     return {
-        {"rows", "10000", "draws of p0 and of p1, where the rows are not given"},
-        {"smoothing", kAuto,
-         "elementary steps that spread each row of x1; 0: none; auto: chosen by rows kept apart"},
-        {"holdout", "0.2", "share of the rows that choose the smoothing, in (0, 0.9]"},
-        {"refit", "yes", "yes or no: solve again with all rows once the smoothing is chosen"},
-        {"tolerance", "1e-4", "stops where the marginal of x1 is off by less, in total variation"},
-        {"max_iterations", "10000", "iterations at the most, of each smoothing that is tried"}};
+        {.key = "rows",
+         .kind = IntegerRange{1, 1 << 28},
+         .default_value = "10000",
+         .help = "draws of p0 and of p1, where the rows are not given"},
+        {.key = "smoothing",
+         .kind = IntegerRange{0, kMostSmoothing * kMaxTotalSteps},
+         .default_value = kAuto,
+         .help = fmt::format("elementary steps that spread each row of x1, up to {} times those "
+                             "of the reference; 0: none; auto: chosen by rows kept apart",
+                             kMostSmoothing),
+         .or_auto = true},
+        holdout,
+        refit,
+        {.key = "tolerance",
+         .kind = RealRange{1e-14, 0.5},
+         .default_value = "1e-4",
+         .help = "stops where the marginal of x1 is off by less, in total variation"},
+        {.key = "max_iterations",
+         .kind = IntegerRange{1, 1 << 30},
+         .default_value = "10000",
+         .help = "iterations at the most, of each smoothing that is tried"}};
   }
 
   void check(const Context&, const FitProblem& problem,

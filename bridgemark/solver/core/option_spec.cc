@@ -1,0 +1,45 @@
+#include "bridgemark/solver/core/option_spec.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace bridgemark {
+
+namespace {
+
+struct AllowedText {
+  std::string operator()(const IntegerRange& range) const {
+    return fmt::format("a whole number in {}..{}", range.low, range.high);
+  }
+  std::string operator()(const RealRange& range) const {
+    return fmt::format("a number in [{}, {}]", range.low, range.high);
+  }
+  std::string operator()(const Choices& choices) const {
+    return fmt::format("one of {}", fmt::join(choices.names, ", "));
+  }
+  std::string operator()(const IntegerList& list) const {
+    return fmt::format("1 to {} whole numbers in [{}, {}]", list.most, list.low, list.high);
+  }
+  std::string operator()(const FilePath&) const { return {}; }
+};
+
+}  // namespace
+
+std::string allowed_text(const OptionKind& kind, bool or_auto) {
+  return std::visit(AllowedText{}, kind) + (or_auto ? " or auto" : "");
+}
+
+std::string OptionSpec::allowed() const { return allowed_text(kind, or_auto); }
+
+std::string OptionSpec::described() const {
+  std::string text = help;
+  if (const std::string values = allowed(); !values.empty()) text += "; " + values;
+  if (paper) {
+    text += fmt::format(" (tuned {}; paper {})", default_value.text, paper->text);
+  } else if (default_value.rule) {
+    text += fmt::format(" (default {})", default_value.text);
+  }
+  return text;
+}
+
+}  // namespace bridgemark

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace bridgemark {
+
+class SolverOptions;
+
+// The value by which an option leaves itself to the solver.
+inline constexpr char kAuto[] = "auto";
+
+// What the value of an option may be. Bounds are inclusive.
+struct IntegerRange {
+  int low, high;
+};
+struct RealRange {
+  double low, high;
+};
+struct Choices {
+  std::vector<std::string> names;
+};
+struct IntegerList {  // 1 to `most` of them, with commas in between
+  int most, low, high;
+};
+struct FilePath {};  // empty: no file
+using OptionKind = std::variant<IntegerRange, RealRange, Choices, IntegerList, FilePath>;
+
+// The value of an option that is not given, or the rule by which it follows from other options.
+struct OptionDefault {
+  using Rule = std::function<std::string(const SolverOptions&)>;
+
+  OptionDefault(const char* value) : text(value) {}
+  OptionDefault(std::string value) : text(std::move(value)) {}
+  OptionDefault(std::string in_words, Rule by) : text(std::move(in_words)), rule(std::move(by)) {}
+
+  std::string text;  // the value, or the rule in words
+  Rule rule = {};    // reads options that come earlier in the solver's list
+};
+
+// One key that a solver understands: all there is to say of it. Help, checks, and Python's
+// signatures and types are made from it.
+struct OptionSpec {
+  std::string key;
+  OptionKind kind;
+  OptionDefault default_value;              // of recipe=tuned, where a solver has recipes
+  std::optional<OptionDefault> paper = {};  // of recipe=paper, where it has one of its own
+  std::string help;                         // what it means, without values that are allowed
+  bool or_auto = false;                     // whether kAuto is allowed as well
+  bool counts_updates = false;              // a training takes longer by as much as it is larger
+  std::string former_key = {};              // what older files call it, which is still read
+
+  // Whether it is empty until a recipe or a rule says what it is.
+  bool is_left_open() const { return paper.has_value() || default_value.rule; }
+
+  // What it is before that.
+  std::string initial_value() const { return is_left_open() ? std::string() : default_value.text; }
+
+  // "a whole number in 1..64 or auto": what a refusal and the help say. Empty for a file.
+  std::string allowed() const;
+
+  // The help with what is allowed and, where it is left open, the defaults.
+  std::string described() const;
+};
+
+// What a refusal says of a kind.
+std::string allowed_text(const OptionKind& kind, bool or_auto);
+
+}  // namespace bridgemark
