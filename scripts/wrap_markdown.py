@@ -4,7 +4,7 @@
 wrap_markdown.py [--check] [PAGE...]: without pages, all that git tracks. With --check nothing is
 written, and a page that would change is an error.
 
-Code, tables, headings, HTML, formulas in fences and pages that say "do not edit" stay as they are.
+Code, tables, headings, HTML, pictures, formulas in fences and pages that say "do not edit" stay.
 A line breaks at spaces outside of `code` and $formulas$, so a longer word makes a longer line.
 """
 
@@ -17,8 +17,8 @@ WIDTH = 100
 FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 ITEM = re.compile(r"(\s*)([-*+]|\d+[.)])( +)(?=\S)")
 QUOTE = re.compile(r"\s*> ?")
-# Headings, rows of tables, rules, HTML and targets of links: each line means something by itself.
-ALONE = re.compile(r"\s*(#{1,6} |\||<(?!https?:)|\[[^\]]+\]: |([-*_=] *){3,}$)")
+# Headings, rows of tables, rules, HTML, targets of links and pictures: each line is for itself.
+ALONE = re.compile(r"\s*(#{1,6} |\||<(?!https?:)|\[[^\]]+\]: |([-*_=] *){3,}$|!\[.*\]\(\S+\)$)")
 # What does not break: code, formulas, and words with either in them.
 WORD = re.compile(r"(?:(`+)(?!`).+?(?<!`)\1(?!`)|\$[^$`]+\$|\S)+")
 # A line that began with one of these words would be a list, a heading, a quote or a table.

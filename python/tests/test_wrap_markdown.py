@@ -20,6 +20,7 @@ KEPT = [
     f"<!-- {LONG}\n{LONG} -->",
     f"[target]: https://example.org {LONG}",
     f"    {LONG}",
+    f"![{LONG}](picture.svg)",
     "x" * 150,
     f"`{LONG}`",
     "one  \nafter a line break that is meant",

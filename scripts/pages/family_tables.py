@@ -15,6 +15,9 @@ import sys
 
 from published import ROOT
 
+sys.path.append(str(ROOT / "scripts"))
+from wrap_markdown import wrapped  # noqa: E402 (its folder is known now)
+
 FOLDER = ROOT / "results/published-pairs"
 PUBLISHED = ROOT / "bridgemark/report/data/published.csv"
 KEPT = 100
@@ -28,9 +31,10 @@ WIDTHS = ("text", "2")
 
 TOP = """# Which pairs the published tables were measured on
 
-Independent, Reference and Feature-wise SB have nothing to train: their scores depend on the pair alone. So
-their published cells (12 scores on each of 12 pairs) tell which construction the published pairs came from.
-Measured here, with the draws of the evaluation protocol: fresh instances of three constructions,
+This page finds the construction of the published pairs, which is not that of the paper's text.
+Independent, Reference and Feature-wise SB have nothing to train, so their scores depend on the pair alone. Their
+published cells (12 scores on each of 12 pairs) therefore show which construction the published pairs came from.
+They are compared with fresh instances of three constructions, scored by the evaluation protocol:
 
 - sphere: means on a sphere of radius 5, as the paper's text says;
 - spread-10: each coordinate of a mean a whole number on 5..44, means at least 10 categories apart;
@@ -38,8 +42,8 @@ Measured here, with the draws of the evaluation protocol: fresh instances of thr
 
 each with the widths of the text (σ = 1.5, 1.5, 2.5 for D = 2, 16, 64) and with that of the published code
 (σ = 2). `instances.jsonl` has a line for each instance: the four scores (conditional shape, conditional
-trend, shape, trend) of each baseline, on `inputs` of the 157 conditional inputs, and `distance`, the mean
-|ours − published| over the 12 scores.
+trend, shape, trend) of each baseline, on `inputs` of the 157 conditional inputs, and `distance`, the
+mean absolute difference from the published cells over the 12 scores.
 
 ```
 cmake --build --preset cpu --target family_study
@@ -53,7 +57,7 @@ scripts/pages/family_tables.py keep d2.jsonl d16.jsonl d64.jsonl
 scripts/pages/family_tables.py write
 ```
 
-Where `--inputs` says fewer than 157, the search scores every seed on those and then the 30 closest on all.
+With fewer `--inputs` than 157, the search scores every seed on those and then the 30 closest on all.
 """
 
 
@@ -216,7 +220,7 @@ def write():
     if (FOLDER / "search.jsonl").exists():
         lines += seed_table(read_lines(FOLDER / "search.jsonl"), published)
     lines += cell_table(instances, published)
-    (FOLDER / "README.md").write_text("\n".join(lines).rstrip() + "\n")
+    (FOLDER / "README.md").write_text(wrapped("\n".join(lines).rstrip() + "\n"))
 
 
 def main():
