@@ -5,7 +5,8 @@ wrap_markdown.py [--check] [PAGE...]: without pages, all that git tracks. With -
 written, and a page that would change is an error.
 
 Code, tables, headings, HTML, pictures, formulas in fences and pages that say "do not edit" stay.
-A line breaks at spaces outside of `code` and $formulas$, so a longer word makes a longer line.
+A line breaks at spaces outside of `code`, $formulas$ and "D = 64", so a longer word makes a longer
+line.
 """
 
 import re
@@ -30,7 +31,7 @@ def fill(text, first, rest):
     """The words of a paragraph in lines, the first of which begins otherwise than the rest."""
     words = []
     for match in WORD.finditer(text):
-        if words and MARKER.match(match[0]):
+        if words and (MARKER.match(match[0]) or match[0] == "=" or words[-1].endswith(" =")):
             words[-1] += " " + match[0]
         else:
             words.append(match[0])

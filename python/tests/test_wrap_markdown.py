@@ -63,7 +63,7 @@ def test_no_line_begins_with_a_word_that_means_something_there(word):
         assert wrap_markdown.wrapped(made) == made
 
 
-def test_code_and_formulas_do_not_break():
-    for inline in ("`--option VALUE`", "$a + b = c$", "``a ` b``"):
+def test_code_formulas_and_equations_do_not_break():
+    for inline in ("`--option VALUE`", "$a + b = c$", "``a ` b``", "D = 64"):
         for before in range(80, 100):
             assert inline in wrap_markdown.wrapped(f"{'x' * before} ({inline}), {LONG}\n")
