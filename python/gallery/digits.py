@@ -15,7 +15,9 @@ import bridgemark as bm
 try:
     from sklearn.datasets import load_digits
 except ImportError:
-    raise SystemExit(print("SKIPPED scikit-learn is not installed: it brings the pictures"))
+    raise SystemExit(
+        print("SKIPPED scikit-learn is not installed: it brings the pictures")
+    ) from None
 
 # %% [markdown]
 # scikit-learn's digits are 8 x 8 pixels of 17 grey levels: states of 64 coordinates with 17

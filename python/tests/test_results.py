@@ -50,7 +50,7 @@ def test_result_turns_into_a_frame(result):
     assert list(frame.index) == list(result.scores)
     assert list(frame.columns) == ["mean", "standard_error"]
     assert frame.loc["joint_kl", "mean"] == result["joint_kl"]
-    assert (frame.dtypes == float).all()
+    assert (frame.dtypes == "float64").all()
 
 
 def test_infinite_is_told_from_missing(result):
