@@ -15,8 +15,9 @@ import functools
 import json
 from pathlib import Path
 
-import bridgemark as bm
 import numpy as np
+
+import bridgemark as bm
 from truth_steps import FactorisedStep, FactorisedSteps, WholeSteps, draw_marginals
 
 SIZES = (0.01, 0.03, 0.1, 0.3, 1.0)

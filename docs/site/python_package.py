@@ -21,8 +21,16 @@ PAGES = {
     ),
     "scores": (
         "Scores",
-        ["evaluate", "OutsideCoupling", "Result", "compare", "paired_difference", "Difference",
-         "paper_results", "Table"],
+        [
+            "evaluate",
+            "OutsideCoupling",
+            "Result",
+            "compare",
+            "paired_difference",
+            "Difference",
+            "paper_results",
+            "Table",
+        ],
     ),
     "experiments": ("Experiments", ["run", "report", "load_results"]),
     "board": ("The board", ["check_submission", "board"]),

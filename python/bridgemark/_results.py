@@ -69,7 +69,9 @@ class Result(Mapping[str, Any]):
 
     def __str__(self) -> str:
         errors, missing = self["standard_errors"], self["missing"]
-        scores = [(name, self._shown(name), errors[name], missing.get(name)) for name in self.scores]
+        scores = [
+            (name, self._shown(name), errors[name], missing.get(name)) for name in self.scores
+        ]
         text = _core.score_list(self.label, self["pair"], self["num_seeds"], scores)
         if self._bound_change() is not None:
             keys = ("rows", "particles", "half_particles_change", "worst_share")

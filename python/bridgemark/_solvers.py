@@ -45,7 +45,10 @@ def _signature(name: str) -> inspect.Signature:
     """The keywords of a solver as help and completion show them; its defaults are texts."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature(
-        [inspect.Parameter(key, kind, default=default or None) for key, default, _ in _SPECS[name][1]]
+        [
+            inspect.Parameter(key, kind, default=default or None)
+            for key, default, _ in _SPECS[name][1]
+        ]
     )
 
 
@@ -178,7 +181,9 @@ class Solver:
             }
             for name, value in of_data.items():
                 if value is not None:
-                    raise ValueError(f"[fit] {name} belongs to data, fit(x0, x1), got it with a pair")
+                    raise ValueError(
+                        f"[fit] {name} belongs to data, fit(x0, x1), got it with a pair"
+                    )
             self._coupling = _core.fit(
                 self.name, pair, samples=samples, training_set=training_set, **common
             )
@@ -190,9 +195,15 @@ class Solver:
         else:
             for name, value in (("samples", samples), ("training_set", training_set)):
                 if value != 0:
-                    raise ValueError(f"[fit] {name} belongs to a pair, fit(pair), got {value} with data")
+                    raise ValueError(
+                        f"[fit] {name} belongs to a pair, fit(pair), got {value} with data"
+                    )
             self._coupling = _core.fit_data(
-                self.name, pair, x1, **_reference_parts(reference, gamma, num_categories, total_steps), **common
+                self.name,
+                pair,
+                x1,
+                **_reference_parts(reference, gamma, num_categories, total_steps),
+                **common,
             )
         warning = self._coupling.diagnostics.get("warning")
         if warning is not None:
@@ -203,7 +214,9 @@ class Solver:
     def coupling(self) -> _core.Coupling:
         """What the last fit made. Raises RuntimeError before the first."""
         if self._coupling is None:
-            raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)")
+            raise RuntimeError(
+                f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)"
+            )
         return self._coupling
 
     @property
@@ -252,7 +265,9 @@ class Solver:
 
     @classmethod
     def load(
-        cls: type[SolverT], folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None
+        cls: type[SolverT],
+        folder: str | os.PathLike[str],
+        pair: _core.Pair | str | os.PathLike[str] | None = None,
     ) -> SolverT:
         """The solver of a run folder; `pair` may be left out for a preset.
 
@@ -334,7 +349,9 @@ def make_solver(name: str, **options: Any) -> Solver:
     return _class_of(name)(**options)
 
 
-def load_solver(folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None) -> Solver:
+def load_solver(
+    folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None
+) -> Solver:
     """The fitted solver of a run folder; `pair` may be left out for a preset."""
     coupling = _core.load_coupling(folder, pair)
     solver = _class_of(coupling.solver)(**coupling.options)

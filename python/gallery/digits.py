@@ -37,9 +37,7 @@ print(f"{len(threes)} threes, {len(eights)} eights, grey levels 0 to {pictures.m
 # are chosen, which are nearer to the bridge of all threes and eights and draw blurred ones.
 
 # %%
-solver = bm.DLightSB(components=200, updates=500, holdout=0).fit(
-    threes, eights, num_categories=17
-)
+solver = bm.DLightSB(components=200, updates=500, holdout=0).fit(threes, eights, num_categories=17)
 print(solver.coupling)
 turned = solver.sample(threes, seed=1)
 paths = solver.sample_trajectory(threes[:8], num_steps=8, seed=2)

@@ -69,9 +69,7 @@ assert min(len(english), len(spanish)) >= 200
 # The answers are to be words of the list and no others, so none of them is held out.
 
 # %%
-solver = bm.DLightSB(
-    components=400, updates=800, init_peak=0.99, init_noise=0.0, holdout=0
-).fit(
+solver = bm.DLightSB(components=400, updates=800, init_peak=0.99, init_noise=0.0, holdout=0).fit(
     english, spanish, reference="uniform", gamma=0.005, num_categories=26
 )
 print(solver.coupling, "last loss", round(solver.history["loss"][-1], 3))

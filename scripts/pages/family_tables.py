@@ -24,7 +24,11 @@ KEPT = 100
 ALL_INPUTS = 157
 ROUNDING = 0.0005  # published cells have three digits
 
-BASELINES = {"independent": "Independent", "reference": "Reference", "feature-wise": "Feature-wise SB"}
+BASELINES = {
+    "independent": "Independent",
+    "reference": "Reference",
+    "feature-wise": "Feature-wise SB",
+}
 SCORES = ("conditional_shape_score", "conditional_trend_score", "shape_score", "trend_score")
 CONSTRUCTIONS = ("sphere", "spread-10", "spread-5")
 WIDTHS = ("text", "2")
@@ -87,28 +91,42 @@ def inside(value, low, high):
 
 
 def dim_of(pair):
-    return int(pair[1:pair.index("-")])
+    return int(pair[1 : pair.index("-")])
 
 
 def overview(instances, published):
     """How many published cells lie inside the range of a construction, by D."""
-    lines = ["## Cells inside the range of a construction", "",
-             "Of the 48 published cells of a D (4 references, 3 baselines, 4 scores), how many lie between the "
-             "smallest and the largest value of the instances; and the mean and the smallest `distance` of an "
-             "instance.", "",
-             "| construction, σ | instances a pair | D = 2 | D = 16 | D = 64 |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "## Cells inside the range of a construction",
+        "",
+        "Of the 48 published cells of a D (4 references, 3 baselines, 4 scores), how many lie between the "
+        "smallest and the largest value of the instances; and the mean and the smallest `distance` of an "
+        "instance.",
+        "",
+        "| construction, σ | instances a pair | D = 2 | D = 16 | D = 64 |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for construction in CONSTRUCTIONS:
         for width in WIDTHS:
             texts = []
             for dim in (2, 16, 64):
-                cells = [key for key in published if dim_of(key[0]) == dim and instances.has(construction, width, key)]
+                cells = [
+                    key
+                    for key in published
+                    if dim_of(key[0]) == dim and instances.has(construction, width, key)
+                ]
                 if not cells:
                     texts.append("not measured")
                     continue
-                found = sum(inside(published[key], *instances.range(construction, width, *key)) for key in cells)
+                found = sum(
+                    inside(published[key], *instances.range(construction, width, *key))
+                    for key in cells
+                )
                 distances = instances.distances(construction, width, dim)
-                texts.append(f"{found} of {len(cells)}; {sum(distances) / len(distances):.3f}, "
-                             f"{min(distances):.3f}")
+                texts.append(
+                    f"{found} of {len(cells)}; {sum(distances) / len(distances):.3f}, "
+                    f"{min(distances):.3f}"
+                )
             count = instances.count(construction, width)
             lines.append(f"| {construction}, {width} | {count} | " + " | ".join(texts) + " |")
     return lines + [""]
@@ -133,24 +151,40 @@ class Instances:
         return min(self.values[key]), max(self.values[key])
 
     def distances(self, construction, width, dim):
-        return [line["distance"] for line in self.lines if dim_of(line["pair"]) == dim
-                and line["construction"] == construction and width_of(line) == width]
+        return [
+            line["distance"]
+            for line in self.lines
+            if dim_of(line["pair"]) == dim
+            and line["construction"] == construction
+            and width_of(line) == width
+        ]
 
     def count(self, construction, width):
-        return min(len(values) for key, values in self.values.items() if key[:2] == (construction, width))
+        return min(
+            len(values) for key, values in self.values.items() if key[:2] == (construction, width)
+        )
 
 
 def cell_table(instances, published):
-    lines = ["## Every cell", "",
-             "Smallest and largest value over the instances; bold where the published cell lies inside.", ""]
+    lines = [
+        "## Every cell",
+        "",
+        "Smallest and largest value over the instances; bold where the published cell lies inside.",
+        "",
+    ]
     columns = [(construction, width) for construction in CONSTRUCTIONS for width in WIDTHS]
     outside = []
     for baseline, method in BASELINES.items():
-        lines += [f"### {method}", "",
-                  "| pair | score | published | " + " | ".join(f"{c}, {w}" for c, w in columns) + " |",
-                  "| --- | --- | --- |" + " --- |" * len(columns)]
+        lines += [
+            f"### {method}",
+            "",
+            "| pair | score | published | " + " | ".join(f"{c}, {w}" for c, w in columns) + " |",
+            "| --- | --- | --- |" + " --- |" * len(columns),
+        ]
         for (pair, name, score), value in published.items():
-            if name != baseline or not all(instances.has(*column, (pair, name, score)) for column in columns):
+            if name != baseline or not all(
+                instances.has(*column, (pair, name, score)) for column in columns
+            ):
                 continue
             texts = []
             for construction, width in columns:
@@ -158,22 +192,34 @@ def cell_table(instances, published):
                 text = f"{low:.3f}..{high:.3f}"
                 texts.append(f"**{text}**" if inside(value, low, high) else text)
             short = score.removesuffix("_score").replace("_", " ")
-            lines.append(f"| {pair.removesuffix('-spread')} | {short} | {value:.3f} | " + " | ".join(texts) + " |")
+            lines.append(
+                f"| {pair.removesuffix('-spread')} | {short} | {value:.3f} | "
+                + " | ".join(texts)
+                + " |"
+            )
             if not any(text.startswith("**") for text in texts):
                 outside.append(f"{method}, {short}, {pair.removesuffix('-spread')} ({value:.3f})")
         lines.append("")
-    lines += ["## Cells that no construction explains", "",
-              "Outside of all six ranges: " + ("; ".join(outside) if outside else "none") + ".", ""]
+    lines += [
+        "## Cells that no construction explains",
+        "",
+        "Outside of all six ranges: " + ("; ".join(outside) if outside else "none") + ".",
+        "",
+    ]
     return lines
 
 
 def seed_table(found, published):
-    lines = ["## The seeds of the spread presets", "",
-             "The closest of the seeds searched, on all 157 inputs; ours beside the published cell in brackets. "
-             "`search.jsonl` has the 100 closest of each pair, those scored on fewer inputs after those scored on "
-             "all.", "",
-             "| preset | seed | of | distance | conditional shape: Independent | Reference | Feature-wise SB |",
-             "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "## The seeds of the spread presets",
+        "",
+        "The closest of the seeds searched, on all 157 inputs; ours beside the published cell in brackets. "
+        "`search.jsonl` has the 100 closest of each pair, those scored on fewer inputs after those scored on "
+        "all.",
+        "",
+        "| preset | seed | of | distance | conditional shape: Independent | Reference | Feature-wise SB |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     differences = []
     for pair in dict.fromkeys(key[0] for key in published):
         best = [line for line in found if line["pair"] == pair and line["inputs"] == ALL_INPUTS]
@@ -187,11 +233,16 @@ def seed_table(found, published):
             texts.append(f"{best[baseline][0]:.3f} [{value:.3f}]")
             if baseline != "feature-wise":
                 differences.append(abs(best[baseline][0] - value))
-        lines.append(f"| {pair} | {best['seed']} | {best['of']} | {best['distance']:.4f} | " + " | ".join(texts)
-                     + " |")
+        lines.append(
+            f"| {pair} | {best['seed']} | {best['of']} | {best['distance']:.4f} | "
+            + " | ".join(texts)
+            + " |"
+        )
     if differences:
-        mean = (f"Mean |ours − published| of Independent and Reference, conditional shape, over these "
-                f"{len(differences)} cells: {sum(differences) / len(differences):.4f}.")
+        mean = (
+            f"Mean |ours − published| of Independent and Reference, conditional shape, over these "
+            f"{len(differences)} cells: {sum(differences) / len(differences):.4f}."
+        )
         print(mean)
         lines += ["", mean]
     return lines + [""]
@@ -206,8 +257,11 @@ def keep(paths):
         for lines in found.values():
             seeds = len({seed for seed, _ in lines})
             whole = {seed for seed, inputs in lines if inputs == ALL_INPUTS}
-            chosen = [line for line in lines.values()
-                      if line["inputs"] == ALL_INPUTS or line["seed"] not in whole]
+            chosen = [
+                line
+                for line in lines.values()
+                if line["inputs"] == ALL_INPUTS or line["seed"] not in whole
+            ]
             chosen.sort(key=lambda line: (line["inputs"] != ALL_INPUTS, line["distance"]))
             for line in chosen[:KEPT]:
                 out.write(json.dumps({**line, "of": seeds}) + "\n")

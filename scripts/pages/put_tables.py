@@ -4,6 +4,7 @@
 What is no table goes to standard output, for the sentences of the page. With --check nothing is written, and a page
 that would change is an error.
 """
+
 import pathlib
 import sys
 
@@ -25,7 +26,9 @@ def put(page, tables):
     for table in tables:
         place = next((place for place in left if blocks[place][0] == table[0]), None)
         if place is None:
-            sys.exit(f"put_tables.py: the page has no place left for a table with the head {table[0]}")
+            sys.exit(
+                f"put_tables.py: the page has no place left for a table with the head {table[0]}"
+            )
         blocks[place] = table
         left.remove(place)
     return [line for block in blocks for line in block]
