@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Log-sum-exp terms a second on a GPU, all in float32: the kernel of DLightSB that takes, for each row of a
-batch, the log-sum-exp over the components of a sum over D table entries (timed by ncu within `train`); the
-same in PyTorch; and FlashSinkhorn's kernel, a log-sum-exp over points of a dot product of D numbers, where
-that package is installed (it tunes itself for half a minute at each size). A term is one exponential in a sum; each has D additions or multiplications.
+"""Log-sum-exp terms a second on a GPU, all in float32: the kernel of DLightSB that takes, for each
+row of a batch, the log-sum-exp over the components of a sum over D table entries (timed by ncu
+within `train`); the same in PyTorch; and FlashSinkhorn's kernel, a log-sum-exp over points of a dot
+product of D numbers, where that package is installed (it tunes itself for half a minute at each
+size). A term is one exponential in a sum; each has D additions or multiplications.
 
   python3 bench/log_sum_exp.py --program build-gpu/bridgemark [--json FILE]
 """
@@ -36,7 +37,9 @@ def median_seconds(work, repeats=30):
 
 
 def ours(program, rows, components):
-    """Seconds of the kernel, which also leaves the weights that the gradient needs; both ends of a row."""
+    """Seconds of the kernel, which also leaves the weights that the gradient needs; both ends of a
+    row.
+    """
     with tempfile.TemporaryDirectory() as folder:
         command = [
             "ncu",
@@ -70,7 +73,9 @@ def ours(program, rows, components):
 
 
 def in_torch(rows, components):
-    """One end of the rows: gathers and a log-sum-exp, in as many parts as keep the gathered entries small."""
+    """One end of the rows: gathers and a log-sum-exp, in as many parts as keep the gathered entries
+    small.
+    """
     log_beta = torch.randn(components, device="cuda")
     log_cores = torch.randn(DIM, CATEGORIES, components, device="cuda")
     x = torch.randint(0, CATEGORIES, (rows, DIM), device="cuda")
@@ -123,7 +128,8 @@ def main():
             }
         )
         print(
-            f"{name:32} {rows:6} x {count:6}: {1e6 * seconds:9.1f} us, {1e-9 * rate:8.1f} G terms/s",
+            f"{name:32} {rows:6} x {count:6}: {1e6 * seconds:9.1f} us, "
+            f"{1e-9 * rate:8.1f} G terms/s",
             flush=True,
         )
         if arguments.json:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Times an update of DLightSB on one and on two ranks, one thread each, and counts what they exchange.
+"""Times an update of DLightSB on one and on two ranks, one thread each, and counts what they
+exchange.
 
     bench/ranks.py build/bridgemark-mpi [--components 20000] [--updates 8] [--turns 3]
 

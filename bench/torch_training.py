@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One training step of DLightSB and DLightSB-M in PyTorch, as one would write it well: batched matrix
-products and gathers, no [B,D,S,K] tensor, autograd, AdamW with foreach. A yardstick for
+"""One training step of DLightSB and DLightSB-M in PyTorch, as one would write it well: batched
+matrix products and gathers, no [B,D,S,K] tensor, autograd, AdamW with foreach. A yardstick for
 training_bench, nothing else.
 
 Reads a golden-style problem from the command line and prints one JSON object with the median

@@ -7,8 +7,8 @@ gradient? Needs the Python package and NumPy. Adds one line of JSON, with joint 
 Jensen's inequality bounds -log v(x1), the tangent of the logarithm bounds log c(x0), and the
 arithmetic mean bounds the product over dimensions in it; the bound falls apart into one-dimensional
 problems. N_k^d(t) is what the rows of x1 in state t weigh for component k (responsibilities),
-A_k^d(t) what the rows of x0 ask of it through the reference: their difference is the gradient of the
-log-cores, A the diagonal of its metric.
+A_k^d(t) what the rows of x0 ask of it through the reference: their difference is the gradient of
+the log-cores, A the diagonal of its metric.
 
   em       r *= (N / A) ** rate: with rate = 1 / (D + 1) and fixed rows the loss never grows
   natural  r *= 1 + rate (N / A - 1): the same to first order, and linear in N, whose noise averages

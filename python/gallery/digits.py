@@ -60,7 +60,8 @@ def kept(x0, x1):
 
 
 apart = kept(threes, turned), kept(threes[np.roll(np.arange(len(threes)), 1)], turned)
-print(f"to the nearest eight: {nearest(turned, eights):.2f}, of threes {nearest(threes, eights):.2f}, "
+print(f"to the nearest eight: {nearest(turned, eights):.2f}, "
+      f"of threes {nearest(threes, eights):.2f}, "
       f"among eights {nearest(eights, eights):.2f}")  # fmt: skip
 print(f"from its own three: {apart[0]:.2f}, from another {apart[1]:.2f}")
 assert nearest(turned, eights) < 0.8 * nearest(threes, eights)

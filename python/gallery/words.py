@@ -105,10 +105,23 @@ for i, path in enumerate(paths):
         for d in range(5):
             new = path[n, d] != path[0, d]
             colour = "#c44e52" if new else "#333333"
-            axis.text(2.0 * j + 0.26 * d, -i, word_of(path[n, d : d + 1]), color=colour, size=15,
-                      family="monospace", weight="bold" if new else "normal", va="center")  # fmt: skip
+            axis.text(
+                2.0 * j + 0.26 * d,
+                -i,
+                word_of(path[n, d : d + 1]),
+                color=colour,
+                size=15,
+                family="monospace",
+                weight="bold" if new else "normal",
+                va="center",
+            )
         if j:
-            axis.annotate("", (2.0 * j - 0.12, -i), (2.0 * j - 0.55, -i), arrowprops={"arrowstyle": "->", "color": "#aaaaaa"})  # fmt: skip
+            axis.annotate(
+                "",
+                (2.0 * j - 0.12, -i),
+                (2.0 * j - 0.55, -i),
+                arrowprops={"arrowstyle": "->", "color": "#aaaaaa"},
+            )
 for j, n in enumerate(shown):
     axis.text(
         2.0 * j, 1.0, {0: "English", 16: "Spanish"}.get(n, f"step {n}"), size=11, color="#777777"

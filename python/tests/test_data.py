@@ -11,13 +11,19 @@ QUICK = {
     "dlightsb": {"components": 8, "updates": 2000, "batch_size": 64},
     "dlightsb-m": {"components": 8, "updates": 2000, "batch_size": 64, "num_steps": 8},
     "dlightsb-chain": {"updates": 100, "batch_size": 64},
-    "csbm": {"num_steps": 8, "hidden": 16, "imf_iterations": 1, "updates_first": 20, "batch_size": 32,
-             "initial": "independent"},
+    "csbm": {
+        "num_steps": 8,
+        "hidden": 16,
+        "imf_iterations": 1,
+        "updates_first": 20,
+        "batch_size": 32,
+        "initial": "independent",
+    },
     "feature-wise": {},
     "sinkhorn": {},
     "reference": {},
     "independent": {},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +162,20 @@ def test_training_equals_the_command_line(ends, fitted, tmp_path, command_line):
         text for key, value in QUICK["dlightsb"].items() for text in ("--set", f"{key}={value}")
     ]
     command_line(
-        "train", "dlightsb", "--x0", tmp_path / "x0.npy", "--x1", tmp_path / "x1.npy", "--gamma", 0.2,
-        "--categories", 16, "-o", tmp_path / "run", *sets,
-    )  # fmt: skip
+        "train",
+        "dlightsb",
+        "--x0",
+        tmp_path / "x0.npy",
+        "--x1",
+        tmp_path / "x1.npy",
+        "--gamma",
+        0.2,
+        "--categories",
+        16,
+        "-o",
+        tmp_path / "run",
+        *sets,
+    )
     loaded = bm.load_solver(tmp_path / "run").coupling
     assert np.array_equal(loaded.sample(ends[0], seed=5), fitted.sample(ends[0], seed=5))
 

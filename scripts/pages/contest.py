@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """contest.py table|figures: what docs/contest.md reads out of results/paper and results/families.
 
-`table` prints its tables, but for those of `judge.py contest`; `figures` draws results/paper/*.svg and results/families/*.svg (matplotlib).
+`table` prints its tables, but for those of `judge.py contest`; `figures` draws results/paper/*.svg
+and results/families/*.svg (matplotlib).
 """
 
 import collections
@@ -92,7 +93,7 @@ def families_table(cells):
 
 
 def variants_table(cells):
-    """What loss and steps change: the share, the mean over the twelve pairs and the worst of them."""
+    """What loss and steps change: the share, its mean over the twelve pairs and the worst."""
     head(
         "solver", *(f"{loss.upper()}, {steps}" for loss in ("kl", "mse") for steps in ("16", "64"))
     )
@@ -124,7 +125,9 @@ def published_cells():
 
 
 def draw_grid(plt, columns, draw, quantity, path):
-    """Panels of the columns, forward above and reverse below; draw(panel, column, direction's suffix) fills one."""
+    """Panels of the columns, forward above and reverse below; draw(panel, column, direction's
+    suffix) fills one.
+    """
     figure, panels = plt.subplots(
         2, 4, figsize=(8.4, 4.8), sharex=True, sharey=True, layout="constrained"
     )

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tables of the family study. Standard library only.
 
-    scripts/pages/family_tables.py keep FOUND.jsonl ...   the 100 closest seeds of each pair into search.jsonl
-    scripts/pages/family_tables.py write                  README.md from instances.jsonl and search.jsonl; prints how
-                                                    far the chosen seeds are from the published cells
+    family_tables.py keep FOUND.jsonl ...   the 100 closest seeds of each pair into search.jsonl
+    family_tables.py write                  README.md from instances.jsonl and search.jsonl; prints
+                                            how far the chosen seeds are from the published cells
 
 Both work in results/published-pairs.
 """
@@ -36,18 +36,19 @@ WIDTHS = ("text", "2")
 TOP = """# Which pairs the published tables were measured on
 
 This page finds the construction of the published pairs, which is not that of the paper's text.
-Independent, Reference and Feature-wise SB have nothing to train, so their scores depend on the pair alone. Their
-published cells (12 scores on each of 12 pairs) therefore show which construction the published pairs came from.
-They are compared with fresh instances of three constructions, scored by the evaluation protocol:
+Independent, Reference and Feature-wise SB have nothing to train, so their scores depend on the pair
+alone. Their published cells (12 scores on each of 12 pairs) therefore show which construction the
+published pairs came from. They are compared with fresh instances of three constructions, scored by
+the evaluation protocol:
 
 - sphere: means on a sphere of radius 5, as the paper's text says;
 - spread-10: each coordinate of a mean a whole number on 5..44, means at least 10 categories apart;
 - spread-5: the same, at least 5 apart;
 
-each with the widths of the text (σ = 1.5, 1.5, 2.5 for D = 2, 16, 64) and with that of the published code
-(σ = 2). `instances.jsonl` has a line for each instance: the four scores (conditional shape, conditional
-trend, shape, trend) of each baseline, on `inputs` of the 157 conditional inputs, and `distance`, the
-mean absolute difference from the published cells over the 12 scores.
+each with the widths of the text (σ = 1.5, 1.5, 2.5 for D = 2, 16, 64) and with that of the
+published code (σ = 2). `instances.jsonl` has a line for each instance: the four scores (conditional
+shape, conditional trend, shape, trend) of each baseline, on `inputs` of the 157 conditional inputs,
+and `distance`, the mean absolute difference from the published cells over the 12 scores.
 
 ```
 cmake --build --preset cpu --target family_study
@@ -61,7 +62,8 @@ scripts/pages/family_tables.py keep d2.jsonl d16.jsonl d64.jsonl
 scripts/pages/family_tables.py write
 ```
 
-With fewer `--inputs` than 157, the search scores every seed on those and then the 30 closest on all.
+With fewer `--inputs` than 157, the search scores every seed on those and then the 30 closest on
+all.
 """
 
 
@@ -99,9 +101,9 @@ def overview(instances, published):
     lines = [
         "## Cells inside the range of a construction",
         "",
-        "Of the 48 published cells of a D (4 references, 3 baselines, 4 scores), how many lie between the "
-        "smallest and the largest value of the instances; and the mean and the smallest `distance` of an "
-        "instance.",
+        "Of the 48 published cells of a D (4 references, 3 baselines, 4 scores), how many lie "
+        "between the smallest and the largest value of the instances; and the mean and the "
+        "smallest `distance` of an instance.",
         "",
         "| construction, σ | instances a pair | D = 2 | D = 16 | D = 64 |",
         "| --- | --- | --- | --- | --- |",
@@ -213,11 +215,13 @@ def seed_table(found, published):
     lines = [
         "## The seeds of the spread presets",
         "",
-        "The closest of the seeds searched, on all 157 inputs; ours beside the published cell in brackets. "
-        "`search.jsonl` has the 100 closest of each pair, those scored on fewer inputs after those scored on "
+        "The closest of the seeds searched, on all 157 inputs; ours beside the published cell in "
+        "brackets. `search.jsonl` has the 100 closest of each pair, those scored on fewer inputs "
+        "after those scored on "
         "all.",
         "",
-        "| preset | seed | of | distance | conditional shape: Independent | Reference | Feature-wise SB |",
+        "| preset | seed | of | distance | conditional shape: Independent | Reference "
+        "| Feature-wise SB |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     differences = []

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How far the network solvers are from the truth in nats, beside the bridges.
 
-  scripts/pages/judge.py slim RESULTS.jsonl   keeps of a run of experiments/judge.toml what is read here
-  scripts/pages/judge.py table                the tables of results/judge/README.md
-  scripts/pages/judge.py contest              the joint KLs of docs/contest.md
+  judge.py slim RESULTS.jsonl   keeps of a run of experiments/judge.toml what is read here
+  judge.py table                the tables of results/judge/README.md
+  judge.py contest              the joint KLs of docs/contest.md
 
 Joint KLs of CSBM and α-CSBM come from particles and are upper bounds; those of the bridges, from
 results/families, are exact. A bound is nearer than a bridge where it lies below by more than two

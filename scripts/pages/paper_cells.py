@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, how many of them are at
-or above the published number, raw or by the share of the way from Independent to the Oracle, how near the published
-recipe comes to it, and how long trainings took."""
+"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, how many
+of them are at or above the published number, raw or by the share of the way from Independent to the
+Oracle, how near the published recipe comes to it, and how long trainings took."""
 
 import collections
 import csv
@@ -25,13 +25,15 @@ BASELINES = ("Independent", "Reference", "Feature-wise SB")
 
 
 def load():
-    """Lines of tables.csv with a published number or of the two rows that shares are taken between."""
+    """Lines of tables.csv with a published number, or of the two rows that a share compares with."""
     with open(ROOT / "results/paper/tables.csv") as file:
         return [line for line in csv.DictReader(file) if line["mean"]]
 
 
 def share(value, low, high):
-    """The way from Independent to the Oracle; none where there is hardly any, so that rounding would decide."""
+    """The way from Independent to the Oracle; none where there is hardly any, so that rounding
+    would decide.
+    """
     return (value - low) / (high - low) if high - low > 0.01 else None
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""put_tables.py PAGE [--check]: puts the tables of standard input in place of those of PAGE with the same heads.
+"""put_tables.py PAGE [--check]: puts the tables of standard input in place of those of PAGE with
+the same heads.
 
-What is no table goes to standard output, for the sentences of the page. With --check nothing is written, and a page
-that would change is an error.
+What is no table goes to standard output, for the sentences of the page. With --check nothing is
+written, and a page that would change is an error.
 """
 
 import pathlib

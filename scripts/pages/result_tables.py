@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, chain, csbm, samples or switch-rate."""
+"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, chain, csbm,
+samples or switch-rate.
+"""
 
 import json
 import math

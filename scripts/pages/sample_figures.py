@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""sample_figures.py draw FOLDER | figures: the published figures of samples in two dimensions, with ours.
+"""sample_figures.py draw FOLDER | figures: the published figures of samples in two dimensions, with
+ours.
 
-`draw` lets every run of seed 0 on the d2 pairs, in the folder that `bridgemark run experiments/paper.toml -o FOLDER`
-has made, answer the same 20,000 inputs, and keeps how often each state came up (results/paper/samples.npz). `figures` draws a
-panel for each of them, results/paper/samples-PAIR.svg (matplotlib).
+`draw` lets every run of seed 0 on the d2 pairs, in the folder that
+`bridgemark run experiments/paper.toml -o FOLDER` has made, answer the same 20,000 inputs, and keeps
+how often each state came up (results/paper/samples.npz). `figures` draws a panel for each of them,
+results/paper/samples-PAIR.svg (matplotlib).
 """
 
 import pathlib

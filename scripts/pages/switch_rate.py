@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """switch_rate.py: draws results/switch-rate/joint_kl.svg from the results beside it.
 
-Needs matplotlib. The joint KL of each solver against the switch rate of the truth, a panel for each pair.
+Needs matplotlib. The joint KL of each solver against the switch rate of the truth, a panel for each
+pair.
 """
 
 import matplotlib

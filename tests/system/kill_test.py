@@ -56,7 +56,7 @@ TRAININGS = {
 
 
 class Job:
-    """A command that is killed, resumed and finished, and what it leaves beside an undisturbed one."""
+    """A command that is killed, resumed and finished, and compared with an undisturbed one."""
 
     def __init__(self, name, command, output, resume, outcome, whole):
         self.name, self.command, self.outcome = name, [*command, output], outcome

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Trains one model on several ranks by mpirun, breaks it in many ways and compares what comes out.
 
-    tests/system/ranks_test.py build/bridgemark-mpi [--without-mpi build/bridgemark] [--kills 4] [--seed 1]
+    tests/system/ranks_test.py build/bridgemark-mpi [--without-mpi build/bridgemark] [--kills 4]
+    [--seed 1]
 
 The model and the losses of 2 and 3 ranks must be those of one process, byte for byte, also where
 ranks were killed (SIGKILL to one of them, SIGTERM to all) and the run went on with another number
-of them; sample must draw the same states. The program without MPI, other solvers, other commands, and
-ranks with different runs must be refused in one line. Exits 1 where anything differs; does nothing,
-aloud, where mpirun is not installed.
+of them; sample must draw the same states. The program without MPI, other solvers, other commands,
+and ranks with different runs must be refused in one line. Exits 1 where anything differs; does
+nothing, aloud, where mpirun is not installed.
 """
 
 import argparse
@@ -93,9 +94,7 @@ class Runs:
 
 
 def run(command, check=True):
-    result = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600
-    )
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if check and result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}: {result.stderr}")
     return result

@@ -1,4 +1,4 @@
-"""A Slurm of one node for tests: munged, slurmctld and slurmd on loopback, in a folder of its own."""
+"""A Slurm of one node for tests: munged, slurmctld and slurmd on loopback, in its own folder."""
 
 import os
 import pathlib

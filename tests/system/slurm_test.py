@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes a grid by a Slurm of its own, breaks things meanwhile, and compares with one machine.
 
-    tests/system/slurm_test.py build/bridgemark [--runs 200] [--runs-per-task 1] [--max-array-size 64]
+    tests/system/slurm_test.py build/bridgemark [--runs 200] [--runs-per-task 1] [--max-array-size
+    64]
                                [--kills 8] [--seed 1]
 
 Starts munged, slurmctld and slurmd on loopback (needs root, slurm-wlm and munge; says so and exits
