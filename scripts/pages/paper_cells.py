@@ -25,7 +25,7 @@ BASELINES = ("Independent", "Reference", "Feature-wise SB")
 
 
 def load():
-    """Lines of tables.csv with a published number, or of the two rows that a share compares with."""
+    """Lines of tables.csv with a published number, or of the rows that a share compares with."""
     with open(ROOT / "results/paper/tables.csv") as file:
         return [line for line in csv.DictReader(file) if line["mean"]]
 
