@@ -16,6 +16,8 @@ export CXX
 .PHONY: fuzz fuzz-all test-system list-checks check-tables
 .PHONY: test-install test-report test-board results tables board check-submissions demo bench clean
 .PHONY: docs test-docs build-mpi test-ranks
+.PHONY: check-format check-format-cpp check-format-python check-format-pages
+.PHONY: format-cpp format-python format-pages
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
 
 packages:
@@ -108,10 +110,45 @@ fuzz-all: packages build-asan-all/build.ninja
 	cmake --build --preset fuzz-all
 	scripts/fuzz.sh build-asan-all $(FUZZ_SECONDS)
 
-# Every check: the tests, the program killed and broken, ranks, outside projects, all floors under all
+# The format of C++ (clang-format 14), Python (ruff) and pages, in seconds; format-* mends it.
+check-format: check-format-cpp check-format-python check-format-pages
+
+CPP_SOURCES = git ls-files -z '*.h' '*.cc' '*.cu'
+
+check-format-cpp:
+	@scripts/install-packages.sh format
+	@$(CPP_SOURCES) | xargs -0 -P 2 -n 100 clang-format-14 --dry-run -Werror
+
+format-cpp:
+	@scripts/install-packages.sh format
+	@$(CPP_SOURCES) | xargs -0 -P 2 -n 100 clang-format-14 -i
+
+# pyproject.toml names the version.
+.venv-format/bin/ruff: pyproject.toml
+	@scripts/install-packages.sh format
+	$(PYTHON) -m venv .venv-format
+	.venv-format/bin/python -m pip install --quiet \
+	  "$$(sed -n 's/^required-version = "\(==[0-9.]*\)".*/ruff\1/p' pyproject.toml)"
+	@touch $@
+
+check-format-python: .venv-format/bin/ruff
+	@.venv-format/bin/ruff check --quiet
+	@.venv-format/bin/ruff format --check --quiet
+
+format-python: .venv-format/bin/ruff
+	@.venv-format/bin/ruff check --quiet --fix
+	@.venv-format/bin/ruff format --quiet
+
+check-format-pages:
+	@scripts/wrap_markdown.py --check
+
+format-pages:
+	@scripts/wrap_markdown.py
+
+# Every check: the format, the tests, the program killed and broken, ranks, outside projects, all floors under all
 # sanitizers, every reader fuzzed, the wheel with and without torch and in an empty root, pages in a
 # browser, the kernels for all GPUs that the wheel is for.
-CHECKS = test check-submissions check-tables test-system test-ranks test-install test-asan-all \
+CHECKS = check-format test check-submissions check-tables test-system test-ranks test-install test-asan-all \
   fuzz-all test-thread-sanitizer test-python test-torch test-wheel docs test-docs test-report test-board \
   build-cuda
 test-all: $(CHECKS)
@@ -274,4 +311,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-wheel build-docs build-cp* build-cuda-cp* .venv .venv-browser .venv-docs .venv-figures .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-wheel build-docs build-cp* build-cuda-cp* .venv .venv-browser .venv-docs .venv-figures .venv-format .cuda

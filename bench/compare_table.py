@@ -24,20 +24,28 @@ def main():
     for case in peer["cases"]:
         turns = [p / o for p, o in zip(case["seconds"], case["ours_seconds"])]
         ratios[case["dim"], case["count"]] = statistics.median(turns)
-        print(f"{case['pair']:<20} {case['count']:>6} "
-              f"{1e3 * statistics.median(case['seconds']):>9.1f} "
-              f"{1e3 * statistics.median(case['ours_seconds']):>9.2f} "
-              f"{statistics.median(turns):>7.1f}   {min(turns):.1f}, {max(turns):.1f}")
-    print(f"medians of {len(turns)} turns; ratio within a turn; catsbench {peer['catsbench']}, torch "
-          f"{peer['torch']}; {peer['threads']} threads, {os.cpu_count()} cores, load average "
-          f"{peer['load_average']:.1f}")
+        print(
+            f"{case['pair']:<20} {case['count']:>6} "
+            f"{1e3 * statistics.median(case['seconds']):>9.1f} "
+            f"{1e3 * statistics.median(case['ours_seconds']):>9.2f} "
+            f"{statistics.median(turns):>7.1f}   {min(turns):.1f}, {max(turns):.1f}"
+        )
+    print(
+        f"medians of {len(turns)} turns; ratio within a turn; catsbench {peer['catsbench']}, torch "
+        f"{peer['torch']}; {peer['threads']} threads, {os.cpu_count()} cores, load average "
+        f"{peer['load_average']:.1f}"
+    )
     speedup = ratios[16, COUNT]
     dims = next(c["ratio"] for c in ours["dim_ratio"] if c["count"] == COUNT)
     holds = [
-        verdict(f"D = 16, n = {COUNT}: {speedup:.1f} times faster (at least {MIN_SPEEDUP:g})",
-                speedup >= MIN_SPEEDUP),
-        verdict(f"D = 64, n = {COUNT}: {dims:.2f} times our D = 16 (at most {MAX_DIM_RATIO:g})",
-                dims <= MAX_DIM_RATIO),
+        verdict(
+            f"D = 16, n = {COUNT}: {speedup:.1f} times faster (at least {MIN_SPEEDUP:g})",
+            speedup >= MIN_SPEEDUP,
+        ),
+        verdict(
+            f"D = 64, n = {COUNT}: {dims:.2f} times our D = 16 (at most {MAX_DIM_RATIO:g})",
+            dims <= MAX_DIM_RATIO,
+        ),
     ]
     sys.exit(0 if all(holds) else 1)
 

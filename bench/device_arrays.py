@@ -31,7 +31,10 @@ def share_of_a_training(pair, steps=2000):
     """How much of a torch training loop's time its batches take: both, and the network alone."""
     D, S = pair.dim, pair.num_categories
     network = torch.nn.Sequential(
-        torch.nn.Embedding(S, 16), torch.nn.Flatten(), torch.nn.Linear(16 * D, 512), torch.nn.ReLU(),
+        torch.nn.Embedding(S, 16),
+        torch.nn.Flatten(),
+        torch.nn.Linear(16 * D, 512),
+        torch.nn.ReLU(),
         torch.nn.Linear(512, D * S),
     ).cuda()
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)

@@ -80,7 +80,10 @@ class Ours:
     def __init__(self, program, folders, threads):
         self.process = subprocess.Popen(
             [program, "--pair", *folders, "--threads", str(threads), "--on-request"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for index in range(len(folders)):
             self.time_draw(index, BATCH)  # warm up, and wait for the checks
 
@@ -120,15 +123,28 @@ def main():
         for count in arguments.count:
             times = time_case(pair, index, count, arguments.repeats, ours)
             faster = min(times, key=lambda way: statistics.median(times[way]["peer"]))
-            cases.append({"pair": name, "dim": pair.dim, "count": count, "ways": times,
-                          "faster": faster, "seconds": times[faster]["peer"],
-                          "ours_seconds": times[faster]["ours"]})
+            cases.append(
+                {
+                    "pair": name,
+                    "dim": pair.dim,
+                    "count": count,
+                    "ways": times,
+                    "faster": faster,
+                    "seconds": times[faster]["peer"],
+                    "ours_seconds": times[faster]["ours"],
+                }
+            )
             middle = 1e3 * statistics.median(times[faster]["peer"])
             print(f"{name} n = {count}: {middle:.1f} ms in {faster}", file=sys.stderr, flush=True)
     if arguments.json:
-        result = {"bench": "peer_sampling", "threads": arguments.threads, "cases": cases,
-                  "catsbench": importlib.metadata.version("catsbench"),
-                  "torch": torch.__version__, "load_average": os.getloadavg()[0]}
+        result = {
+            "bench": "peer_sampling",
+            "threads": arguments.threads,
+            "cases": cases,
+            "catsbench": importlib.metadata.version("catsbench"),
+            "torch": torch.__version__,
+            "load_average": os.getloadavg()[0],
+        }
         Path(arguments.json).write_text(json.dumps(result, indent=2) + "\n")
 
 

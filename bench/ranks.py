@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Times an update of DLightSB on one and on two ranks, one thread each, and counts what they exchange.
+"""Times an update of DLightSB on one and on two ranks, one thread each, and counts what they
+exchange.
 
     bench/ranks.py build/bridgemark-mpi [--components 20000] [--updates 8] [--turns 3]
 
@@ -23,9 +24,24 @@ LIMIT = 1.7
 def train(program, pair, folder, ranks, components, batch, updates):
     """Seconds and exchanged bytes of an update."""
     shutil.rmtree(folder, ignore_errors=True)
-    command = [program, "train", "dlightsb", "--pair", pair, "--threads", "1", "--json", "-o",
-               folder, "--set", f"components={components}", "--set", f"batch_size={batch}",
-               "--set", f"updates={updates}"]
+    command = [
+        program,
+        "train",
+        "dlightsb",
+        "--pair",
+        pair,
+        "--threads",
+        "1",
+        "--json",
+        "-o",
+        folder,
+        "--set",
+        f"components={components}",
+        "--set",
+        f"batch_size={batch}",
+        "--set",
+        f"updates={updates}",
+    ]
     launch = ["mpirun", "-n", str(ranks)] if ranks > 1 else []
     result = subprocess.run([*launch, *command], stdout=subprocess.PIPE, text=True, check=True)
     said = json.loads(result.stdout)["diagnostics"]
@@ -46,8 +62,10 @@ def main():
         one, two = pathlib.Path(name) / "one", pathlib.Path(name) / "two"
 
         def both(batch, updates):
-            return [train(program, arguments.pair, folder, ranks, arguments.components, batch,
-                          updates) for ranks, folder in ((1, one), (2, two))]
+            return [
+                train(program, arguments.pair, folder, ranks, arguments.components, batch, updates)
+                for ranks, folder in ((1, one), (2, two))
+            ]
 
         both(64, 2)
         if (one / "model.safetensors").read_bytes() != (two / "model.safetensors").read_bytes():
@@ -59,12 +77,17 @@ def main():
             alone, together = (min(turn[i][0] for turn in turns) for i in (0, 1))
             traffic.append(turns[0][1][1])
             holds &= alone / together >= LIMIT
-            print(f"{batch:5} {1e3 * alone:10.1f} {1e3 * together:10.1f} {alone / together:6.2f} "
-                  f"{traffic[-1]:16.0f}", flush=True)
+            print(
+                f"{batch:5} {1e3 * alone:10.1f} {1e3 * together:10.1f} {alone / together:6.2f} "
+                f"{traffic[-1]:16.0f}",
+                flush=True,
+            )
     row = (traffic[1] - traffic[0]) / 512
     linear = abs(traffic[2] - traffic[1] - 1024 * row) < 1.0
-    print(f"{row:g} bytes a row and {traffic[0] - 512 * row:.0f} an update: "
-          f"{'linear in the batch' if linear else 'NOT LINEAR'}")
+    print(
+        f"{row:g} bytes a row and {traffic[0] - 512 * row:.0f} an update: "
+        f"{'linear in the batch' if linear else 'NOT LINEAR'}"
+    )
     print(f"limit {LIMIT} times: {'ok' if holds else 'FAILED'}")
     return 0 if holds and linear else 1
 

@@ -11,6 +11,7 @@ yardstick for `train sinkhorn`, nothing else.
 Iterates until the marginal of x1 is right to the same total variation, and prints one JSON object:
 iterations, seconds, peak memory of the device and the error.
 """
+
 import argparse
 import json
 import re

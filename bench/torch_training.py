@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""One training step of DLightSB and DLightSB-M in PyTorch, as one would write it well: batched matrix
-products and gathers, no [B,D,S,K] tensor, autograd, AdamW with foreach. A yardstick for
+"""One training step of DLightSB and DLightSB-M in PyTorch, as one would write it well: batched
+matrix products and gathers, no [B,D,S,K] tensor, autograd, AdamW with foreach. A yardstick for
 training_bench, nothing else.
 
 Reads a golden-style problem from the command line and prints one JSON object with the median
 milliseconds of a step and the losses, which training_bench compares with its own.
 """
+
 import argparse
 import json
 import statistics
@@ -43,7 +44,9 @@ def matching_step(log_beta, log_cores, powers, x_n, x1, n):
     model = one * y
     model = model / model.sum(2, keepdim=True)
     with torch.no_grad():
-        ends = after.transpose(1, 2)[torch.arange(len(n), device=n.device)[:, None], x1].transpose(0, 1)
+        ends = after.transpose(1, 2)[torch.arange(len(n), device=n.device)[:, None], x1].transpose(
+            0, 1
+        )
         target = one * ends
         target = target / target.sum(2, keepdim=True)
     loss = torch.where(target > 0, target * (torch.log(target) - torch.log(model)), 0.0)
@@ -89,22 +92,30 @@ def main():
     torch.set_num_threads(arguments.threads)
     cuda = arguments.device == "cuda"
     load = lambda name: torch.from_numpy(np.load(f"{arguments.folder}/{name}.npy")).to(
-        arguments.device)
+        arguments.device
+    )
     powers = load("powers").float()
     states = {name: load(name).long() for name in ("x0", "x1", "x_n", "n")}
     result = {"torch": torch.__version__}
     for name in ("dlightsb", "dlightsb-m"):
         log_beta = load("log_beta").float().requires_grad_()
         log_cores = load("log_cores").float().requires_grad_()
-        optimiser = torch.optim.AdamW([log_beta, log_cores], lr=1e-2, betas=(0.95, 0.99),
-                                      weight_decay=0.0, foreach=None if cuda else True,
-                                      fused=cuda or None, capturable=cuda)
+        optimiser = torch.optim.AdamW(
+            [log_beta, log_cores],
+            lr=1e-2,
+            betas=(0.95, 0.99),
+            weight_decay=0.0,
+            foreach=None if cuda else True,
+            fused=cuda or None,
+            capturable=cuda,
+        )
 
         def loss():
             if name == "dlightsb":
                 return static_step(log_beta, log_cores, powers[-1], states["x0"], states["x1"])
-            return matching_step(log_beta, log_cores, powers, states["x_n"], states["x1"],
-                                 states["n"][:, 0])
+            return matching_step(
+                log_beta, log_cores, powers, states["x_n"], states["x1"], states["n"][:, 0]
+            )
 
         def step():
             optimiser.zero_grad(set_to_none=not cuda)

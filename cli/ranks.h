@@ -18,8 +18,9 @@ void require_no_ranks(std::string_view command);
 // Whether this process prints results and notes: true without ranks.
 bool speaks_for_ranks();
 
-// Before an error is printed. All ranks may have it: others than the first wait for that one to end
-// them, and go on where it does not, since then the error is theirs alone.
+// Called before an error is printed. If all ranks have the same error, the first prints it and ends
+// the others, so every other rank waits here for that. A rank that is not ended within some seconds
+// returns: the error is its own, and it may print it.
 void let_first_rank_speak();
 
 // The last call of the program. A failure ends all ranks, which would wait for this one.

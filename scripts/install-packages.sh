@@ -5,6 +5,7 @@
 #   browser  to open its report
 #   clang    to fuzz its readers, and for the thread sanitizer
 #   docs     to build its documentation as a site
+#   format   to check the format of C++ and Python
 #   latex    to compile the tables of its report
 #   slurm    to test grids on a cluster of its own
 #   mpi      to train one model on several ranks
@@ -25,10 +26,11 @@ for part in "$@"; do
     browser) packages+=(python3-venv chromium chromium-driver) ;;
     clang) packages+=(clang libomp-dev) ;;
     docs) packages+=(python3-venv doxygen libjs-katex) ;;
+    format) packages+=(clang-format-14 python3-venv) ;;
     latex) packages+=(texlive-latex-base texlive-latex-recommended) ;;
     slurm) packages+=(slurm-wlm munge) ;;
     mpi) packages+=(openmpi-bin libopenmpi-dev) ;;
-    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, latex, slurm or mpi" >&2; exit 2 ;;
+    *) echo "$0: unknown part '$part', expected python, torch, browser, clang, docs, format, latex, slurm or mpi" >&2; exit 2 ;;
   esac
 done
 

@@ -18,11 +18,24 @@ BETWEEN = b"\n%%\n"  # two files of one input, as tests/fuzz/fuzz.h says
 TINY = ["--components", "2", "--steps", "4", "--sigma", "0.8"]
 CP = ["updates=2", "components=2", "batch_size=2", "log_every=1"]
 # The order of tests/fuzz/checkpoint.cc.
-TRAININGS = [("dlightsb", CP), ("dlightsb-m", ["updates=2", "components=2", "batch_size=2",
-                                               "num_steps=2"]),
-             ("dlightsb-chain", ["updates=2", "states=2", "batch_size=2"]),
-             ("csbm", ["updates_first=1", "updates_later=1", "imf_iterations=1", "batch_size=2",
-                       "num_steps=2", "hidden=3", "embedding_size=2", "initial=independent"])]
+TRAININGS = [
+    ("dlightsb", CP),
+    ("dlightsb-m", ["updates=2", "components=2", "batch_size=2", "num_steps=2"]),
+    ("dlightsb-chain", ["updates=2", "states=2", "batch_size=2"]),
+    (
+        "csbm",
+        [
+            "updates_first=1",
+            "updates_later=1",
+            "imf_iterations=1",
+            "batch_size=2",
+            "num_steps=2",
+            "hidden=3",
+            "embedding_size=2",
+            "initial=independent",
+        ],
+    ),
+]
 EXPERIMENT = """name = "small"
 description = "two grids"
 [evaluation]
@@ -52,8 +65,11 @@ learning_rate = 0.5
 def with_blocks(line, step):
     """The line of a run with a score over as many blocks as a paired comparison needs."""
     result = json.loads(line)
-    result |= {"score": "joint_kl", "value": 4.5 * step,
-               "blocks": {"rows": 25, "means": [step * i % 0.7 for i in range(10)]}}
+    result |= {
+        "score": "joint_kl",
+        "value": 4.5 * step,
+        "blocks": {"rows": 25, "means": [step * i % 0.7 for i in range(10)]},
+    }
     return json.dumps(result).encode() + b"\n"
 
 
@@ -63,15 +79,19 @@ def npy(dtype, shape, values):
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {size}}}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     code = {"<i4": "i", "<i8": "q", "<f8": "d", "|b1": "?"}[dtype]
-    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
-            struct.pack(f"<{len(values)}{code}", *values))
+    return (
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header))
+        + header.encode()
+        + struct.pack(f"<{len(values)}{code}", *values)
+    )
 
 
 def shorten(path):
     """Cuts the test set in a pair folder's tensors."""
     data = path.read_bytes()
-    length, = struct.unpack("<Q", data[:8])
-    header, payload = json.loads(data[8:8 + length]), data[8 + length:]
+    (length,) = struct.unpack("<Q", data[:8])
+    header, payload = json.loads(data[8 : 8 + length]), data[8 + length :]
     tensors, end = b"", 0
     for name, tensor in header.items():
         if name == "__metadata__":
@@ -93,8 +113,9 @@ class Corpus:
         self.program, self.folder = program, folder
 
     def run(self, *arguments):
-        subprocess.run([self.program, *arguments, "--threads", "1"], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [self.program, *arguments, "--threads", "1"], check=True, stdout=subprocess.DEVNULL
+        )
 
     def add(self, reader, name, *files):
         folder = self.folder / reader
@@ -107,21 +128,50 @@ class Corpus:
         (work / "states.npy").write_bytes(npy("<i4", (4, 2), [0, 1, 2, 0, 1, 1, 2, 2]))
         space = ["--dim", "2", "--categories", "3"]
         wide = ["--dim", "2", "--categories", "12", "--min-distance", "0", "--gamma", "0.5"]
-        kinds = {"sphere": [*space, "--gamma", "2", "--radius", "1"],
-                 "uniform": [*space, "--reference", "uniform", "--gamma", "0.1", "--radius", "1",
-                             "--source", "uniform"],
-                 "given": ["--reference", work / "matrix.npy", "--source", work / "pmf.npy",
-                           "--radius", "1"],
-                 "states": ["--source", work / "states.npy", "--categories", "3", "--gamma", "2",
-                            "--radius", "1"],
-                 "chain": [*wide, "--family", "chain"],
-                 "twosided": [*wide, "--family", "twosided", "--reverse"]}
+        kinds = {
+            "sphere": [*space, "--gamma", "2", "--radius", "1"],
+            "uniform": [
+                *space,
+                "--reference",
+                "uniform",
+                "--gamma",
+                "0.1",
+                "--radius",
+                "1",
+                "--source",
+                "uniform",
+            ],
+            "given": [
+                "--reference",
+                work / "matrix.npy",
+                "--source",
+                work / "pmf.npy",
+                "--radius",
+                "1",
+            ],
+            "states": [
+                "--source",
+                work / "states.npy",
+                "--categories",
+                "3",
+                "--gamma",
+                "2",
+                "--radius",
+                "1",
+            ],
+            "chain": [*wide, "--family", "chain"],
+            "twosided": [*wide, "--family", "twosided", "--reverse"],
+        }
         for kind, options in kinds.items():
             pair = work / kind
             self.run("build", "custom", *TINY, *options, "-o", pair)
             shorten(pair / "model.safetensors")
-            self.add("pair_folder", kind, (pair / "config.json").read_bytes(),
-                     (pair / "model.safetensors").read_bytes())
+            self.add(
+                "pair_folder",
+                kind,
+                (pair / "config.json").read_bytes(),
+                (pair / "model.safetensors").read_bytes(),
+            )
         self.add("safetensors", "pair", (work / "sphere" / "model.safetensors").read_bytes())
         self.add("json", "config", (work / "sphere" / "config.json").read_bytes())
 
@@ -135,8 +185,14 @@ class Corpus:
         answers = npy("<i4", (ROWS, 2), [0, 1, 2, 0, 1, 1, 2, 2])
         conditional = npy("<i4", (1, 2, 2), [0, 1, 2, 0])
         self.add("predictions", "states", answers, conditional)
-        self.add("predictions", "probabilities", answers, conditional,
-                 npy("<f8", (1, 2, 3), [-1.0986122886681098] * 6), npy("<f8", (ROWS,), [-2.0] * 4))
+        self.add(
+            "predictions",
+            "probabilities",
+            answers,
+            conditional,
+            npy("<f8", (1, 2, 3), [-1.0986122886681098] * 6),
+            npy("<f8", (ROWS,), [-2.0] * 4),
+        )
 
     def runs(self, work):
         pair = work / "sphere"
@@ -150,16 +206,51 @@ class Corpus:
                 self.add("model", solver, (run / "model.safetensors").read_bytes())
             self.add("training_log", solver, (run / "log.jsonl").read_bytes())
             self.add("options", solver, "\n".join(options).encode())
-        self.run("train", "sinkhorn", "--pair", pair, "--set", "rows=4", "--set", "smoothing=1", "-o",
-                 work / "sinkhorn")
+        self.run(
+            "train",
+            "sinkhorn",
+            "--pair",
+            pair,
+            "--set",
+            "rows=4",
+            "--set",
+            "smoothing=1",
+            "-o",
+            work / "sinkhorn",
+        )
         self.add("model", "sinkhorn", (work / "sinkhorn" / "model.safetensors").read_bytes())
         states = work / "states.npy"
-        self.run("train", "dlightsb", "--x0", states, "--x1", states, "--gamma", "2", "--steps",
-                 "4", *[word for option in CP for word in ("--set", option)], "-o", work / "data")
+        self.run(
+            "train",
+            "dlightsb",
+            "--x0",
+            states,
+            "--x1",
+            states,
+            "--gamma",
+            "2",
+            "--steps",
+            "4",
+            *[word for option in CP for word in ("--set", option)],
+            "-o",
+            work / "data",
+        )
         self.add("data_file", "states", (work / "data" / "data.safetensors").read_bytes())
-        self.run("train", "dlightsb", "--x0", states, "--x1", states, "--reference",
-                 work / "matrix.npy", "--steps", "4",
-                 *[word for option in CP for word in ("--set", option)], "-o", work / "data2")
+        self.run(
+            "train",
+            "dlightsb",
+            "--x0",
+            states,
+            "--x1",
+            states,
+            "--reference",
+            work / "matrix.npy",
+            "--steps",
+            "4",
+            *[word for option in CP for word in ("--set", option)],
+            "-o",
+            work / "data2",
+        )
         self.add("data_file", "matrix", (work / "data2" / "data.safetensors").read_bytes())
 
     def grids(self, work):
@@ -170,16 +261,29 @@ class Corpus:
         # No path of this machine in what is kept.
         clean = lambda data: data.replace(str(pair).encode(), b"tiny")
         self.add("experiment", "preset", EXPERIMENT.format(pair="d2-uniform-0.01").encode())
-        self.add("experiment", "pattern", b'name = "all"\n[[grid]]\npairs = ["d2-gaussian-0.0?"]\n'
-                 b'solvers = ["dlightsb"]\nseeds = [0, 1, 2]\noptions = {components = [2, 3]}\n')
+        self.add(
+            "experiment",
+            "pattern",
+            b'name = "all"\n[[grid]]\npairs = ["d2-gaussian-0.0?"]\n'
+            b'solvers = ["dlightsb"]\nseeds = [0, 1, 2]\noptions = {components = [2, 3]}\n',
+        )
         lines = clean((work / "grid" / "results.jsonl").read_bytes()).splitlines(keepends=True)
         self.add("results", "oracle", *[b"".join(lines[:3])])
         self.add("results", "two", lines[0] + lines[-1])
-        self.add("results", "paired", b"".join(
-            with_blocks(line, step) for line, step in ((lines[0], 0.1), (lines[-1], 0.2))))
+        self.add(
+            "results",
+            "paired",
+            b"".join(with_blocks(line, step) for line, step in ((lines[0], 0.1), (lines[-1], 0.2))),
+        )
         for name, run in enumerate(sorted((work / "grid" / "runs").iterdir())[:2]):
-            self.add("run_folder", str(name), *(clean((run / file).read_bytes()) for file in
-                                                ("config.toml", "result.json", "scores.json")))
+            self.add(
+                "run_folder",
+                str(name),
+                *(
+                    clean((run / file).read_bytes())
+                    for file in ("config.toml", "result.json", "scores.json")
+                ),
+            )
         self.add("json", "result", clean((run / "result.json").read_bytes()))
         self.add("run_text", "oracle", json.dumps({
             "id": "tiny.oracle.seed0", "solver": "oracle", "pair": "tiny", "seed": 0,
@@ -188,8 +292,15 @@ class Corpus:
                                           "num_steps": 2}}).encode())
 
     def words(self):
-        for name in ("d2-uniform-0.01", "d16-gaussian-0.02-spread-reverse", "d64-uniform-0.005-chain",
-                     "d2-gaussian-0.05-chain-0.25", "d2-gaussian-0.02-twosided", "dlightsb", "cuda"):
+        for name in (
+            "d2-uniform-0.01",
+            "d16-gaussian-0.02-spread-reverse",
+            "d64-uniform-0.005-chain",
+            "d2-gaussian-0.05-chain-0.25",
+            "d2-gaussian-0.02-twosided",
+            "dlightsb",
+            "cuda",
+        ):
             self.add("preset", name, name.encode())
         self.add("options", "csbm-widths", b"hidden=8,4\nschedule=cosine\nema=0.5")
         self.add("options", "paper", b"recipe=paper\ninit=gaussian\ninit_noise=auto")

@@ -22,14 +22,18 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = os.environ.get("BRIDGEMARK", str(pathlib.Path(__file__).parent.parent / "build/bridgemark"))
+PROGRAM = os.environ.get(
+    "BRIDGEMARK", str(pathlib.Path(__file__).parent.parent / "build/bridgemark")
+)
 TOTAL_STEPS = 128
 CATEGORIES = 50
 SCORES = ("conditional_shape_score", "conditional_trend_score", "shape_score", "trend_score")
 
 
 def bridgemark(*arguments):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True
+    )
     return done.stdout
 
 
@@ -37,10 +41,10 @@ def load(path):
     """Shape and entries, row by row, of an int32 .npy file."""
     data = pathlib.Path(path).read_bytes()
     length = struct.unpack("<H", data[8:10])[0]
-    header = ast.literal_eval(data[10:10 + length].decode())
+    header = ast.literal_eval(data[10 : 10 + length].decode())
     assert header["descr"] == "<i4" and not header["fortran_order"]
     values = array.array("i")
-    values.frombytes(data[10 + length:])
+    values.frombytes(data[10 + length :])
     return header["shape"], values
 
 
@@ -55,13 +59,25 @@ def save(path, shape, values):
 def before_last(folder, pair, given, num_steps, seed):
     """The truth's trajectories from the given rows, without their last step."""
     out = folder / "trajectory.npy"
-    bridgemark("sample", pair, "--what", "trajectory", "--given", given, "--num-steps", num_steps,
-               "--seed", seed, "-o", out)
+    bridgemark(
+        "sample",
+        pair,
+        "--what",
+        "trajectory",
+        "--given",
+        given,
+        "--num-steps",
+        num_steps,
+        "--seed",
+        seed,
+        "-o",
+        out,
+    )
     (rows, points, dim), values = load(out)
     kept = array.array("i")
     for row in range(rows):
         start = (row * points + points - 2) * dim
-        kept.extend(values[start:start + dim])
+        kept.extend(values[start : start + dim])
     return rows, dim, kept
 
 
@@ -77,7 +93,7 @@ def skipped_step(pair, num_steps, as_json=False):
         (inputs, _), values = load(folder / "kit/conditional_x0.npy")
         repeated = array.array("i")
         for i in range(inputs):
-            repeated.extend(values[i * dim:(i + 1) * dim] * 1000)
+            repeated.extend(values[i * dim : (i + 1) * dim] * 1000)
         save(folder / "given.npy", (inputs * 1000, dim), repeated)
         _, _, kept = before_last(folder, pair, folder / "given.npy", num_steps, 2)
         save(answers / "pred_conditional_x1.npy", (inputs, 1000, dim), kept)
@@ -85,13 +101,22 @@ def skipped_step(pair, num_steps, as_json=False):
         bridgemark("train", "oracle", "--pair", pair, "-o", folder / "oracle")
         ceiling = json.loads(bridgemark("evaluate", pair, "--run", folder / "oracle", "--json"))
     if as_json:
-        print(json.dumps({"pair": pair, "num_steps": num_steps,
-                          "without": {score: round(scores[score], 5) for score in SCORES},
-                          "with": {score: round(ceiling[score], 5) for score in SCORES}}))
+        print(
+            json.dumps(
+                {
+                    "pair": pair,
+                    "num_steps": num_steps,
+                    "without": {score: round(scores[score], 5) for score in SCORES},
+                    "with": {score: round(ceiling[score], 5) for score in SCORES},
+                }
+            )
+        )
         return
     for score in SCORES:
-        print(f"{pair}, {num_steps} steps, {score}: {scores[score]:.3f} without the last step, "
-              f"{ceiling[score]:.3f} with it")
+        print(
+            f"{pair}, {num_steps} steps, {score}: {scores[score]:.3f} without the last step, "
+            f"{ceiling[score]:.3f} with it"
+        )
 
 
 def elementary_matrix(reference, S=50):
@@ -99,7 +124,7 @@ def elementary_matrix(reference, S=50):
     kind, gamma = reference.split("-")[0], float(reference.split("-")[1])
     if kind == "uniform":
         return [[1 - gamma if x == y else gamma / (S - 1) for y in range(S)] for x in range(S)]
-    weight = [math.exp(-4 * delta**2 / (gamma * (S - 1))**2) for delta in range(S)]
+    weight = [math.exp(-4 * delta**2 / (gamma * (S - 1)) ** 2) for delta in range(S)]
     total = 2 * sum(weight) - 1
     matrix = [[weight[abs(x - y)] / total if x != y else 0.0 for y in range(S)] for x in range(S)]
     for x in range(S):
@@ -128,7 +153,9 @@ def epsilon(pair, num_steps, added=2.0**-23, rows=2000):
         ends = []
         for what in ("x0", "x1"):
             out = pathlib.Path(folder) / f"{what}.npy"
-            bridgemark("sample", pair, "--what", what, "-n", rows, "--seed", 1 + len(ends), "-o", out)
+            bridgemark(
+                "sample", pair, "--what", what, "-n", rows, "--seed", 1 + len(ends), "-o", out
+            )
             ends.append(load(out)[1])
     draw = random.Random(1)
     moved = 0
@@ -140,13 +167,17 @@ def epsilon(pair, num_steps, added=2.0**-23, rows=2000):
         exact = [one[x][y] * rest[y][x1] for y in range(CATEGORIES)]
         published = [one[x][y] * (rest[y][x1] + added) for y in range(CATEGORIES)]
         moved += total_variation(exact, published) > 0.1
-    print(f"{pair}, {num_steps} steps: {100 * moved / len(ends[0]):.1f} % of the targets with "
-          f"{added:.2g} are off by more than 0.1 in total variation")
+    print(
+        f"{pair}, {num_steps} steps: {100 * moved / len(ends[0]):.1f} % of the targets with "
+        f"{added:.2g} are off by more than 0.1 in total variation"
+    )
 
 
 def main():
-    faults = {"skipped-step": (skipped_step, "d2-gaussian-0.05-spread"),
-              "epsilon": (epsilon, "d2-gaussian-0.02-spread")}
+    faults = {
+        "skipped-step": (skipped_step, "d2-gaussian-0.05-spread"),
+        "epsilon": (epsilon, "d2-gaussian-0.02-spread"),
+    }
     words = [word for word in sys.argv[1:] if word != "--json"]
     if not words or words[0] not in faults:
         sys.exit(__doc__)

@@ -7,8 +7,8 @@ gradient? Needs the Python package and NumPy. Adds one line of JSON, with joint 
 Jensen's inequality bounds -log v(x1), the tangent of the logarithm bounds log c(x0), and the
 arithmetic mean bounds the product over dimensions in it; the bound falls apart into one-dimensional
 problems. N_k^d(t) is what the rows of x1 in state t weigh for component k (responsibilities),
-A_k^d(t) what the rows of x0 ask of it through the reference: their difference is the gradient of the
-log-cores, A the diagonal of its metric.
+A_k^d(t) what the rows of x0 ask of it through the reference: their difference is the gradient of
+the log-cores, A the diagonal of its metric.
 
   em       r *= (N / A) ** rate: with rate = 1 / (D + 1) and fixed rows the loss never grows
   natural  r *= 1 + rate (N / A - 1): the same to first order, and linear in N, whose noise averages
@@ -16,12 +16,14 @@ log-cores, A the diagonal of its metric.
 
 and likewise for beta. Rows are drawn anew each time; the rate falls to 0 along a cosine.
 """
+
 import argparse
 import json
 import time
 
-import bridgemark as bm
 import numpy as np
+
+import bridgemark as bm
 
 FLOOR = 1e-30  # of N and A, so that a component without rows keeps its cores
 LARGEST = 10.0  # of N / A in a natural step
@@ -95,8 +97,9 @@ class Model:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("pair")
     parser.add_argument("out")
     parser.add_argument("--kind", choices=["em", "natural"], default="natural")
@@ -113,10 +116,18 @@ def main():
         x1 = pair.sample_x1(options.rows, seed=11 + 2 * i)
         now = rate * 0.5 * (1 + np.cos(np.pi * i / options.updates))
         loss = model.update(x0, x1, options.kind, now)
-    record = {"pair": options.pair, "components": options.components, "kind": options.kind,
-              "updates": options.updates, "rows": options.rows, "rate": rate,
-              "seconds": time.time() - begin, "loss": loss, "joint_kl": model.joint_kl(),
-              "exact_shape": model.exact_shape()}
+    record = {
+        "pair": options.pair,
+        "components": options.components,
+        "kind": options.kind,
+        "updates": options.updates,
+        "rows": options.rows,
+        "rate": rate,
+        "seconds": time.time() - begin,
+        "loss": loss,
+        "joint_kl": model.joint_kl(),
+        "exact_shape": model.exact_shape(),
+    }
     print(json.dumps(record))
     with open(options.out, "a") as out:
         out.write(json.dumps(record) + "\n")

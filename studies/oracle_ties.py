@@ -13,8 +13,9 @@ import argparse
 import json
 from pathlib import Path
 
-import bridgemark as bm
 import numpy as np
+
+import bridgemark as bm
 from score_defects import IgnoresX0
 
 SCORES = {  # shown, in this order

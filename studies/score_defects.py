@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Which score sees which defect? The truth with planted defects of growing size, scored.
 
-  studies/score_defects.py measure PAIR... -o OUT.jsonl [--seeds 3] [--only DEFECT]... [--sizes 0.1 ...]
+  studies/score_defects.py measure PAIR... -o OUT.jsonl [--seeds 3] [--only DEFECT]... [--sizes 0.1
+  ...]
                                               adds a line a pair, defect and size
   studies/score_defects.py table OUT.jsonl    the smallest size that each score sees
   studies/score_defects.py blind OUT.jsonl    on how many pairs each score sees a defect at all
@@ -15,8 +16,9 @@ import functools
 import json
 from pathlib import Path
 
-import bridgemark as bm
 import numpy as np
+
+import bridgemark as bm
 from truth_steps import FactorisedStep, FactorisedSteps, WholeSteps, draw_marginals
 
 SIZES = (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -286,9 +288,9 @@ def dim_of(name):
 
 
 def usual_errors(lines):
-    """(D, score) -> its standard error as a share of the score, pooled over the pairs of D: of their
-    Oracles, slightly changed bridges and many steps. One of two or three repetitions alone is too
-    small by chance too often. KLs have their own."""
+    """(D, score) -> its standard error as a share of the score, pooled over the pairs of D: of
+    their Oracles, slightly changed bridges and many steps. One of two or three repetitions alone is
+    too small by chance too often. KLs have their own."""
     like_oracle = ("none", "one mode dropped", "too cold", FACTORISED, CONTROL)
     shares = {}
     for line in lines:

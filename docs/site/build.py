@@ -57,7 +57,8 @@ def relinked(path, text):
 
     def link(match):
         target = staged(posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1])))
-        return f"]({posixpath.relpath(target, posixpath.dirname(staged(path)) or '.')}{match[2] or ''})"
+        link = posixpath.relpath(target, posixpath.dirname(staged(path)) or ".")
+        return f"]({link}{match[2] or ''})"
 
     parts = re.split(f"({CODE.pattern})", text, flags=CODE.flags)
     return "".join(part if i % 2 else LINK.sub(link, part) for i, part in enumerate(parts))
@@ -88,7 +89,7 @@ def with_navigation(path, text):
 
 
 def stage(source):
-    """All pages that can be reached from the first, the files that they link to, and the reference."""
+    """All pages reached from the first, the files that they link to, and the reference."""
     pages, files, waiting = {}, set(), list(INDEXES)
     for path in waiting:  # grows while it is read
         if not (ROOT / path).is_file() or path in pages or path in files:

@@ -30,7 +30,9 @@ def rows_of(lines):
 
 
 def option_row(name, text):
-    """An option, its default and what it is: `--seeds INT:INT in [1 - 100]=1` has a range and a default."""
+    """An option, its default and what it is: `--seeds INT:INT in [1 - 100]=1` has a range and a
+    default.
+    """
     if not text:
         raise ValueError(f"the option {name} has no text")
     needs = re.search(r" Needs: (\S+)", name)
@@ -153,8 +155,9 @@ def pages():
     made["reference/command-line.md"] = (
         "# Command line\n\nMade from the program's `--help`.\n\n"
         "```\nbridgemark COMMAND [OPTIONS]\n```\n\n" + table(("command", "does"), rows) + "\n"
-        "Results go to standard output, progress and errors to standard error. Exit status 0 is success, 1 a check "
-        "that failed, 2 bad input. `bridgemark --version` prints the version.\n\n"
+        "Results go to standard output, progress and errors to standard error. Exit status 0 is "
+        "success, 1 a check that failed, 2 bad input. `bridgemark --version` prints the version."
+        "\n\n"
         "```{toctree}\n:hidden:\n"
         + "\n".join(f"command-line/{name}" for name, _ in subcommands())
         + "\n```\n"

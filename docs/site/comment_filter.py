@@ -4,7 +4,6 @@
 import re
 import sys
 
-
 VERBATIM, END_VERBATIM = r" \verbatim", r" \endverbatim"
 
 

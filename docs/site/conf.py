@@ -1,4 +1,4 @@
-"""Sphinx's settings. `make docs` stages the pages and calls it; nothing here reaches the network."""
+"""Sphinx's settings. `make docs` stages the pages and calls it; nothing reaches the network."""
 
 import os
 import re

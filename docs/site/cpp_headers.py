@@ -41,7 +41,7 @@ WARN_AS_ERROR = FAIL_ON_WARNINGS
 
 
 def parts():
-    """Title and headers of each part of bridgemark.h; headers reached from them go to their folder's."""
+    """Title and headers of each part of bridgemark.h; headers below them go to their folder's."""
     umbrella = (ROOT / "bridgemark/bridgemark.h").read_text()
     found = []
     for block in umbrella.split("\n\n"):
@@ -135,7 +135,8 @@ def declaration(member):
     head = template_of(member)
     kind_of = code_of(member.find("type"))
     if kind == "typedef":
-        return f"{head}using {name} = {re.sub(r'^using ', '', kind_of)}{code_of(member.find('argsstring'))};"
+        arguments = code_of(member.find("argsstring"))
+        return f"{head}using {name} = {re.sub(r'^using ', '', kind_of)}{arguments};"
     initial = text_of(member.find("initializer"))
     if kind == "variable":
         static = "static " if member.get("static") == "yes" and "constexpr" not in kind_of else ""
@@ -175,7 +176,7 @@ def line_of(element):
 
 
 def follows(source, line):
-    """Whether a declaration stands right below another, without a blank line or a comment between."""
+    """Whether a declaration is right below another, with no blank line or comment between."""
     above = line - 2
     while above >= 0 and re.match(r"\s*template\b", source[above]):
         above -= 1
@@ -327,8 +328,8 @@ def pages():
     )
     made["reference/cpp.md"] = (
         "# C++\n\n```cpp\n#include <bridgemark/bridgemark.h>\n```\n\n"
-        "is the whole library; all names are in the namespace `bridgemark`. What this header reaches is public, "
-        "and nothing else is installed. `kVersion`, "
+        "is the whole library; all names are in the namespace `bridgemark`. What this header "
+        "reaches is public, and nothing else is installed. `kVersion`, "
         "`BRIDGEMARK_VERSION` and its `_MAJOR`, `_MINOR` and `_PATCH` are the version.\n\n"
         + listed
         + "\n\n```{toctree}\n:hidden:\n"

@@ -21,8 +21,16 @@ PAGES = {
     ),
     "scores": (
         "Scores",
-        ["evaluate", "OutsideCoupling", "Result", "compare", "paired_difference", "Difference",
-         "paper_results", "Table"],
+        [
+            "evaluate",
+            "OutsideCoupling",
+            "Result",
+            "compare",
+            "paired_difference",
+            "Difference",
+            "paper_results",
+            "Table",
+        ],
     ),
     "experiments": ("Experiments", ["run", "report", "load_results"]),
     "board": ("The board", ["check_submission", "board"]),
@@ -205,8 +213,9 @@ def pages():
         rows.append([f"[{title}](python/{page}.md)", ", ".join(links)])
     made["reference/python.md"] = (
         "# Python\n\n" + prose(bm.__doc__) + "\n" + table(("page", "has"), rows) + "\n"
-        "The [Python package](../docs/python.md) says how the parts fit together. `ArrayT` in a signature is an array "
-        "of NumPy, torch, CuPy or JAX: what comes back is of the library and on the device of what went in. "
+        "The [Python package](../docs/python.md) says how the parts fit together. `ArrayT` in a "
+        "signature is an array of NumPy, torch, CuPy or JAX: what comes back is of the library and "
+        "on the device of what went in. "
         "`bm.__version__` is the version.\n\n"
         "```{toctree}\n:hidden:\n" + "\n".join(f"python/{page}" for page in PAGES) + "\n```\n"
     )

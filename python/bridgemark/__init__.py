@@ -9,10 +9,11 @@
     print(bm.evaluate(pair, solver))                                   # or any callable x0 -> x1
 
 States are integer arrays [B,D] with categories 0..S-1; log-probabilities are float64. NumPy in,
-NumPy out; arrays of torch, JAX or CuPy are answered in their library and on their device. Seeds
-of draws are ints, numpy.random.Generators or, without one, fresh each time; `fit` and `evaluate`
-have seed 0 and repeat. Bad arguments raise ValueError, unreadable files OSError, and Ctrl-C stops every long call.
-Native code runs on OMP_NUM_THREADS threads and gives the same result for any number of them.
+NumPy out; arrays of torch, JAX or CuPy are answered in their library and on their device. Seeds of
+draws are ints, numpy.random.Generators or, without one, fresh each time; `fit` and `evaluate` have
+seed 0 and repeat. Bad arguments raise ValueError, unreadable files OSError, and Ctrl-C stops every
+long call. Native code runs on OMP_NUM_THREADS threads and gives the same result for any number of
+them.
 """
 
 from . import _solvers

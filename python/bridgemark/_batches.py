@@ -1,4 +1,4 @@
-"""A pair's draws into arrays made for them on a device: samples, and batches for a training loop."""
+"""A pair's draws into arrays made for them on a device: samples, and batches to train on."""
 
 from __future__ import annotations
 

@@ -57,9 +57,10 @@ def run(
     `experiment` is a .toml file, `folder` takes the runs and results: what `bridgemark run` makes,
     and goes on with. Each run is a Python process of its own, `jobs` of them side by side (0: one
     for each thread, on a GPU up to 8 where they can share it; the logger "bridgemark" says how).
-    `only` keeps the runs with a part of their id, or a pattern with * and ? for all of it. With `resume` finished runs are skipped and interrupted ones go on;
-    Ctrl-C stops all of them and keeps what is done. Where a run fails the others are done all the
-    same; then RuntimeError says which and why.
+    `only` keeps the runs with a part of their id, or a pattern with * and ? for all of it. With
+    `resume` finished runs are skipped and interrupted ones go on; Ctrl-C stops all of them and
+    keeps what is done. Where a run fails the others are done all the same; then RuntimeError says
+    which and why.
     """
     require_path(experiment=experiment, folder=folder)
     require_flag(resume=resume)
@@ -91,7 +92,8 @@ def report(
     vega: _PathLike | None = None,
     progress: bool | Callable[[str, int, int, str], object] = False,
 ) -> list[Path]:
-    """Write the report of an experiment's results and return the files: what `bridgemark report` does.
+    """Write the report of an experiment's results and return the files: what `bridgemark report`
+    does.
 
     `output` is the HTML file, folder/report.html without it; tables.md, tables.tex and tables.csv
     go beside it, and are all with `tables_only`. `whole` gives all rows and columns of the paper's

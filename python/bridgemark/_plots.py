@@ -266,9 +266,9 @@ def plot_samples(
     them are drawn from; it may be left out for a pair and for what was fitted to one.
     `coordinates` are the two that are shown, without them 0 and 1; 'pca' shows the principal
     components of the picture's states. A 'scatter' shows both ends, points moved a little inside of
-    their cell so that none hides another; a 'histogram' shows how many x1 fall on each cell; without
-    `kind` it is a scatter from 20 categories on. `like` is an
-    array of the library that a solver of your own takes, as for `evaluate`. Needs matplotlib.
+    their cell so that none hides another; a 'histogram' shows how many x1 fall on each cell;
+    without `kind` it is a scatter from 20 categories on. `like` is an array of the library that a
+    solver of your own takes, as for `evaluate`. Needs matplotlib.
     """
     pyplot = _pyplot("plot_samples")
     if kind not in (None, "scatter", "histogram"):

@@ -18,7 +18,7 @@ _LINE_EVERY = 10.0  # in files and pipes, where nothing can be rewritten
 
 
 def _is_notebook(stream: TextIO) -> bool:
-    """Whether this is the stream of a Jupyter kernel: no terminal, but it knows a carriage return."""
+    """Whether this is the stream of a Jupyter kernel: no terminal, but knows a carriage return."""
     return type(stream).__module__.partition(".")[0] == "ipykernel"
 
 

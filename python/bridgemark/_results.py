@@ -27,10 +27,10 @@ class Result(Mapping[str, Any]):
     A mapping with the keys of `bridgemark evaluate --json`: each score's mean by its name (None
     where it is infinite, then it is named in `infinite`, or cannot be given, then `missing` says
     why), `standard_errors` (None where nothing was drawn anew), `values` for each seed, `blocks`
-    (rows and means over blocks of the test inputs, see paired_difference), `joint_kl_bound` ("exact",
-    or "upper" where it comes from particles) and what else says how that came about, and pair, seed,
-    version, machine and time. `print(result)` shows the scores, `label` is what it calls the
-    solver.
+    (rows and means over blocks of the test inputs, see paired_difference), `joint_kl_bound`
+    ("exact", or "upper" where it comes from particles) and what else says how that came about, and
+    pair, seed, version, machine and time. `print(result)` shows the scores, `label` is what it
+    calls the solver.
     """
 
     def __init__(self, values: Mapping[str, Any], label: str):
@@ -69,7 +69,9 @@ class Result(Mapping[str, Any]):
 
     def __str__(self) -> str:
         errors, missing = self["standard_errors"], self["missing"]
-        scores = [(name, self._shown(name), errors[name], missing.get(name)) for name in self.scores]
+        scores = [
+            (name, self._shown(name), errors[name], missing.get(name)) for name in self.scores
+        ]
         text = _core.score_list(self.label, self["pair"], self["num_seeds"], scores)
         if self._bound_change() is not None:
             keys = ("rows", "particles", "half_particles_change", "worst_share")
@@ -146,24 +148,25 @@ def evaluate(
 
     `seed`, an int, a numpy.random.Generator that one is drawn from or None for a fresh one (the
     result says which), decides the draws of the protocol and of a Coupling (a callable has its
-    own), for `num_seeds` repetitions with seeds seed, seed + 1, ... Answers given as arrays are the same in
-    each repetition: their scores against the test set have no standard error, and that of their
-    conditional scores is the truth's share of the noise. `num_steps` is the grid of the trajectory
-    KL, where the solver has transitions for it; without it, the one that the solver was trained
-    with, else 16. More `conditional_samples` raise the ceiling of the conditional scores. `c2st`
-    also trains a classifier to tell (x0, x1) apart; a reversed pair always has it. A solver that has
-    steps alone (CSBM, or an object with log_transition_marginals) gets its joint KL by `particles`
-    for each test row: an upper bound that more of them lower (`joint_kl_bound` says "upper"); 0
-    leaves it out. It takes the first 2,000 test rows, more while its error is above 5 %, and fewer
-    where `max_seconds` are over (math.inf: no bound). `label` names
-    the result. With `add_to`, the folder of `bridgemark run`, the result enters the tables and the
-    report of that experiment under its label; the same label, pair and seed again replace it.
-    With `submission`, a folder, the answers are kept there for the board under the label, with the
-    seed and the seconds of the training behind them; what is scored are the kept answers, in every
-    repetition the same, and check_submission finds the same scores.
-    `samples` and `training_set` say that a solver of your own was trained on pair.training_set(samples,
-    training_set) instead of endless draws; fits of this package know it. A solver that was fitted to
-    arrays is scored on a pair whose reference, S and D are those of its fit.
+    own), for `num_seeds` repetitions with seeds seed, seed + 1, ... Answers given as arrays are the
+    same in each repetition: their scores against the test set have no standard error, and that of
+    their conditional scores is the truth's share of the noise. `num_steps` is the grid of the
+    trajectory KL, where the solver has transitions for it; without it, the one that the solver was
+    trained with, else 16. More `conditional_samples` raise the ceiling of the conditional scores.
+    `c2st` also trains a classifier to tell (x0, x1) apart; a reversed pair always has it. A solver
+    that has steps alone (CSBM, or an object with log_transition_marginals) gets its joint KL by
+    `particles` for each test row: an upper bound that more of them lower (`joint_kl_bound` says
+    "upper"); 0 leaves it out. It takes the first 2,000 test rows, more while its error is above 5
+    %, and fewer where `max_seconds` are over (math.inf: no bound). `label` names the result. With
+    `add_to`, the folder of `bridgemark run`, the result enters the tables and the report of that
+    experiment under its label; the same label, pair and seed again replace it. With `submission`, a
+    folder, the answers are kept there for the board under the label, with the seed and the seconds
+    of the training behind them; what is scored are the kept answers, in every repetition the same,
+    and check_submission finds the same scores.
+    `samples` and `training_set` say that a solver of your own was trained on
+    pair.training_set(samples, training_set) instead of endless draws; fits of this package know it.
+    A solver that was fitted to arrays is scored on a pair whose reference, S and D are those of its
+    fit.
     `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
     require_text(device=device)
@@ -235,8 +238,8 @@ def paired_difference(
     inputs: what makes an input hard for both cancels, so smaller gaps are told apart than standard
     errors of each would tell. The same comparison makes the groups of ties in tables. One result
     stands for the trained model that it scored; a sequence of results, one for each training of a
-    solver, stands for the solver, and the spread of its trainings widens the interval. Of a joint KL
-    that is an upper bound the bounds are compared: they can show a solver better, not worse.
+    solver, stands for the solver, and the spread of its trainings widens the interval. Of a joint
+    KL that is an upper bound the bounds are compared: they can show a solver better, not worse.
 
     Raises ValueError where a result has no blocks for the score (it is no mean over inputs, or
     cannot be given) or where the results are of different pairs, numbers of inputs or, for what is

@@ -105,8 +105,8 @@ class Solver:
             raise TypeError("[solver] make a Solver by its class or by make_solver(name)")
         if "samples" in options:
             raise ValueError(
-                "[solver] samples is of fit, rows of a training set: fit(pair, samples=1000), got it "
-                f"in {type(self).__name__}(...)"
+                "[solver] samples is of fit, rows of a training set: fit(pair, samples=1000), "
+                f"got it in {type(self).__name__}(...)"
             )
         _core.resolve_options(self.name, **options)
         self.options = options
@@ -132,24 +132,25 @@ class Solver:
     ) -> SolverT:
         """Fit to unpaired samples of a pair, or to data; return the solver itself.
 
-        fit(pair) draws from a benchmark pair, given as it is or by its name or folder; with `samples`
-        it sees that many rows of either end and nothing else of the pair but its reference: those of
-        pair.training_set(samples, training_set). fit(x0, x1) takes two sets of states of your own,
-        integers [n,D] and [m,D]: `reference` is 'gaussian' (without it), 'uniform' or a matrix
-        [S,S] of the probabilities of one of `total_steps` (128) elementary steps, or
-        pair.reference, which is that of a pair with its gamma, steps and S; `gamma` is its
-        stochasticity, without it one that fits the categories (`coupling.gamma`, told to the
+        fit(pair) draws from a benchmark pair, given as it is or by its name or folder; with
+        `samples` it sees that many rows of either end and nothing else of the pair but its
+        reference: those of pair.training_set(samples, training_set). fit(x0, x1) takes two sets of
+        states of your own, integers [n,D] and [m,D]: `reference` is 'gaussian' (without it),
+        'uniform' or a matrix [S,S] of the probabilities of one of `total_steps` (128) elementary
+        steps, or pair.reference, which is that of a pair with its gamma, steps and S; `gamma` is
+        its stochasticity, without it one that fits the categories (`coupling.gamma`, told to the
         logger 'bridgemark'); `num_categories` is S, without it what the matrix or the largest
         category says. Data has no truth: `sample`, `sample_trajectory` and `reversed` answer;
         `evaluate` scores it on a pair of the same reference, S and D.
 
         `seed` is an int, a numpy.random.Generator that one is drawn from, or None for a fresh one;
-        `coupling.seed` says which. `options` go over those of the constructor, for this fit. `folder` keeps the run there, with
-        checkpoints: Ctrl-C raises KeyboardInterrupt, and the same call with resume=True goes on
-        and ends in the parameters that an undisturbed fit has. `progress` is True for a line on
-        standard error, or a callable (what, done, total, detail). `device` is 'cpu', or 'cuda' in a
-        build that has it. On rows that end, bridges choose by rows kept apart (`holdout`) how many
-        components they have and when to stop, and networks when to stop:
+        `coupling.seed` says which. `options` go over those of the constructor, for this fit.
+        `folder` keeps the run there, with checkpoints: Ctrl-C raises KeyboardInterrupt, and the
+        same call with resume=True goes on and ends in the parameters that an undisturbed fit has.
+        `progress` is True for a line on standard error, or a callable (what, done, total, detail).
+        `device` is 'cpu', or 'cuda' in a build that has it. On rows that end, bridges choose by
+        rows kept apart (`holdout`) how many components they have and when to stop, and networks
+        when to stop:
         `coupling.diagnostics` says what they chose, and a warning goes to the logger 'bridgemark'
         where the rows trained on fit far better than those.
         """
@@ -178,7 +179,9 @@ class Solver:
             }
             for name, value in of_data.items():
                 if value is not None:
-                    raise ValueError(f"[fit] {name} belongs to data, fit(x0, x1), got it with a pair")
+                    raise ValueError(
+                        f"[fit] {name} belongs to data, fit(x0, x1), got it with a pair"
+                    )
             self._coupling = _core.fit(
                 self.name, pair, samples=samples, training_set=training_set, **common
             )
@@ -190,9 +193,15 @@ class Solver:
         else:
             for name, value in (("samples", samples), ("training_set", training_set)):
                 if value != 0:
-                    raise ValueError(f"[fit] {name} belongs to a pair, fit(pair), got {value} with data")
+                    raise ValueError(
+                        f"[fit] {name} belongs to a pair, fit(pair), got {value} with data"
+                    )
             self._coupling = _core.fit_data(
-                self.name, pair, x1, **_reference_parts(reference, gamma, num_categories, total_steps), **common
+                self.name,
+                pair,
+                x1,
+                **_reference_parts(reference, gamma, num_categories, total_steps),
+                **common,
             )
         warning = self._coupling.diagnostics.get("warning")
         if warning is not None:
@@ -203,12 +212,15 @@ class Solver:
     def coupling(self) -> _core.Coupling:
         """What the last fit made. Raises RuntimeError before the first."""
         if self._coupling is None:
-            raise RuntimeError(f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)")
+            raise RuntimeError(
+                f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)"
+            )
         return self._coupling
 
     @property
     def history(self) -> dict[str, npt.NDArray[Any]]:
-        """The training of the last fit by column: 'update', 'loss', 'seconds'; see Coupling.history.
+        """The training of the last fit by column: 'update', 'loss', 'seconds'; see
+        Coupling.history.
 
         `plt.plot(solver.history["update"], solver.history["loss"])` is its curve.
         """
@@ -252,7 +264,9 @@ class Solver:
 
     @classmethod
     def load(
-        cls: type[SolverT], folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None
+        cls: type[SolverT],
+        folder: str | os.PathLike[str],
+        pair: _core.Pair | str | os.PathLike[str] | None = None,
     ) -> SolverT:
         """The solver of a run folder; `pair` may be left out for a preset.
 
@@ -334,7 +348,9 @@ def make_solver(name: str, **options: Any) -> Solver:
     return _class_of(name)(**options)
 
 
-def load_solver(folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None) -> Solver:
+def load_solver(
+    folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None
+) -> Solver:
     """The fitted solver of a run folder; `pair` may be left out for a preset."""
     coupling = _core.load_coupling(folder, pair)
     solver = _class_of(coupling.solver)(**coupling.options)

@@ -79,5 +79,6 @@ def equal_couplings(a: _core.Coupling, b: Any) -> Any:
         return False
     files = [_run_files(c.reversed() if c.is_reversed else c) for c in (a, b)]
     return all(
-        files[0].get(name) == files[1].get(name) for name in ("model.safetensors", "data.safetensors")
+        files[0].get(name) == files[1].get(name)
+        for name in ("model.safetensors", "data.safetensors")
     )

@@ -15,7 +15,9 @@ import bridgemark as bm
 try:
     from sklearn.datasets import load_digits
 except ImportError:
-    raise SystemExit(print("SKIPPED scikit-learn is not installed: it brings the pictures"))
+    raise SystemExit(
+        print("SKIPPED scikit-learn is not installed: it brings the pictures")
+    ) from None
 
 # %% [markdown]
 # scikit-learn's digits are 8 x 8 pixels of 17 grey levels: states of 64 coordinates with 17
@@ -35,9 +37,7 @@ print(f"{len(threes)} threes, {len(eights)} eights, grey levels 0 to {pictures.m
 # are chosen, which are nearer to the bridge of all threes and eights and draw blurred ones.
 
 # %%
-solver = bm.DLightSB(components=200, updates=500, holdout=0).fit(
-    threes, eights, num_categories=17
-)
+solver = bm.DLightSB(components=200, updates=500, holdout=0).fit(threes, eights, num_categories=17)
 print(solver.coupling)
 turned = solver.sample(threes, seed=1)
 paths = solver.sample_trajectory(threes[:8], num_steps=8, seed=2)
@@ -60,7 +60,8 @@ def kept(x0, x1):
 
 
 apart = kept(threes, turned), kept(threes[np.roll(np.arange(len(threes)), 1)], turned)
-print(f"to the nearest eight: {nearest(turned, eights):.2f}, of threes {nearest(threes, eights):.2f}, "
+print(f"to the nearest eight: {nearest(turned, eights):.2f}, "
+      f"of threes {nearest(threes, eights):.2f}, "
       f"among eights {nearest(eights, eights):.2f}")  # fmt: skip
 print(f"from its own three: {apart[0]:.2f}, from another {apart[1]:.2f}")
 assert nearest(turned, eights) < 0.8 * nearest(threes, eights)

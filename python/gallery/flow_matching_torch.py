@@ -42,7 +42,8 @@ where = torch.stack([  # [N, x0, x1, x_n]
     reference(n)[:, None, :] + to_end[n].T[None] - to_end[0][:, :, None] for n in range(N)
 ]).exp()  # fmt: skip
 goes = torch.stack([  # [N, x_n, x1, x_{n+1}]
-    reference(1)[:, None, :] + reference(N - n - 1).T[None] - to_end[n][:, :, None] for n in range(N)
+    reference(1)[:, None, :] + reference(N - n - 1).T[None] - to_end[n][:, :, None]
+    for n in range(N)
 ]).exp()  # fmt: skip
 
 
@@ -154,7 +155,8 @@ for label, bridge in (("flow, paired by Sinkhorn", True), ("flow, paired at rand
 print(results[0])
 
 # %% [markdown]
-# Beside the ceiling and the floors, with 250 conditional draws each for speed. The trajectory KLs sum over steps and coordinates, in nats.
+# Beside the ceiling and the floors, with 250 conditional draws each for speed. The trajectory KLs
+# sum over steps and coordinates, in nats.
 
 # %%
 for solver in (bm.Oracle(), bm.Independent(), bm.Reference()):

@@ -69,9 +69,7 @@ assert min(len(english), len(spanish)) >= 200
 # The answers are to be words of the list and no others, so none of them is held out.
 
 # %%
-solver = bm.DLightSB(
-    components=400, updates=800, init_peak=0.99, init_noise=0.0, holdout=0
-).fit(
+solver = bm.DLightSB(components=400, updates=800, init_peak=0.99, init_noise=0.0, holdout=0).fit(
     english, spanish, reference="uniform", gamma=0.005, num_categories=26
 )
 print(solver.coupling, "last loss", round(solver.history["loss"][-1], 3))
@@ -107,10 +105,23 @@ for i, path in enumerate(paths):
         for d in range(5):
             new = path[n, d] != path[0, d]
             colour = "#c44e52" if new else "#333333"
-            axis.text(2.0 * j + 0.26 * d, -i, word_of(path[n, d : d + 1]), color=colour, size=15,
-                      family="monospace", weight="bold" if new else "normal", va="center")  # fmt: skip
+            axis.text(
+                2.0 * j + 0.26 * d,
+                -i,
+                word_of(path[n, d : d + 1]),
+                color=colour,
+                size=15,
+                family="monospace",
+                weight="bold" if new else "normal",
+                va="center",
+            )
         if j:
-            axis.annotate("", (2.0 * j - 0.12, -i), (2.0 * j - 0.55, -i), arrowprops={"arrowstyle": "->", "color": "#aaaaaa"})  # fmt: skip
+            axis.annotate(
+                "",
+                (2.0 * j - 0.12, -i),
+                (2.0 * j - 0.55, -i),
+                arrowprops={"arrowstyle": "->", "color": "#aaaaaa"},
+            )
 for j, n in enumerate(shown):
     axis.text(
         2.0 * j, 1.0, {0: "English", 16: "Spanish"}.get(n, f"step {n}"), size=11, color="#777777"

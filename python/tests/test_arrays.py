@@ -17,12 +17,10 @@ CALLS = {
     "log_marginals": lambda pair, x: pair.log_marginals(x),
     "log_transition_marginals": lambda pair, x: pair.log_transition_marginals(x, 4, 1),
     "Solver.sample": lambda pair, x: bm.Reference().fit(pair).sample(x, seed=3),
-    "Solver.sample_trajectory": lambda pair, x: bm.Reference()
-    .fit(pair)
-    .sample_trajectory(x, seed=3),
-    "Coupling.log_marginals": lambda pair, x: bm.Reference()
-    .fit(pair)
-    .coupling.log_marginals(x),
+    "Solver.sample_trajectory": lambda pair, x: (
+        bm.Reference().fit(pair).sample_trajectory(x, seed=3)
+    ),
+    "Coupling.log_marginals": lambda pair, x: bm.Reference().fit(pair).coupling.log_marginals(x),
 }
 
 

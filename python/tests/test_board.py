@@ -51,8 +51,9 @@ def test_a_solver_with_probabilities_has_its_joint_kl(tmp_path):
     pair = bm.load(PAIR)
     solver = bm.FeatureWise().fit(pair)
     folder = tmp_path / "mine"
-    kept = bm.evaluate(pair, solver, label="Mine", submission=folder, training_seed=3,
-                       training_seconds=1.5)
+    kept = bm.evaluate(
+        pair, solver, label="Mine", submission=folder, training_seed=3, training_seconds=1.5
+    )
     fill_blanks(folder)
     rows = bm.check_submission(folder).where(score="joint_kl")
     assert rows[0]["value"] == kept["joint_kl"] and rows[0]["seed"] == 3

@@ -52,15 +52,12 @@ def test_every_number_reaches_the_pair():
 
 def test_spread_is_a_family():
     preset = bm.load("d16-uniform-0.01-spread")
-    pair = bm.build_pair(
-        family="spread", dim=16, reference="uniform", gamma=0.01, seed=preset.seed
-    )
+    pair = bm.build_pair(family="spread", dim=16, reference="uniform", gamma=0.01, seed=preset.seed)
     assert np.array_equal(pair.log_cores, preset.log_cores)
     assert (pair.family, bm.load("d16-uniform-0.01").family) == ("spread", "sphere")
     # In one dimension means 10 categories apart are rare, so another distance is another pair.
     near, far = (
-        bm.build_pair(family="spread", dim=1, min_distance=distance, seed=1)
-        for distance in (0, 10)
+        bm.build_pair(family="spread", dim=1, min_distance=distance, seed=1) for distance in (0, 10)
     )
     assert not np.array_equal(near.log_cores, far.log_cores)
 
@@ -186,7 +183,10 @@ def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
         ({"family": "spread", "num_categories": 10}, "at least 11 for family spread, got 10"),
         ({"family": "spread", "min_distance": -1}, "min_distance must be at least 0"),
         ({"min_distance": 4}, "goes with family spread or chain or twosided, got 4 and .* sphere"),
-        ({"family": "chain", "radius": 2}, "radius goes with family sphere, got 2 and family chain"),
+        (
+            {"family": "chain", "radius": 2},
+            "radius goes with family sphere, got 2 and family chain",
+        ),
         ({"switch_rate": 0.2}, "switch_rate goes with family chain, got 0.2 and family sphere"),
         (
             {"log_beta": [0.0], "log_cores": np.zeros((2, 3, 1)), "radius": 2},

@@ -11,13 +11,19 @@ QUICK = {
     "dlightsb": {"components": 8, "updates": 2000, "batch_size": 64},
     "dlightsb-m": {"components": 8, "updates": 2000, "batch_size": 64, "num_steps": 8},
     "dlightsb-chain": {"updates": 100, "batch_size": 64},
-    "csbm": {"num_steps": 8, "hidden": 16, "imf_iterations": 1, "updates_first": 20, "batch_size": 32,
-             "initial": "independent"},
+    "csbm": {
+        "num_steps": 8,
+        "hidden": 16,
+        "imf_iterations": 1,
+        "updates_first": 20,
+        "batch_size": 32,
+        "initial": "independent",
+    },
     "feature-wise": {},
     "sinkhorn": {},
     "reference": {},
     "independent": {},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +87,13 @@ def test_pairs_are_read_backwards_too():
 
 def test_evaluate_refuses_with_the_reason(fitted, tmp_path, command_line):
     pair = bm.load("d2-gaussian-0.02")
-    with pytest.raises(ValueError, match="dlightsb was fitted to data whose S must be that of pair"):
+    with pytest.raises(
+        ValueError, match="dlightsb was fitted to data whose S must be that of pair"
+    ):
         bm.evaluate(pair, fitted)
-    with pytest.raises(ValueError, match="must be fitted to a benchmark pair, without samples, got data"):
+    with pytest.raises(
+        ValueError, match="must be fitted to a benchmark pair, without samples, got data"
+    ):
         bm.Oracle().fit([[0, 1]], [[2, 3]])
 
 
@@ -132,7 +142,15 @@ def test_runs_of_data_are_kept_and_resumed(ends, fitted, tmp_path, command_line)
     assert np.array_equal(bm.load_solver(tmp_path / "saved").sample(ends[0], seed=5), drawn)
     np.save(tmp_path / "x0.npy", ends[0])
     command_line(
-        "sample", "--run", folder, "--given", tmp_path / "x0.npy", "--seed", 5, "-o", tmp_path / "x1.npy"
+        "sample",
+        "--run",
+        folder,
+        "--given",
+        tmp_path / "x0.npy",
+        "--seed",
+        5,
+        "-o",
+        tmp_path / "x1.npy",
     )
     assert np.array_equal(np.load(tmp_path / "x1.npy"), drawn)
 
@@ -140,11 +158,24 @@ def test_runs_of_data_are_kept_and_resumed(ends, fitted, tmp_path, command_line)
 def test_training_equals_the_command_line(ends, fitted, tmp_path, command_line):
     for name, states in zip(("x0", "x1"), ends):
         np.save(tmp_path / f"{name}.npy", states)
-    sets = [text for key, value in QUICK["dlightsb"].items() for text in ("--set", f"{key}={value}")]
+    sets = [
+        text for key, value in QUICK["dlightsb"].items() for text in ("--set", f"{key}={value}")
+    ]
     command_line(
-        "train", "dlightsb", "--x0", tmp_path / "x0.npy", "--x1", tmp_path / "x1.npy", "--gamma", 0.2,
-        "--categories", 16, "-o", tmp_path / "run", *sets,
-    )  # fmt: skip
+        "train",
+        "dlightsb",
+        "--x0",
+        tmp_path / "x0.npy",
+        "--x1",
+        tmp_path / "x1.npy",
+        "--gamma",
+        0.2,
+        "--categories",
+        16,
+        "-o",
+        tmp_path / "run",
+        *sets,
+    )
     loaded = bm.load_solver(tmp_path / "run").coupling
     assert np.array_equal(loaded.sample(ends[0], seed=5), fitted.sample(ends[0], seed=5))
 
@@ -169,7 +200,8 @@ def test_bad_data_is_refused(arguments, keywords, error, message):
 
 
 @pytest.mark.parametrize(
-    "keywords", [{"gamma": 0.1}, {"reference": "uniform"}, {"num_categories": 3}, {"total_steps": 4}]
+    "keywords",
+    [{"gamma": 0.1}, {"reference": "uniform"}, {"num_categories": 3}, {"total_steps": 4}],
 )
 def test_a_pair_has_its_own_reference(pair, keywords):
     with pytest.raises(ValueError, match=f"{next(iter(keywords))} belongs to data"):

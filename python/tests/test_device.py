@@ -93,19 +93,25 @@ def test_rows_need_not_lie_one_behind_the_other(library, truth):
     x0 = truth.sample_x0(60, seed=1)
     thin = library[0](x0)[::3]
     drawn = library[1](truth.sample_conditional(thin, seed=2))
-    np.testing.assert_array_equal(drawn, library[1](truth.sample_conditional(library[0](x0[::3]), 2)))
+    np.testing.assert_array_equal(
+        drawn, library[1](truth.sample_conditional(library[0](x0[::3]), 2))
+    )
 
 
 def test_what_is_wrong_is_named(library, truth):
     x0 = truth.sample_x0(5, seed=1)
     x0[2, 7] = 50
-    with pytest.raises(ValueError, match=r"x0 must hold categories 0\.\.49, got 50 at row 2, column 7"):
+    with pytest.raises(
+        ValueError, match=r"x0 must hold categories 0\.\.49, got 50 at row 2, column 7"
+    ):
         truth.sample_conditional(library[0](x0))
     with pytest.raises(ValueError, match=r"x0 must have shape \[rows, 16\], got"):
         truth.sample_conditional(library[0](x0[:, :3]))
     with pytest.raises(ValueError, match="x0 must have an integer dtype, got"):
         truth.sample_conditional(library[0](x0.astype(np.float32)))
-    with pytest.raises(ValueError, match="x0 and x1 must have as many rows as each other, got 5 and 4"):
+    with pytest.raises(
+        ValueError, match="x0 and x1 must have as many rows as each other, got 5 and 4"
+    ):
         truth.log_conditional(library[0](x0 % 50), library[0](x0[:4] % 50))
 
 

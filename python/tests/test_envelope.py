@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from enumeration import coordinates_of, cp_values, list_states, near_counts, positive_matrix, refuses
+from enumeration import (
+    coordinates_of,
+    cp_values,
+    list_states,
+    near_counts,
+    positive_matrix,
+    refuses,
+)
 
 import bridgemark as bm
 

@@ -74,9 +74,21 @@ def test_trained_solver_depends_on_its_seed_alone(pair):
         ("oracle", {"updates": 3}, "takes no options, got 'updates'"),
         ("feature-wise", {"marginal_sample": 3}, "did you mean 'marginal_samples'"),
         ("feature-wise", {"marginal_samples": -3}, "marginal_samples must be a whole number"),
-        ("feature-wise", {"marginal_samples": 2.5}, "marginal_samples must be a whole number .* got '2.5'"),
-        ("feature-wise", {"marginal_samples": True}, "marginal_samples must be a whole number .* got 'true'"),
-        ("feature-wise", {"marginal_samples": [3, 4]}, "marginal_samples must be a whole number .* got '3,4'"),
+        (
+            "feature-wise",
+            {"marginal_samples": 2.5},
+            "marginal_samples must be a whole number .* got '2.5'",
+        ),
+        (
+            "feature-wise",
+            {"marginal_samples": True},
+            "marginal_samples must be a whole number .* got 'true'",
+        ),
+        (
+            "feature-wise",
+            {"marginal_samples": [3, 4]},
+            "marginal_samples must be a whole number .* got '3,4'",
+        ),
         ("feature-wise", {"seed": -1}, "seed must lie in"),
     ],
 )
@@ -162,7 +174,11 @@ def test_answers_of_any_kind_score_alike(pair):
         (lambda x: x[:, :1], ValueError, "callable returned must have 2 columns"),
         (lambda x: x + 50, ValueError, "callable returned must hold categories 0..49"),
         (lambda x: x / 2, ValueError, "callable returned must have an integer dtype, got float64"),
-        (lambda x: None, TypeError, "callable returned must be an array of integers .* got NoneType"),
+        (
+            lambda x: None,
+            TypeError,
+            "callable returned must be an array of integers .* got NoneType",
+        ),
         (lambda x: 1 // 0, ZeroDivisionError, "division"),
         (lambda: None, TypeError, "positional argument"),
         (None, TypeError, "must be a solver or coupling of bridgemark"),

@@ -104,4 +104,3 @@ def test_reversed_draws():
     pair = bm.load("d64-gaussian-0.02-reverse")
     x1 = pair.sample_x0(200_000, seed=1)
     assert seconds_to_interrupt(lambda: pair.sample_conditional(x1)) < PROMPT
-

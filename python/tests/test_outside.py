@@ -157,7 +157,8 @@ def test_a_missing_score_names_what_the_object_lacks(pair):
 def test_seeds_repeat_with_the_protocols_and_differ_between_calls(pair):
     first, again, other = Sampler(pair), Sampler(pair), Sampler(pair)
     results = [
-        bm.evaluate(pair, sampler, seed=seed) for sampler, seed in ((first, 3), (again, 3), (other, 4))
+        bm.evaluate(pair, sampler, seed=seed)
+        for sampler, seed in ((first, 3), (again, 3), (other, 4))
     ]
     assert first.seeds == again.seeds and not set(first.seeds) & set(other.seeds)
     assert len(set(first.seeds)) == len(first.seeds) == 158

@@ -249,7 +249,9 @@ def test_bad_states_are_refused(pair, method, x, message):
 
 
 def test_no_states_are_refused(pair, method):
-    with pytest.raises(TypeError, match=r"x0? must be an array of integers \[rows, D\], got NoneType"):
+    with pytest.raises(
+        TypeError, match=r"x0? must be an array of integers \[rows, D\], got NoneType"
+    ):
         method(pair, None)
 
 

@@ -5,9 +5,9 @@ import sys
 
 import numpy as np
 import pytest
+from fake_arrays import CurrentArray
 
 import bridgemark as bm
-from fake_arrays import CurrentArray
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 matplotlib.use("Agg")

@@ -90,6 +90,8 @@ def test_writes_of_other_threads_do_no_harm():
             writer.join()
         print("refused", refused)
     """)
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
     assert run.returncode == 0, run.stderr[-500:]
     assert run.stdout.startswith("refused")

@@ -50,7 +50,7 @@ def test_result_turns_into_a_frame(result):
     assert list(frame.index) == list(result.scores)
     assert list(frame.columns) == ["mean", "standard_error"]
     assert frame.loc["joint_kl", "mean"] == result["joint_kl"]
-    assert (frame.dtypes == float).all()
+    assert (frame.dtypes == "float64").all()
 
 
 def test_infinite_is_told_from_missing(result):
@@ -95,9 +95,15 @@ def test_compare_with_ties(pair, result):
     again = bm.evaluate(pair, bm.Oracle().fit(pair), seed=5)
     named = {"oracle": oracle, "again": again, "result": result}
     table = bm.compare(named, "conditional_shape_score", "joint_kl", "sb_perplexity", ties=True)
-    assert table.columns == ["solver", "pair", "conditional_shape_score",
-                             "conditional_shape_score ties", "joint_kl", "joint_kl ties",
-                             "sb_perplexity"]
+    assert table.columns == [
+        "solver",
+        "pair",
+        "conditional_shape_score",
+        "conditional_shape_score ties",
+        "joint_kl",
+        "joint_kl ties",
+        "sb_perplexity",
+    ]
     assert [row["joint_kl ties"] for row in table] == ["", "a", "b"]
     assert [row["conditional_shape_score ties"] for row in table] == ["", "a", "b"]
     del named["oracle"]

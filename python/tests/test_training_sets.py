@@ -54,7 +54,9 @@ def test_results_say_what_a_solver_was_trained_on(pair):
 def test_a_fit_to_arrays_is_scored_where_reference_and_sizes_agree(which, pair):
     if which == "matrix":
         matrix = np.random.default_rng(0).dirichlet(np.ones(6), 6)
-        pair = bm.build_pair(reference=matrix, num_categories=6, dim=2, total_steps=4, seed=1, reverse=True)
+        pair = bm.build_pair(
+            reference=matrix, num_categories=6, dim=2, total_steps=4, seed=1, reverse=True
+        )
     x0, x1 = pair.training_set(20)
     assert pair.reference == which and pickle.loads(pickle.dumps(pair.reference)) == which
     solver = bm.Independent().fit(x0, x1, reference=pair.reference)
@@ -89,4 +91,6 @@ def test_grids_have_rows(tmp_path):
     )
     table = bm.run(file, tmp_path / "out")
     assert {(row["samples"], row["training_set"]) for row in table} == {(20, 0), (20, 1)}
-    assert {row["run"] for row in table} == {f"d2-uniform-0.01.independent.n20.set{i}.seed0" for i in (0, 1)}
+    assert {row["run"] for row in table} == {
+        f"d2-uniform-0.01.independent.n20.set{i}.seed0" for i in (0, 1)
+    }

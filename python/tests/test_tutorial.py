@@ -19,7 +19,8 @@ def run(blocks, folder):
     lines = ["import subprocess"]
     for kind, body in blocks:
         if kind == "sh":
-            body = f"subprocess.run({'set -e;' + body!r}, shell=True, check=True, stdout=subprocess.DEVNULL)"
+            how = "shell=True, check=True, stdout=subprocess.DEVNULL"
+            body = f"subprocess.run({'set -e;' + body!r}, {how})"
         lines += [body, f"print({MARK!r})"]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(

@@ -217,7 +217,10 @@ def test_two_sided_is_a_family():
         ({"family": "twosided", "source": "uniform"}, "source must be left out of a two-sided"),
         ({"family": "twosided", "source": np.full((2, 50), 0.02)}, "source must be left out"),
         ({"family": "twosided", "num_categories": 10}, "at least 11 for family twosided, got 10"),
-        ({"family": "two-sided"}, "family must be sphere, spread, chain or twosided, got 'two-sided'"),
+        (
+            {"family": "two-sided"},
+            "family must be sphere, spread, chain or twosided, got 'two-sided'",
+        ),
     ],
 )
 def test_bad_two_sided_arguments_are_refused(arguments, message):

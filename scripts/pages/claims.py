@@ -5,6 +5,7 @@ Each function of CLAIMS recomputes the numbers of one claim and yields (page, wo
 the page must have, line breaks aside. `words` prints them; with --check it prints those that a
 page lacks, which is an error. `tables` prints the tables of docs/corrections.md.
 """
+
 import csv
 import itertools
 import json
@@ -26,9 +27,12 @@ BENCHMARK = "docs/benchmark.md"
 MEASURED, RECIPES = "results/paper/README.md", "results/dlightsb/README.md"
 BENCH = "bench/README.md"
 SPREAD = [f"{pair}-spread" for pair in PAIRS]
-SCORES = {"conditional_shape_score": "conditional shape",
-          "conditional_trend_score": "conditional trend",
-          "shape_score": "shape", "trend_score": "trend"}
+SCORES = {
+    "conditional_shape_score": "conditional shape",
+    "conditional_trend_score": "conditional trend",
+    "shape_score": "shape",
+    "trend_score": "trend",
+}
 
 
 def page_table(page, *first):
@@ -36,7 +40,7 @@ def page_table(page, *first):
     lines = (ROOT / page).read_text().splitlines()
     words = "| " + " | ".join(first) + " |"
     start = next(i for i, line in enumerate(lines) if line.startswith(words))
-    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2:])
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :])
     return [[word.strip() for word in line.strip("|").split("|")] for line in table]
 
 
@@ -51,14 +55,20 @@ def joint_kls(cells, name, pairs):
 
 def form_fits(paper, families):
     """What the CP solvers lack where the truth is a mixture of products."""
-    fitting = [pair + end for pair in PAIRS
-               for end in ("", "-spread", "-twosided", "-twosided-reverse")]
+    fitting = [
+        pair + end for pair in PAIRS for end in ("", "-spread", "-twosided", "-twosided-reverse")
+    ]
     solvers = "DLightSB", "DLightSB-M"
     static, matching = (max(joint_kls(families, name, fitting)) for name in solvers)
     yield CONTEST, f"within {static:.3f} and {matching:.3f} nats of the truth"
     static, matching = (max(joint_kls(paper, name, SPREAD)) for name in solvers)
-    yield CONTEST, (f"The joint KL of DLightSB is {static:.3f} nats at the most, "
-                    f"that of DLightSB-M {matching:.3f}")
+    yield (
+        CONTEST,
+        (
+            f"The joint KL of DLightSB is {static:.3f} nats at the most, "
+            f"that of DLightSB-M {matching:.3f}"
+        ),
+    )
 
 
 def form_fails(paper, families):
@@ -95,9 +105,12 @@ def dimension(paper, _):
     """What the dimension costs: the share of the way at D = 2 less that at D = 64."""
 
     def lost(*solvers):
-        return [share(paper, solver, f"d2-{reference}-spread") -
-                share(paper, solver, f"d64-{reference}-spread")
-                for solver in solvers for reference in REFERENCES]
+        return [
+            share(paper, solver, f"d2-{reference}-spread")
+            - share(paper, solver, f"d64-{reference}-spread")
+            for solver in solvers
+            for reference in REFERENCES
+        ]
 
     texts = []
     for steps in ("16", "64"):
@@ -116,30 +129,51 @@ def loss_minimum(paper, _):
     bias = max(by_pairs["truth"] - by_pairs["independent"] for by_pairs in minimum.values())
     for page in (CONTEST, CORRECTIONS):
         for by_pairs in minimum.values():
-            yield page, (f"{by_pairs['independent']:.4f} with independent pairs, "
-                         f"{by_pairs['minibatch']:.4f} with pairs by the reference and "
-                         f"{by_pairs['truth']:.4f} with the bridge's own")
+            yield (
+                page,
+                (
+                    f"{by_pairs['independent']:.4f} with independent pairs, "
+                    f"{by_pairs['minibatch']:.4f} with pairs by the reference and "
+                    f"{by_pairs['truth']:.4f} with the bridge's own"
+                ),
+            )
         yield page, f"at most {bias:.2f}"
 
     published = "DLightSB-M" + PAPER
-    low, high = ends([mean(paper, ("DLightSB-M", *key[1:])) - mean(paper, key) for key in paper
-                      if key[0] == published and key[-1] == EXACT], 2)
+    low, high = ends(
+        [
+            mean(paper, ("DLightSB-M", *key[1:])) - mean(paper, key)
+            for key in paper
+            if key[0] == published and key[-1] == EXACT
+        ],
+        2,
+    )
     yield CONTEST, f"the published recipe loses {low} to {high} of exact shape"
     pairs = ("d16-gaussian-0.02-spread", "d64-gaussian-0.02-spread", "d64-gaussian-0.05-spread")
     name, *values = page_table(RECIPES, "recipe", *pairs)[0]
     assert name == "even steps, independent pairs, rate 0.01"
     ours = [f"{float(value):.3f}" for value in values]
     theirs = [f"{mean(paper, (published, 'kl', '64', pair, EXACT)):.3f}" for pair in pairs]
-    yield CONTEST, (f"{ours[0]}, {ours[1]} and {ours[2]} where the published recipe has "
-                    f"{theirs[0]}, {theirs[1]} and {theirs[2]}")
+    yield (
+        CONTEST,
+        (
+            f"{ours[0]}, {ours[1]} and {ours[2]} where the published recipe has "
+            f"{theirs[0]}, {theirs[1]} and {theirs[2]}"
+        ),
+    )
 
 
 def construction(_, __):
     """How many published cells of the baselines lie within the range of a construction."""
     lines = family_tables.read_lines(family_tables.FOLDER / "instances.jsonl")
     instances, published = family_tables.Instances(lines), family_tables.read_published()
-    spread, sphere = (sum(family_tables.inside(value, *instances.range(name, "text", *cell))
-                          for cell, value in published.items()) for name in ("spread-10", "sphere"))
+    spread, sphere = (
+        sum(
+            family_tables.inside(value, *instances.range(name, "text", *cell))
+            for cell, value in published.items()
+        )
+        for name in ("spread-10", "sphere")
+    )
     for page in (CONTEST, MEASURED):
         yield page, f"{spread} of the {len(published)} published cells of baselines"
     yield CONTEST, f"of the sphere {sphere}"
@@ -148,8 +182,11 @@ def construction(_, __):
 def published_recipe(paper, _):
     """By how much our recipe exceeds the published one, on the forward pairs."""
     for name, digits in (("DLightSB", 3), ("DLightSB-M", 2)):
-        gains = [mean(paper, (name, *key[1:])) - mean(paper, key) for key in paper
-                 if key[0] == name + PAPER and key[3] in SPREAD and key[4] == SHAPE]
+        gains = [
+            mean(paper, (name, *key[1:])) - mean(paper, key)
+            for key in paper
+            if key[0] == name + PAPER and key[3] in SPREAD and key[4] == SHAPE
+        ]
         low, high = f"{min(gains):.3f}", f"{max(gains):.{digits}f}"
         yield MEASURED, f"{low} to {high} for {name}"
         if name == "DLightSB":
@@ -172,21 +209,38 @@ def spreads(paper, _):
         return max(cell for method in methods for cell in groups[method, loss, back])
 
     networks = "CSBM", "α-CSBM"
-    yield CONTEST, (f"{median('DLightSB')} apart for DLightSB, "
-                    f"{median('DLightSB-M', 'kl')} for DLightSB-M, {median('CSBM', 'kl')} for CSBM "
-                    f"and {median('α-CSBM', 'kl')} for α-CSBM")
+    yield (
+        CONTEST,
+        (
+            f"{median('DLightSB')} apart for DLightSB, "
+            f"{median('DLightSB-M', 'kl')} for DLightSB-M, {median('CSBM', 'kl')} for CSBM "
+            f"and {median('α-CSBM', 'kl')} for α-CSBM"
+        ),
+    )
     bridges = max(most("", False, "DLightSB")[0], most("kl", False, "DLightSB-M")[0])
     worst, pair = most("kl", False, *networks)
-    yield CONTEST, (f"the most {bridges:.3f} for the first two, {worst:.3f} for the networks, "
-                    f"on {pair}")
-    yield CONTEST, (f"{median('DLightSB-M', 'mse')}, {median('CSBM', 'mse')} and "
-                    f"{median('α-CSBM', 'mse')} "
-                    f"(the most of the networks {most('mse', False, *networks)[0]:.3f})")
+    yield (
+        CONTEST,
+        (f"the most {bridges:.3f} for the first two, {worst:.3f} for the networks, on {pair}"),
+    )
+    yield (
+        CONTEST,
+        (
+            f"{median('DLightSB-M', 'mse')}, {median('CSBM', 'mse')} and "
+            f"{median('α-CSBM', 'mse')} "
+            f"(the most of the networks {most('mse', False, *networks)[0]:.3f})"
+        ),
+    )
     low, _, high = sorted(cell[0] for cell in groups["DLightSB-M", "mse", False])[-3:]
     yield CONTEST, f"three cells whose trainings lie {low:.2f} to {high:.2f} apart"
-    yield CONTEST, (f"Of the reversed cells: {median('CSBM', 'kl', True)} for CSBM and "
-                    f"{median('α-CSBM', 'kl', True)} for α-CSBM "
-                    f"(the most {most('kl', True, *networks)[0]:.3f})")
+    yield (
+        CONTEST,
+        (
+            f"Of the reversed cells: {median('CSBM', 'kl', True)} for CSBM and "
+            f"{median('α-CSBM', 'kl', True)} for α-CSBM "
+            f"(the most {most('kl', True, *networks)[0]:.3f})"
+        ),
+    )
 
 
 def updates(paper, _):
@@ -195,11 +249,19 @@ def updates(paper, _):
     part = int(options["updates_first"]) / 60000
     assert part == int(options["updates_later"]) / 20000
     rows = part * int(options["points"])  # published: one point for each pair
-    seconds = ends([by_dim[64] for (method, _), by_dim in paper_cells.seconds_of_trainings().items()
-                    if method in ("CSBM", "α-CSBM")], 0)
+    seconds = ends(
+        [
+            by_dim[64]
+            for (method, _), by_dim in paper_cells.seconds_of_trainings().items()
+            if method in ("CSBM", "α-CSBM")
+        ],
+        0,
+    )
     counts = paper_cells.Counts(paper_cells.load())
-    reached, judged = (sum(table[method, SHAPE] for method in ("CSBM", "α-CSBM"))
-                       for table in (counts.reached, counts.judged))
+    reached, judged = (
+        sum(table[method, SHAPE] for method in ("CSBM", "α-CSBM"))
+        for table in (counts.reached, counts.judged)
+    )
     for page in (CONTEST, BENCHMARK):
         yield page, f"{100 * part:.0f} % of the published updates"
         yield page, f"{100 * rows:.0f} % of the published rows"
@@ -216,8 +278,13 @@ def cells_reached(_, __):
         yield page, f"{reached} of {judged} cells of solvers that train"
         yield page, f"{100 * reached / judged:.1f} %"
     distances = counts.distances
-    yield MEASURED, (f"{statistics.median(distances):.3f} in the median of {len(distances)} cells, "
-                     f"{max(distances):.3f} at the most")
+    yield (
+        MEASURED,
+        (
+            f"{statistics.median(distances):.3f} in the median of {len(distances)} cells, "
+            f"{max(distances):.3f} at the most"
+        ),
+    )
     yield MEASURED, f"{counts.measured.total()} of {paper_cells.CELLS} cells are measured"
     pairs = [line["pair"] for line in counts.below]
     two = sum(sorted(map(pairs.count, set(pairs)))[-2:])
@@ -234,14 +301,20 @@ def published_networks(pair, steps):
     column = pair.removesuffix("-spread").replace("-", "_")
     with open(ROOT / "bridgemark/report/data/published.csv") as file:
         lines = [line for line in csv.DictReader(file) if line["table"] in SCORES]
-    return {(line["method"], line["loss"], line["table"]): float(line[column]) for line in lines
-            if "CSBM" in line["method"] and line["steps"] == str(steps)}
+    return {
+        (line["method"], line["loss"], line["table"]): float(line[column])
+        for line in lines
+        if "CSBM" in line["method"] and line["steps"] == str(steps)
+    }
 
 
 def skipped_step(_, __):
     """Published cells above what the truth without its last step reaches."""
-    gaps = [value - line["without"][score] for line in skipped_lines()
-            for (*_, score), value in published_networks(line["pair"], line["num_steps"]).items()]
+    gaps = [
+        value - line["without"][score]
+        for line in skipped_lines()
+        for (*_, score), value in published_networks(line["pair"], line["num_steps"]).items()
+    ]
     yield CORRECTIONS, f"{sum(gap > 0 for gap in gaps)} of the {len(gaps)} published cells"
     yield CORRECTIONS, f"by up to {max(gaps):.3f}"
 
@@ -256,19 +329,32 @@ def skipped_step_tables():
         row(title, *(f"{value:.3f}" for value in values))
     print()
     solvers = [(method, loss) for method in ("CSBM", "alpha-CSBM") for loss in ("KL", "MSE")]
-    head("conditional shape", "steps", "without the last step", "with it",
-         *(f"published, {method.replace('alpha', 'α')} {loss}" for method, loss in solvers))
+    head(
+        "conditional shape",
+        "steps",
+        "without the last step",
+        "with it",
+        *(f"published, {method.replace('alpha', 'α')} {loss}" for method, loss in solvers),
+    )
     for line in skipped_lines():
         published = published_networks(line["pair"], line["num_steps"])
-        values = [line["without"][SHAPE], line["with"][SHAPE],
-                  *(published[(*solver, SHAPE)] for solver in solvers)]
+        values = [
+            line["without"][SHAPE],
+            line["with"][SHAPE],
+            *(published[(*solver, SHAPE)] for solver in solvers),
+        ]
         row(line["pair"], str(line["num_steps"]), *(f"{value:.3f}" for value in values))
 
 
 def recipe_scale(_, __):
     """How far the published recipe of DLightSB-M ends from the published cells, D = 16 and 64."""
-    cells = [line for line in paper_cells.load() if line["method"] == "DLightSB-M" + PAPER and
-             line["score"] == SHAPE and line["pair"] in SPREAD[4:]]
+    cells = [
+        line
+        for line in paper_cells.load()
+        if line["method"] == "DLightSB-M" + PAPER
+        and line["score"] == SHAPE
+        and line["pair"] in SPREAD[4:]
+    ]
     distances = [abs(float(line["mean"]) - float(line["published"])) for line in cells]
     yield CORRECTIONS, f"of the {len(cells)} cells of D = 16 and 64"
     yield CORRECTIONS, f"rises from {statistics.median(distances):.3f}"
@@ -279,18 +365,30 @@ def recipe_scale(_, __):
 def direction(_, families):
     """Who is near the truth forward and who in reverse, D = 16 and 64."""
     found = judge.Judge(families)
-    pairs = {way: [pair for pair in judge.SPREAD[way] if not pair.startswith("d2-")]
-             for way in judge.SPREAD}
+    pairs = {
+        way: [pair for pair in judge.SPREAD[way] if not pair.startswith("d2-")]
+        for way in judge.SPREAD
+    }
 
     def values(name, way):
         return [found.value(name, pair) for pair in pairs[way]]
 
     static, network = values("DLightSB", "forward"), values("CSBM", "forward")
-    yield README, (f"| forward, p0 to p1 | at most {max(static):.3f} | "
-                   f"{min(network):.2f} to {max(network):.1f} |")
+    yield (
+        README,
+        (
+            f"| forward, p0 to p1 | at most {max(static):.3f} | "
+            f"{min(network):.2f} to {max(network):.1f} |"
+        ),
+    )
     static, network = values("DLightSB", "reverse"), values("CSBM", "reverse")
-    yield README, (f"| reverse, p1 to p0 | {min(static):.2f} to {max(static):.1f} | "
-                   f"{min(network):.2f} to {max(network):.1f} |")
+    yield (
+        README,
+        (
+            f"| reverse, p1 to p0 | {min(static):.2f} to {max(static):.1f} | "
+            f"{min(network):.2f} to {max(network):.1f} |"
+        ),
+    )
     nearer = len(found.with_verdict("CSBM", "nearer", pairs["reverse"]))
     yield README, f"on {nearer} of the {len(pairs['reverse'])} pairs"
 
@@ -299,8 +397,13 @@ def beside_torch(_, __):
     """How much faster an update is than the same in PyTorch, on the same cores and GPU."""
     table = page_table(BENCH, "reference", "DLightSB ms, PyTorch")
     static, matching = (ends([float(line[column]) for line in table], 1) for column in (3, 6))
-    yield README, (f"{static[0]} to {static[1]} times as fast for DLightSB and "
-                   f"{matching[0]} to {matching[1]} times for DLightSB-M")
+    yield (
+        README,
+        (
+            f"{static[0]} to {static[1]} times as fast for DLightSB and "
+            f"{matching[0]} to {matching[1]} times for DLightSB-M"
+        ),
+    )
     first = table[0]  # Gaussian 0.02
     yield README, f"| {first[1]} | {first[2]} |"
     yield README, f"| {first[4]} | {first[5]} |"
@@ -313,9 +416,24 @@ def beside_torch(_, __):
     yield README, f"on the H200 it is {' and '.join(times)} times as fast"
 
 
-CLAIMS = (form_fits, form_fails, networks, fresh_instances, short_way, dimension, loss_minimum,
-          construction, published_recipe, spreads, updates, cells_reached, skipped_step,
-          recipe_scale, direction, beside_torch)
+CLAIMS = (
+    form_fits,
+    form_fails,
+    networks,
+    fresh_instances,
+    short_way,
+    dimension,
+    loss_minimum,
+    construction,
+    published_recipe,
+    spreads,
+    updates,
+    cells_reached,
+    skipped_step,
+    recipe_scale,
+    direction,
+    beside_torch,
+)
 
 
 def main():

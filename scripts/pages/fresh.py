@@ -10,6 +10,7 @@ those of results/families, of the networks those of results/judge; trainings are
 results/paper. A distance to the Oracle is the joint KL, or what the conditional shape lacks of the
 Oracle's on the same instance. What has not been run yet is blank.
 """
+
 import argparse
 import collections
 import fnmatch
@@ -17,6 +18,7 @@ import math
 import pathlib
 import statistics
 import sys
+
 import tomllib
 
 import slim_lines
@@ -31,8 +33,12 @@ FILE = ROOT / "results" / "fresh" / "fresh.jsonl"
 EXPERIMENT = tomllib.loads((ROOT / "experiments" / "fresh.toml").read_text())
 ORACLE = {"Oracle": ("Oracle", "", "")}
 SOLVERS = CLOSED | NETWORKS
-PRESETS = [f"d{dim}-{reference}{end}" for dim in DIMS for end in FAMILIES.values()
-           for reference in REFERENCES]
+PRESETS = [
+    f"d{dim}-{reference}{end}"
+    for dim in DIMS
+    for end in FAMILIES.values()
+    for reference in REFERENCES
+]
 LIMIT = 1.3  # times the presets' mean distance from which on a solver is named
 FAR = 0.02  # nats above its preset from which on an instance is listed
 RESOLVED = 0.0005  # mean distance in conditional shape below which a ratio says nothing
@@ -42,10 +48,17 @@ def runs_of_grid():
     """(solver, preset, instance) of every run of the experiment."""
     runs = []
     for part in EXPERIMENT["grid"]:
-        presets = [preset for preset in PRESETS
-                   if any(fnmatch.fnmatchcase(preset, pattern) for pattern in part["pairs"])]
-        runs += [(solver, preset, instance) for preset in presets
-                 for instance in part["instances"] for solver in part["solvers"]]
+        presets = [
+            preset
+            for preset in PRESETS
+            if any(fnmatch.fnmatchcase(preset, pattern) for pattern in part["pairs"])
+        ]
+        runs += [
+            (solver, preset, instance)
+            for preset in presets
+            for instance in part["instances"]
+            for solver in part["solvers"]
+        ]
     return runs
 
 
@@ -61,8 +74,11 @@ def slim(sources):
     def key_of(line):
         run = line["solver"], line["pair"]
         variant = tuple(line[key] for key in ("method", "loss", "num_steps"))
-        if (line.get("experiment", EXPERIMENT["name"]) != EXPERIMENT["name"] or run not in known
-                or variants[NAMES[line["solver"]]] != variant):
+        if (
+            line.get("experiment", EXPERIMENT["name"]) != EXPERIMENT["name"]
+            or run not in known
+            or variants[NAMES[line["solver"]]] != variant
+        ):
             sys.exit(f"fresh.py: {line['run']} is not of experiments/fresh.toml")
         return (*run, line["score"]) if line["score"] in (KL, SHAPE) else None
 
@@ -93,8 +109,10 @@ class Comparison:
 
     def means(self):
         """Over presets, and over presets of the mean over their instances."""
-        return (statistics.mean(self.presets),
-                statistics.mean(map(statistics.mean, self.instances)))
+        return (
+            statistics.mean(self.presets),
+            statistics.mean(map(statistics.mean, self.instances)),
+        )
 
     def medians(self):
         return statistics.median(self.presets), statistics.median(sum(self.instances, []))
@@ -127,29 +145,39 @@ class Fresh:
 
     def distance(self, cells, name, pair, score):
         """To the Oracle; None where it was not run."""
-        values = [cells[(*variant, pair, score)][0]["value"]
-                  for variant in (SOLVERS[name], *ORACLE.values())
-                  if (*variant, pair, score) in cells]
+        values = [
+            cells[(*variant, pair, score)][0]["value"]
+            for variant in (SOLVERS[name], *ORACLE.values())
+            if (*variant, pair, score) in cells
+        ]
         if len(values) < 2:
             return None
         return values[0] if score == KL else values[1] - values[0]
 
     def found(self, name, preset, score=KL):
         """Distances on the instances that were run."""
-        distances = [self.distance(self.fresh, name, pair, score)
-                     for pair in self.instances[name, preset]]
+        distances = [
+            self.distance(self.fresh, name, pair, score) for pair in self.instances[name, preset]
+        ]
         return [value for value in distances if value is not None]
 
     def compared(self, name, dim, family=None):
         """Presets of this size, and of one family where it is given, that both sides have."""
-        return [preset for (solver, preset) in self.instances
-                if solver == name and dim_of(preset) == dim and family in (None, family_of(preset))
-                and self.distance(self.presets, name, preset, KL) is not None
-                and self.found(name, preset)]
+        return [
+            preset
+            for (solver, preset) in self.instances
+            if solver == name
+            and dim_of(preset) == dim
+            and family in (None, family_of(preset))
+            and self.distance(self.presets, name, preset, KL) is not None
+            and self.found(name, preset)
+        ]
 
     def comparison(self, name, presets, score=KL):
-        return Comparison([self.distance(self.presets, name, preset, score) for preset in presets],
-                          [self.found(name, preset, score) for preset in presets])
+        return Comparison(
+            [self.distance(self.presets, name, preset, score) for preset in presets],
+            [self.found(name, preset, score) for preset in presets],
+        )
 
     def trainings(self, name, presets, score):
         """The deviation over trainings of the same preset, where results/paper has several."""
@@ -170,8 +198,12 @@ class Fresh:
 
     def named(self):
         """(solver, D) with a mean joint KL of more than LIMIT times the presets'."""
-        return [(name, dim) for name in SOLVERS for dim in self.dims()
-                if (self.times(name, dim) or 0) > LIMIT]
+        return [
+            (name, dim)
+            for name in SOLVERS
+            for dim in self.dims()
+            if (self.times(name, dim) or 0) > LIMIT
+        ]
 
     def far(self, name, dim):
         """(instance, preset) with a joint KL clearly and by more than FAR above the preset's."""
@@ -192,8 +224,11 @@ class Fresh:
         left = {pair for pair, _ in self.far(name, dim)}
         before, now = [], []
         for preset in self.compared(name, dim):
-            values = [self.line(name, pair)["value"] for pair in self.instances[name, preset]
-                      if pair not in left and self.line(name, pair)]
+            values = [
+                self.line(name, pair)["value"]
+                for pair in self.instances[name, preset]
+                if pair not in left and self.line(name, pair)
+            ]
             if values:
                 before.append(self.distance(self.presets, name, preset, KL))
                 now.append(values)
@@ -214,8 +249,10 @@ def ratio(value):
     return "" if value is None else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-SCORES = {KL: ("joint KL", nats, 0.0),
-          SHAPE: ("conditional shape below the Oracle's", four_decimals, RESOLVED)}
+SCORES = {
+    KL: ("joint KL", nats, 0.0),
+    SHAPE: ("conditional shape below the Oracle's", four_decimals, RESOLVED),
+}
 
 
 def label(name, score):
@@ -224,16 +261,26 @@ def label(name, score):
 
 
 def runs_table(fresh):
-    there = collections.Counter(solver for solver, *place in fresh.grid
-                                if fresh.there(solver, pair_of(*place)))
+    there = collections.Counter(
+        solver for solver, *place in fresh.grid if fresh.there(solver, pair_of(*place))
+    )
     counts_table(there, collections.Counter(solver for solver, *_ in fresh.grid))
 
 
 def solver_tables(fresh):
     """Means over pairs by solver and dimension."""
     for score, (title, text, least) in SCORES.items():
-        head(title, "D", "pairs", "runs", "presets", "fresh instances", "times", "median, presets",
-             "median, fresh")
+        head(
+            title,
+            "D",
+            "pairs",
+            "runs",
+            "presets",
+            "fresh instances",
+            "times",
+            "median, presets",
+            "median, fresh",
+        )
         for name in SOLVERS:
             for dim in fresh.dims():
                 presets = fresh.compared(name, dim)
@@ -242,15 +289,21 @@ def solver_tables(fresh):
                     row(*first, "0", *[""] * 5)
                     continue
                 found = fresh.comparison(name, presets, score)
-                row(*first, str(found.runs), *map(text, found.means()), ratio(found.times(least)),
-                    *map(text, found.medians()))
+                row(
+                    *first,
+                    str(found.runs),
+                    *map(text, found.means()),
+                    ratio(found.times(least)),
+                    *map(text, found.medians()),
+                )
         print()
 
 
 def far_table(fresh):
     """What makes the difference for solvers that are named."""
-    head("farther than its preset", "solver", "joint KL", "on the preset",
-         "DLightSB on the instance")
+    head(
+        "farther than its preset", "solver", "joint KL", "on the preset", "DLightSB on the instance"
+    )
     for name, dim in fresh.named():
         for pair, preset in fresh.far(name, dim):
             lines = fresh.line(name, pair), fresh.line(name, preset), fresh.line("DLightSB", pair)
@@ -261,8 +314,16 @@ def far_table(fresh):
 def family_tables(fresh):
     """Spread over instances beside spread over trainings."""
     for score, (title, text, _) in SCORES.items():
-        head(f"{title}, by family", "D", "solver", "pairs", "presets", "fresh instances",
-             "deviation over instances", "over trainings")
+        head(
+            f"{title}, by family",
+            "D",
+            "solver",
+            "pairs",
+            "presets",
+            "fresh instances",
+            "deviation over instances",
+            "over trainings",
+        )
         for family in FAMILIES:
             for dim in fresh.dims():
                 for name in SOLVERS:
@@ -272,15 +333,19 @@ def family_tables(fresh):
                         row(*first, *[""] * 4)
                         continue
                     found = fresh.comparison(name, presets, score)
-                    row(*first, *map(text, found.means()),
+                    row(
+                        *first,
+                        *map(text, found.means()),
                         text(fresh.deviation(name, presets, score)),
-                        text(fresh.trainings(name, presets, score)))
+                        text(fresh.trainings(name, presets, score)),
+                    )
         print()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("slim").add_argument("sources", nargs="+", type=pathlib.Path)
     commands.add_parser("missing")

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """How far the network solvers are from the truth in nats, beside the bridges.
 
-  scripts/pages/judge.py slim RESULTS.jsonl   keeps of a run of experiments/judge.toml what is read here
-  scripts/pages/judge.py table                the tables of results/judge/README.md
-  scripts/pages/judge.py contest              the joint KLs of docs/contest.md
+  judge.py slim RESULTS.jsonl   keeps of a run of experiments/judge.toml what is read here
+  judge.py table                the tables of results/judge/README.md
+  judge.py contest              the joint KLs of docs/contest.md
 
 Joint KLs of CSBM and α-CSBM come from particles and are upper bounds; those of the bridges, from
 results/families, are exact. A bound is nearer than a bridge where it lies below by more than two
 standard errors. It is farther where it lies above by more than that and by more than ten times
 what half of its particles would add, the rule of docs/benchmark.md. Else it is open.
 """
+
 import math
 import pathlib
 import sys
+
 import tomllib
 
 import slim_lines
@@ -198,13 +200,23 @@ def particles_table(judge):
 
 def parts_table(judge):
     """Forward: the bound beside what the sampler alone costs, at the ends and on the whole path."""
-    head("forward", "sampler alone, at most", *(f"{name}, at most" for name in NETWORKS),
-         "sampler's part of a path", *(f"{name}'s trajectory KL" for name in NETWORKS))
+    head(
+        "forward",
+        "sampler alone, at most",
+        *(f"{name}, at most" for name in NETWORKS),
+        "sampler's part of a path",
+        *(f"{name}'s trajectory KL" for name in NETWORKS),
+    )
     for pair in FORWARD:
         bounds = [judge.line(name, pair) for name in NETWORKS]
         models = [judge.line(name, pair, PATH) for name in NETWORKS]
-        row(pair, with_error(*judge.sampler[pair, STEPS]["joint_kl"]), *map(digits_of, bounds),
-            with_error(*judge.paths[pair, STEPS]), *map(digits_of, models))
+        row(
+            pair,
+            with_error(*judge.sampler[pair, STEPS]["joint_kl"]),
+            *map(digits_of, bounds),
+            with_error(*judge.paths[pair, STEPS]),
+            *map(digits_of, models),
+        )
     print()
 
 
@@ -213,8 +225,11 @@ def stand_in_tables(judge):
     solvers = CLOSED | NETWORKS
     head("share of the way", *solvers, "AUC, DLightSB", "AUC, CSBM")
     for pair in PAIRS:
-        row(pair, *(number(judge.share(name, pair)) for name in solvers),
-            *(number(judge.value(name, pair, AUC)) for name in ("DLightSB", "CSBM")))
+        row(
+            pair,
+            *(number(judge.share(name, pair)) for name in solvers),
+            *(number(judge.value(name, pair, AUC)) for name in ("DLightSB", "CSBM")),
+        )
     print()
     head("trajectory KL", *solvers)
     for pair in PAIRS:

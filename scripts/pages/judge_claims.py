@@ -2,6 +2,7 @@
 
 Each function of CLAIMS gets a Judge and yields (page, words) as those of claims.py do.
 """
+
 from contest import CLOSED, SHAPE
 from judge import AUC, FORWARD, NETWORKS, OTHERS, PAIRS, PATH, REVERSE, SMALL, SPREAD, STEPS
 
@@ -15,8 +16,9 @@ def extremes(values):
 def nearer_networks(found):
     """Where CSBM's bound lies below every bridge, and where it does not."""
     spread = sum(SPREAD.values(), [])
-    nearer, farther, still_open = (found.with_verdict("CSBM", word, PAIRS)
-                                   for word in ("nearer", "farther", "open"))
+    nearer, farther, still_open = (
+        found.with_verdict("CSBM", word, PAIRS) for word in ("nearer", "farther", "open")
+    )
     assert nearer == found.with_verdict("α-CSBM", "nearer", PAIRS)
     on_spread = [pair for pair in nearer if pair in spread]
     high = [pair for pair in SPREAD["reverse"] if not pair.startswith("d2-")]
@@ -33,8 +35,10 @@ def nearer_networks(found):
     yield CONTEST, f"These are all of the {len(spread)} spread cells"
     low, most = extremes(found.times("DLightSB-chain", nearer))
     yield JUDGE, f"is {low:.1f} to {most:.0f} times as far from the truth there"
-    for bridge, words in (("DLightSB-chain", "DLightSB-chain, the next, is"),
-                          ("DLightSB", "DLightSB")):
+    for bridge, words in (
+        ("DLightSB-chain", "DLightSB-chain, the next, is"),
+        ("DLightSB", "DLightSB"),
+    ):
         low, most = extremes(found.times(bridge, on_spread))
         yield CONTEST, f"{words} {low:.1f} to {most:.0f} times"
     low, most = extremes([found.value("CSBM", pair) for pair in on_spread])
@@ -50,8 +54,9 @@ def network_distances(found):
     """CSBM's joint KL on single pairs, beside the bridges."""
     low, most = extremes([found.value("CSBM", pair) for pair in SPREAD["forward"]])
     yield CONTEST, f"at most {low:.3f} to {most:.2f} nats away"
-    behind = [pair for pair in SPREAD["forward"]
-              if found.verdict("CSBM", "DLightSB", pair) == "farther"]
+    behind = [
+        pair for pair in SPREAD["forward"] if found.verdict("CSBM", "DLightSB", pair) == "farther"
+    ]
     assert len(behind) == 11 and "d16-gaussian-0.02-spread" not in behind
     yield CONTEST, "CSBM is behind DLightSB on eleven pairs"
     flat = [pair for pair in SPREAD["reverse"] if pair.startswith("d2-")]
@@ -64,23 +69,37 @@ def network_distances(found):
     network, static, chain = values(pair, "CSBM", "DLightSB", "DLightSB-chain", digits=3)
     assert found.verdict("CSBM", "DLightSB", pair) == "nearer"
     assert found.verdict("CSBM", "DLightSB-chain", pair) == "farther"
-    yield CONTEST, (f"CSBM (at most {network}) is nearer than DLightSB ({static}), and "
-                    f"DLightSB-chain ({chain})")
-    narrow = {dim: [f"d{dim}-gaussian-0.02{family}-reverse" for family in ("", "-spread")]
-              for dim in (16, 64)}
+    yield (
+        CONTEST,
+        (
+            f"CSBM (at most {network}) is nearer than DLightSB ({static}), and "
+            f"DLightSB-chain ({chain})"
+        ),
+    )
+    narrow = {
+        dim: [f"d{dim}-gaussian-0.02{family}-reverse" for family in ("", "-spread")]
+        for dim in (16, 64)
+    }
     chain = extremes([found.value("DLightSB-chain", pair) for pair in sum(narrow.values(), [])])
     yield CONTEST, f"{chain[0]:.1f} to {chain[1]:.1f} nats away. CSBM is not"
     at = {dim: [values(pair, "CSBM")[0] for pair in pairs] for dim, pairs in narrow.items()}
-    yield CONTEST, (f"at most {' and '.join(at[16])} nats at D = 16, "
-                    f"{' and '.join(at[64])} at D = 64")
-    network, = values(narrow[16][0], "CSBM")
+    yield (
+        CONTEST,
+        (f"at most {' and '.join(at[16])} nats at D = 16, {' and '.join(at[64])} at D = 64"),
+    )
+    (network,) = values(narrow[16][0], "CSBM")
     bridges = values(narrow[16][0], "DLightSB-chain", "DLightSB", "DLightSB-M", digits=1)
-    yield CONTEST, (f"At D = 16 CSBM is at most {network} nats away, DLightSB-chain {bridges[0]}, "
-                    f"DLightSB {bridges[1]} and DLightSB-M {bridges[2]}")
+    yield (
+        CONTEST,
+        (
+            f"At D = 16 CSBM is at most {network} nats away, DLightSB-chain {bridges[0]}, "
+            f"DLightSB {bridges[1]} and DLightSB-M {bridges[2]}"
+        ),
+    )
     fitting = [pair for pair in OTHERS if "twosided" in pair]
     most = max(found.value("CSBM", pair) for pair in fitting)
     yield CONTEST, f"CSBM stays within {most:.2f} nats"
-    back, = values("d64-gaussian-0.05-spread-reverse", "CSBM")
+    (back,) = values("d64-gaussian-0.05-spread-reverse", "CSBM")
     yield CONTEST, f"CSBM at {back} at the most"
 
 
@@ -91,8 +110,13 @@ def networks_on_chains(found):
     assert verdicts == ["farther", "farther", "nearer", "open"]
     names = "CSBM", "DLightSB", "Feature-wise SB"
     forth, back = ([found.value(name, pair) for name in names] for pair in pairs[2:])
-    yield CONTEST, (f"at most {forth[0]:.2f} nats away where DLightSB loses {forth[1]:.2f} and "
-                    f"Feature-wise SB {forth[2]:.2f}")
+    yield (
+        CONTEST,
+        (
+            f"at most {forth[0]:.2f} nats away where DLightSB loses {forth[1]:.2f} and "
+            f"Feature-wise SB {forth[2]:.2f}"
+        ),
+    )
     shares = [f"{found.share(name, pairs[2]):.2f}" for name in names]
     yield CONTEST, f"(shares {shares[0]}, {shares[1]} and {shares[2]})"
     yield CONTEST, f"the three are within {max(back) - min(back):.2f} nats"
@@ -109,19 +133,30 @@ def networks_on_chains(found):
 def particles(found):
     """How far the bounds have settled."""
     spread = sum(SPREAD.values(), [])
-    halved = {(name, pair): found.halved(name, pair) for pair in PAIRS
-              for name in NETWORKS}
+    halved = {(name, pair): found.halved(name, pair) for pair in PAIRS for name in NETWORKS}
     large = {key: f"{value:.3f}" for key, value in halved.items() if value >= SMALL}
-    assert list(large) == [("α-CSBM", "d16-gaussian-0.02-spread"),
-                           ("CSBM", "d64-gaussian-0.02-spread"),
-                           ("α-CSBM", "d64-gaussian-0.02-spread")]
+    assert list(large) == [
+        ("α-CSBM", "d16-gaussian-0.02-spread"),
+        ("CSBM", "d64-gaussian-0.02-spread"),
+        ("α-CSBM", "d64-gaussian-0.02-spread"),
+    ]
     first, csbm, last = large.values()
     yield JUDGE, f"changes {len(halved) - len(large)} of the {len(halved)} bounds by less than"
-    yield JUDGE, (f"CSBM's on d64-gaussian-0.02-spread ({csbm}) and α-CSBM's on "
-                  f"d16-gaussian-0.02-spread ({first}) and d64-gaussian-0.02-spread ({last})")
+    yield (
+        JUDGE,
+        (
+            f"CSBM's on d64-gaussian-0.02-spread ({csbm}) and α-CSBM's on "
+            f"d16-gaussian-0.02-spread ({first}) and d64-gaussian-0.02-spread ({last})"
+        ),
+    )
     settled = sum(halved["CSBM", pair] < SMALL for pair in spread)
-    yield CONTEST, (f"less than {SMALL} nats on {settled} of the {len(spread)}, and by "
-                    f"{csbm} on d64-gaussian-0.02-spread")
+    yield (
+        CONTEST,
+        (
+            f"less than {SMALL} nats on {settled} of the {len(spread)}, and by "
+            f"{csbm} on d64-gaussian-0.02-spread"
+        ),
+    )
     back = max(halved[name, pair] for name in NETWORKS for pair in REVERSE)
     yield JUDGE, f"On reversed pairs it changes them by {back:.3f} nats at the most"
     back = max(halved["CSBM", pair] for pair in SPREAD["reverse"])
@@ -140,8 +175,7 @@ def sampler_parts(found):
     yield CONTEST, f"{most} elsewhere"
     most = max(part for pair, part in parts.items() if pair.startswith("d64-"))
     yield JUDGE, f"at D = 64 {most:.2f} at the most"
-    above = sum(found.value("CSBM", pair) > found.value("CSBM", pair, PATH)
-                for pair in FORWARD)
+    above = sum(found.value("CSBM", pair) > found.value("CSBM", pair, PATH) for pair in FORWARD)
     yield JUDGE, f"on {above} of the {len(FORWARD)} forward pairs"
     beyond = [gap for gap in map(found.beyond_path, FORWARD) if gap[0] > 0]
     assert all(gap < 2 * error for gap, error in beyond)
@@ -150,13 +184,17 @@ def sampler_parts(found):
 
 def stand_ins(found):
     """Comparisons of CSBM with a bridge that another score turns around."""
-    counts = {score: found.overruled(score, PAIRS)
-              for score in (PATH, SHAPE, AUC)}
+    counts = {score: found.overruled(score, PAIRS) for score in (PATH, SHAPE, AUC)}
     path, shape, auc = (f"{len(turned)} of {decided}" for decided, turned in counts.values())
     names = {JUDGE: "AUC", CONTEST: "classifier's AUC"}
     for page in names:
-        yield page, (f"the trajectory KL turns {path} around, the conditional shape {shape} "
-                     f"and the {names[page]} {auc}")
+        yield (
+            page,
+            (
+                f"the trajectory KL turns {path} around, the conditional shape {shape} "
+                f"and the {names[page]} {auc}"
+            ),
+        )
     nearer = found.with_verdict("CSBM", "nearer", PAIRS)
     assert not any(found.value("CSBM", pair, PATH) for pair in nearer)
     yield JUDGE, f"all {len(nearer)} pairs where CSBM is nearer than every bridge"
@@ -168,5 +206,11 @@ def stand_ins(found):
     yield CONTEST, f"nearer by {least:.1f} nats or more"
 
 
-CLAIMS = (nearer_networks, network_distances, networks_on_chains, particles, sampler_parts,
-          stand_ins)
+CLAIMS = (
+    nearer_networks,
+    network_distances,
+    networks_on_chains,
+    particles,
+    sampler_parts,
+    stand_ins,
+)

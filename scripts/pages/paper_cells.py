@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, how many of them are at
-or above the published number, raw or by the share of the way from Independent to the Oracle, how near the published
-recipe comes to it, and how long trainings took."""
+"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, how many
+of them are at or above the published number, raw or by the share of the way from Independent to the
+Oracle, how near the published recipe comes to it, and how long trainings took."""
+
 import collections
 import csv
 import json
@@ -10,20 +11,29 @@ import statistics
 from published import ROOT
 
 CELLS = 1188  # of the seven published tables
-TABLES = ("shape_score", "trend_score", "conditional_shape_score", "conditional_trend_score", "forward_trajectory_kl",
-          "reverse_trajectory_kl", "c2st_score")
+TABLES = (
+    "shape_score",
+    "trend_score",
+    "conditional_shape_score",
+    "conditional_trend_score",
+    "forward_trajectory_kl",
+    "reverse_trajectory_kl",
+    "c2st_score",
+)
 RECIPE = ", published recipe"  # ends the name of a row that trains so
 BASELINES = ("Independent", "Reference", "Feature-wise SB")
 
 
 def load():
-    """Lines of tables.csv with a published number or of the two rows that shares are taken between."""
+    """Lines of tables.csv with a published number, or of the rows that a share compares with."""
     with open(ROOT / "results/paper/tables.csv") as file:
         return [line for line in csv.DictReader(file) if line["mean"]]
 
 
 def share(value, low, high):
-    """The way from Independent to the Oracle; none where there is hardly any, so that rounding would decide."""
+    """The way from Independent to the Oracle; none where there is hardly any, so that rounding
+    would decide.
+    """
     return (value - low) / (high - low) if high - low > 0.01 else None
 
 
@@ -35,8 +45,11 @@ class Counts:
     def __init__(self, lines):
         self.measured, self.judged, self.reached = (collections.Counter() for _ in range(3))
         self.below, self.distances = [], []  # the latter of baselines, from the published numbers
-        self.ends = {(line["method"], line["score"], line["pair"]): line for line in lines
-                     if line["method"] in ("Oracle", "Independent")}
+        self.ends = {
+            (line["method"], line["score"], line["pair"]): line
+            for line in lines
+            if line["method"] in ("Oracle", "Independent")
+        }
         for line in lines:
             published = line["published"] and line["score"] in TABLES
             if published and not line["method"].endswith(RECIPE):
@@ -62,8 +75,9 @@ class Counts:
         ours = round(float(line["mean"]), len(line["published"].partition(".")[2]))
         if score.endswith("_kl"):
             return ours <= paper
-        oracle, independent = (self.ends.get((name, score, pair))
-                               for name in ("Oracle", "Independent"))
+        oracle, independent = (
+            self.ends.get((name, score, pair)) for name in ("Oracle", "Independent")
+        )
         if ours >= paper or not oracle or not independent or not independent["published"]:
             return ours >= paper
         high = float(oracle["mean"])
@@ -94,8 +108,10 @@ def main():
     print("| score | method | loss, steps | pair | ours | published |\n|" + " --- |" * 6)
     for line in counts.below:
         where = ", ".join(filter(None, (line["loss"].upper(), line["num_steps"])))
-        print(f"| {line['score'].replace('_', ' ')} | {line['method']} | {where} | {line['pair']} | "
-              f"{float(line['mean']):.3f} | {line['published']} |")
+        print(
+            f"| {line['score'].replace('_', ' ')} | {line['method']} | {where} | {line['pair']} | "
+            f"{float(line['mean']):.3f} | {line['published']} |"
+        )
     print()
     print_recipes(lines)
     print()
@@ -110,11 +126,20 @@ def print_recipes(lines):
         if line["published"] and line["method"].endswith(RECIPE) and line["score"] in TABLES[:4]:
             method = line["method"].removesuffix(RECIPE)
             apart[line["score"], method].append(abs(float(line["mean"]) - float(line["published"])))
-    print("| published recipe | method | cells | within 0.005 | within 0.02 | median distance |\n|" + " --- |" * 6)
+    print(
+        "| published recipe | method | cells | within 0.005 | within 0.02 | median distance |\n|"
+        + " --- |" * 6
+    )
     for (score, method), distances in apart.items():
-        within = [str(sum(round(distance, 3) <= bound for distance in distances)) for bound in (0.005, 0.02)]
-        print(f"| {score.replace('_', ' ')} | {method} | {len(distances)} | " + " | ".join(within) +
-              f" | {statistics.median(distances):.3f} |")
+        within = [
+            str(sum(round(distance, 3) <= bound for distance in distances))
+            for bound in (0.005, 0.02)
+        ]
+        print(
+            f"| {score.replace('_', ' ')} | {method} | {len(distances)} | "
+            + " | ".join(within)
+            + f" | {statistics.median(distances):.3f} |"
+        )
 
 
 def seconds_of_trainings():
@@ -123,11 +148,20 @@ def seconds_of_trainings():
     seconds = collections.defaultdict(dict)
     for line in map(json.loads, open(ROOT / "results/paper/results.jsonl")):
         # The reverse direction of a training that answers both is no training of its own.
-        if (line["train_seconds"] > 0.1 and line["seed"] == 0 and line["method"] not in BASELINES and
-                not line["method"].endswith(RECIPE) and not line["pair"].endswith("-reverse")):
-            seconds[line["method"], line["num_steps"], line["dim"]][line["run"]] = line["train_seconds"]
-    return {key: {dim: statistics.median(seconds[(*key, dim)].values()) for dim in (2, 16, 64)}
-            for key in dict.fromkeys(key[:2] for key in seconds)}
+        if (
+            line["train_seconds"] > 0.1
+            and line["seed"] == 0
+            and line["method"] not in BASELINES
+            and not line["method"].endswith(RECIPE)
+            and not line["pair"].endswith("-reverse")
+        ):
+            seconds[line["method"], line["num_steps"], line["dim"]][line["run"]] = line[
+                "train_seconds"
+            ]
+    return {
+        key: {dim: statistics.median(seconds[(*key, dim)].values()) for dim in (2, 16, 64)}
+        for key in dict.fromkeys(key[:2] for key in seconds)
+    }
 
 
 def print_seconds():

@@ -1,4 +1,5 @@
 """What the paper's tables say, for the tables that show ours beside it."""
+
 import csv
 import pathlib
 

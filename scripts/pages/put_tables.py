@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""put_tables.py PAGE [--check]: puts the tables of standard input in place of those of PAGE with the same heads.
+"""put_tables.py PAGE [--check]: puts the tables of standard input in place of those of PAGE with
+the same heads.
 
-What is no table goes to standard output, for the sentences of the page. With --check nothing is written, and a page
-that would change is an error.
+What is no table goes to standard output, for the sentences of the page. With --check nothing is
+written, and a page that would change is an error.
 """
+
 import pathlib
 import sys
 
@@ -25,7 +27,9 @@ def put(page, tables):
     for table in tables:
         place = next((place for place in left if blocks[place][0] == table[0]), None)
         if place is None:
-            sys.exit(f"put_tables.py: the page has no place left for a table with the head {table[0]}")
+            sys.exit(
+                f"put_tables.py: the page has no place left for a table with the head {table[0]}"
+            )
         blocks[place] = table
         left.remove(place)
     return [line for block in blocks for line in block]

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, chain, csbm, samples or switch-rate."""
+"""result_tables.py NAME: prints the tables of results/NAME/README.md, NAME dlightsb, chain, csbm,
+samples or switch-rate.
+"""
+
 import json
 import math
 import statistics
@@ -10,8 +13,11 @@ from published import ROOT, SCORE, published
 EXACT = "exact_conditional_shape_score"
 PAPER = ", published recipe"
 FROM_P1 = PAPER + ", start on p1"
-PAIRS = [f"d{dim}-{reference}" for dim in (2, 16, 64)
-         for reference in ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")]
+PAIRS = [
+    f"d{dim}-{reference}"
+    for dim in (2, 16, 64)
+    for reference in ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")
+]
 
 
 def measured(name, file="results.jsonl"):
@@ -45,9 +51,14 @@ def dlightsb():
             if score != EXACT or lines[0]["solver"] != solver:
                 continue
             seconds = {line["device"]: f"{line['train_seconds']:.2f}" for line in lines}
-            row(pair, f"{int(options['updates']):,}" + (", before" if method == "old" else ""),
-                f"{int(options['batch_size']):,}", *(seconds.get(device, "") for device in seconds_of),
-                f"{lines[0]['value']:.4f}", digits_of(cells[method, loss, steps, pair, "joint_kl"][0]))
+            row(
+                pair,
+                f"{int(options['updates']):,}" + (", before" if method == "old" else ""),
+                f"{int(options['batch_size']):,}",
+                *(seconds.get(device, "") for device in seconds_of),
+                f"{lines[0]['value']:.4f}",
+                digits_of(cells[method, loss, steps, pair, "joint_kl"][0]),
+            )
         print()
     published_recipe()
 
@@ -73,18 +84,28 @@ def published_recipe():
         for pair in PAIRS:
             ours = values((name + PAPER, loss, steps), pair, SCORE)
             if ours:
-                row(pair, name, f"{statistics.mean(ours):.3f}",
+                row(
+                    pair,
+                    name,
+                    f"{statistics.mean(ours):.3f}",
                     f"{values(('Oracle', '', ''), pair, SCORE)[0]:.3f}",
                     f"{paper[name, loss.upper(), steps, pair + '-spread']:.3f}",
-                    text((name + PAPER, loss, steps), pair, EXACT))
+                    text((name + PAPER, loss, steps), pair, EXACT),
+                )
     print()
 
     head("pair", "score", "start on p0, seeds 0 to 2", "start on p1, seeds 0 to 2")
     scores = {SCORE: "conditional shape", EXACT: "exact conditional shape", "joint_kl": "joint KL"}
     for pair in ("d2-gaussian-0.02", "d16-gaussian-0.02"):
         for score, name in scores.items():
-            row(pair, name, *(text(("DLightSB-M" + start, "kl", "64"), pair, score)
-                              for start in (PAPER, FROM_P1)))
+            row(
+                pair,
+                name,
+                *(
+                    text(("DLightSB-M" + start, "kl", "64"), pair, score)
+                    for start in (PAPER, FROM_P1)
+                ),
+            )
 
 
 def digits_of(line):
@@ -93,8 +114,12 @@ def digits_of(line):
     return f"{line['value']:.{digits}f} ±{line['standard_error']:.{digits}f}"
 
 
-CP_AND_CHAIN = [("Feature-wise SB", "", ""), ("DLightSB", "", ""), ("DLightSB-M", "kl", "64"),
-                ("DLightSB-chain", "", "")]
+CP_AND_CHAIN = [
+    ("Feature-wise SB", "", ""),
+    ("DLightSB", "", ""),
+    ("DLightSB-M", "kl", "64"),
+    ("DLightSB-chain", "", ""),
+]
 
 
 def joint_kls(cells, pair):
@@ -106,14 +131,25 @@ def chain():
     head("pair", "recipe", "training, s", "exact shape", "joint KL")
     for (method, _, _, pair, score), lines in recipes.items():
         if score == EXACT:
-            row(pair, method, f"{lines[0]['train_seconds']:.1f}", f"{lines[0]['value']:.4f}",
-                digits_of(recipes[method, "", "", pair, "joint_kl"][0]))
+            row(
+                pair,
+                method,
+                f"{lines[0]['train_seconds']:.1f}",
+                f"{lines[0]['value']:.4f}",
+                digits_of(recipes[method, "", "", pair, "joint_kl"][0]),
+            )
     print()
 
     starts = measured("chain", "starts.jsonl")
     methods = list(dict.fromkeys(method for method, *_ in starts))
     pairs = list(dict.fromkeys(pair for *_, pair, _ in starts))
-    head("joint KL", *(", ".join(word.replace("=", " ") for word in settings_of(starts, method)) for method in methods))
+    head(
+        "joint KL",
+        *(
+            ", ".join(word.replace("=", " ") for word in settings_of(starts, method))
+            for method in methods
+        ),
+    )
     for pair in pairs:
         lines = (starts.get((method, "", "", pair, "joint_kl")) for method in methods)
         row(pair, *(f"{line[0]['value']:.2g}" if line else "" for line in lines))
@@ -130,8 +166,10 @@ def csbm():
     for method in dict.fromkeys(method for method, *_ in cells):
         pair = "d64-gaussian-0.05-spread"
         words = [word for word in settings_of(cells, method) if not word.startswith("num_steps")]
-        row(", ".join(f"`{word}`" for word in words) or "default",
-            *(f"{cells[method, 'kl', '16', pair, score][0]['value']:.3f}" for score in scores))
+        row(
+            ", ".join(f"`{word}`" for word in words) or "default",
+            *(f"{cells[method, 'kl', '16', pair, score][0]['value']:.3f}" for score in scores),
+        )
 
 
 def switch_rate():
@@ -152,13 +190,22 @@ def samples():
         by_pair.setdefault(key, {}).setdefault(line["samples"], []).append(line)
     head("joint KL, nats", "solver", "training sets", *(f"n = {n:,}" for n in sizes))
     for (pair, solver), cells in by_pair.items():
-        row(pair, solver, str(len(cells[300])),
-            *(f"{statistics.mean(line['value'] for line in cells[n]):.3g}" if n in cells else ""
-              for n in sizes))
+        row(
+            pair,
+            solver,
+            str(len(cells[300])),
+            *(
+                f"{statistics.mean(line['value'] for line in cells[n]):.3g}" if n in cells else ""
+                for n in sizes
+            ),
+        )
     print()
     head("chosen, of each set", *(f"n = {n:,}" for n in sizes))
     for (pair, _), cells in by_pair.items():
-        row(pair, *(", ".join(chosen(line["diagnostics"]) for line in cells.get(n, ())) for n in sizes))
+        row(
+            pair,
+            *(", ".join(chosen(line["diagnostics"]) for line in cells.get(n, ())) for n in sizes),
+        )
 
 
 def chosen(found):
@@ -167,8 +214,13 @@ def chosen(found):
 
 
 if __name__ == "__main__":
-    tables = {"dlightsb": dlightsb, "chain": chain, "csbm": csbm, "samples": samples,
-              "switch-rate": switch_rate}
+    tables = {
+        "dlightsb": dlightsb,
+        "chain": chain,
+        "csbm": csbm,
+        "samples": samples,
+        "switch-rate": switch_rate,
+    }
     if sys.argv[1:] not in ([name] for name in tables):
         sys.exit(__doc__)
     tables[sys.argv[1]]()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Which solver for how many rows? Reads results of the grid experiments/samples.toml.
 
-  scripts/pages/samples.py slim IN... OUT     merges results.jsonl of parts of the grid, keeps what is read
-  scripts/pages/samples.py table              all tables of results/samples/README.md but those of few-rows
-  scripts/pages/samples.py missing            --only options of `bridgemark run` for what is not there yet
-  scripts/pages/samples.py promise            where a default bridge is worse than both baselines
-  scripts/pages/samples.py rates              how fast each solver falls with n, and where lines cross
-  scripts/pages/samples.py stopping           what it costs that held-out rows choose the update
-  scripts/pages/samples.py figure OUT.svg     joint KL against n (matplotlib)
+  samples.py slim IN... OUT     merges results.jsonl of parts of the grid, keeps what is read
+  samples.py table              all tables of results/samples/README.md but those of few-rows
+  samples.py missing            --only options of `bridgemark run` for what is not there yet
+  samples.py promise            where a default bridge is worse than both baselines
+  samples.py rates              how fast each solver falls with n, and where lines cross
+  samples.py stopping           what it costs that held-out rows choose the update
+  samples.py figure OUT.svg     joint KL against n (matplotlib)
 
 All but `slim` read results/samples/samples.jsonl, `stopping` reads stopping.jsonl beside it (lines
 of held_out_stopping.cc). What has not been run yet is blank. IN may be a file that `slim` wrote.

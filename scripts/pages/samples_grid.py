@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import statistics
+
 import tomllib
 
 import slim_lines

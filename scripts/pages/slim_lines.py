@@ -1,4 +1,5 @@
 """Keeps a small part of the lines of results.jsonl files, for pages that read no more of them."""
+
 import json
 import sys
 

@@ -24,8 +24,10 @@ FACTS = ("revision", "training seed", "training", "trained on", "evaluation seed
 
 class BoardChecks(Checks):
     def theme(self, scheme):
-        shade = ("const colour = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);"
-                 "return Number(colour[0]) < 80 ? 'dark' : 'light'")
+        shade = (
+            "const colour = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);"
+            "return Number(colour[0]) < 80 ? 'dark' : 'light'"
+        )
         self.expect(f"the page is {scheme}", self.script(shade) == scheme)
         other = SCHEMES[1 - SCHEMES.index(scheme)]
         self.script("document.getElementById('theme').click()")
@@ -37,8 +39,9 @@ class BoardChecks(Checks):
     def every_score(self):
         buttons = "document.querySelectorAll('#scores-choices button')"
         for i in range(self.script(f"return {buttons}.length")):
-            title = self.script(f"{buttons}[arguments[0]].click();"
-                                f"return {buttons}[arguments[0]].textContent", i)
+            title = self.script(
+                f"{buttons}[arguments[0]].click();return {buttons}[arguments[0]].textContent", i
+            )
             cells = self.script("return document.querySelectorAll('#scores-body td.cell').length")
             self.expect(f"{title} has cells", cells > 0, str(cells))
             self.layout()
@@ -78,8 +81,11 @@ class BoardChecks(Checks):
         self.expect("a click opens a cell", self.script(is_open))
         text = self.script("return document.getElementById('origin').textContent")
         lacking = [fact for fact in FACTS if fact not in text]
-        self.expect("with all that makes it again", not lacking and "bridgemark " in text,
-                    ", ".join(lacking))
+        self.expect(
+            "with all that makes it again",
+            not lacking and "bridgemark " in text,
+            ", ".join(lacking),
+        )
         box = self.script("""
             const box = document.getElementById('origin').getBoundingClientRect();
             return [box.left >= 0, box.right <= innerWidth, box.bottom <= innerHeight]""")
@@ -89,15 +95,18 @@ class BoardChecks(Checks):
         self.record()
         self.script("document.getElementById('origin-close').click()")
         self.expect("and closes", not self.script(is_open))
-        self.script("const cell = document.querySelectorAll('#scores-body td.cell')[1]; cell.focus();"
-                    "cell.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+        self.script(
+            "const cell = document.querySelectorAll('#scores-body td.cell')[1]; cell.focus();"
+            "cell.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))"
+        )
         self.expect("Enter opens one as well", self.script(is_open))
         self.script("document.getElementById('origin').close(); document.activeElement.blur()")
 
     def record(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.driver.execute_cdp_cmd("Browser.setDownloadBehavior",
-                                        {"behavior": "allow", "downloadPath": folder})
+            self.driver.execute_cdp_cmd(
+                "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": folder}
+            )
             self.script("document.querySelector('#origin .downloads button').click()")
             time.sleep(0.5)
             files = list(pathlib.Path(folder).glob("*.json"))
@@ -109,8 +118,9 @@ class BoardChecks(Checks):
         chips = "document.querySelectorAll('#filters [aria-label=solver] button')"
         if self.script(f"return {chips}.length") == 0:
             return
-        name = self.script(f"const chip = [...{chips}].at(-1); chip.click();"
-                           "return chip.textContent")
+        name = self.script(
+            f"const chip = [...{chips}].at(-1); chip.click();return chip.textContent"
+        )
         rows = """
             const heads = '#scores-body tbody tr:not(.oracle) th, #standing-body tbody th';
             return [...new Set([...document.querySelectorAll(heads)]
@@ -119,8 +129,9 @@ class BoardChecks(Checks):
         self.expect("a filter leaves what was chosen", shown == [name], str(shown))
         self.driver.refresh()
         self.wait_until_drawn()
-        self.expect("the address keeps it", self.script(rows) == [name],
-                    self.script("return location.hash"))
+        self.expect(
+            "the address keeps it", self.script(rows) == [name], self.script("return location.hash")
+        )
         self.script("document.querySelector('#filters .clear').click()")
         self.expect("all is shown again", len(self.script(rows)) > 1)
 

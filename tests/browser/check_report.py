@@ -39,16 +39,27 @@ def start(width, height, profile, mobile, logs=None):
 
     options = Options()
     options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
-                     "--disable-background-networking", "--disable-component-update",
-                     "--disable-default-apps", "--disable-sync", "--no-first-run",
-                     "--hide-scrollbars", f"--user-data-dir={profile}",
-                     f"--window-size={width},{height}"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-default-apps",
+        "--disable-sync",
+        "--no-first-run",
+        "--hide-scrollbars",
+        f"--user-data-dir={profile}",
+        f"--window-size={width},{height}",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", **(logs or {})})
     if mobile:
-        options.add_experimental_option("mobileEmulation", {
-            "deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0}})
+        options.add_experimental_option(
+            "mobileEmulation",
+            {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0}},
+        )
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 
 
@@ -59,7 +70,9 @@ class Checks:
         self.failed = 0
 
     def expect(self, what, holds, detail=""):
-        print(f"{'ok    ' if holds else 'FAILED'} {self.name}: {what}{f' ({detail})' if detail else ''}")
+        print(
+            f"{'ok    ' if holds else 'FAILED'} {self.name}: {what}{f' ({detail})' if detail else ''}"
+        )
         self.failed += not holds
 
     def script(self, text, *arguments):
@@ -78,13 +91,17 @@ class Checks:
         self.expect("no message on the console", not messages, "; ".join(messages)[:300])
         fetched = self.script("return performance.getEntriesByType('resource').map(e => e.name)")
         self.expect("nothing fetched", not fetched, ", ".join(fetched))
-        empty = self.script("return [...document.querySelectorAll('section:not([hidden]) > div[id$=body]')]"
-                            ".filter(n => n.textContent.trim() === '').map(n => n.id)")
+        empty = self.script(
+            "return [...document.querySelectorAll('section:not([hidden]) > div[id$=body]')]"
+            ".filter(n => n.textContent.trim() === '').map(n => n.id)"
+        )
         self.expect("every section filled", not empty, ", ".join(empty))
         self.whole()
 
     def whole(self):
-        failed = self.script("return [...document.querySelectorAll('.failed')].map(n => n.textContent)")
+        failed = self.script(
+            "return [...document.querySelectorAll('.failed')].map(n => n.textContent)"
+        )
         self.expect("no part failed", not failed, "; ".join(failed)[:300])
         self.expect("nothing of the data was run", self.script("return window.hacked") is None)
 
@@ -105,8 +122,11 @@ class Checks:
             }).length""")
         canvases = self.script("return document.querySelectorAll('.plot canvas').length")
         charts = self.script("return document.querySelectorAll('.plot svg').length")
-        self.expect("plots drawn", blank == 0 and canvases + charts > 0,
-                    f"{canvases} clouds, {charts} charts, {blank} blank")
+        self.expect(
+            "plots drawn",
+            blank == 0 and canvases + charts > 0,
+            f"{canvases} clouds, {charts} charts, {blank} blank",
+        )
 
     def sorting(self):
         values = """
@@ -124,8 +144,9 @@ class Checks:
         falling = self.script(values, 1)
         self.expect("a second one downward", falling == sorted(falling, reverse=True), str(falling))
         self.script(f"{button}.click()", 0)
-        names = self.script("return [...document.querySelectorAll('#table-body tbody th')]"
-                            ".map(n => n.textContent)")
+        names = self.script(
+            "return [...document.querySelectorAll('#table-body tbody th')].map(n => n.textContent)"
+        )
         ordered = self.script("return [...arguments[0]].sort((a, b) => a.localeCompare(b))", names)
         self.expect("names sort too", names == ordered, str(names))
 
@@ -136,10 +157,15 @@ class Checks:
         self.script("arguments[0].scrollIntoView({block: 'center'})", cell)
         time.sleep(0.6)
         ActionChains(self.driver).move_to_element(cell).perform()
-        text = self.script("const t = document.getElementById('tooltip'); "
-                           "return t.hidden ? '' : t.textContent")
-        self.expect("a cell explains itself", " on " in text and "run" in text, text.replace("\n", " | "))
-        ActionChains(self.driver).move_to_element(self.driver.find_element("tag name", "h1")).perform()
+        text = self.script(
+            "const t = document.getElementById('tooltip'); return t.hidden ? '' : t.textContent"
+        )
+        self.expect(
+            "a cell explains itself", " on " in text and "run" in text, text.replace("\n", " | ")
+        )
+        ActionChains(self.driver).move_to_element(
+            self.driver.find_element("tag name", "h1")
+        ).perform()
         hidden = self.script("return document.getElementById('tooltip').hidden")
         self.expect("and stops", hidden)
 
@@ -147,7 +173,9 @@ class Checks:
     def plot_tooltip(self):
         from selenium.webdriver.common.action_chains import ActionChains
 
-        marks = self.driver.find_elements("css selector", "#time-body svg .mark-symbol.role-mark path")
+        marks = self.driver.find_elements(
+            "css selector", "#time-body svg .mark-symbol.role-mark path"
+        )
         if not marks:
             self.expect("a chart of score and time", False)
             return
@@ -157,17 +185,24 @@ class Checks:
         for mark in marks[:10]:  # one may lie under another
             ActionChains(self.driver).move_to_element(mark).perform()
             time.sleep(0.1)
-            text = text or self.script("const t = document.getElementById('tooltip'); "
-                                       "return t.hidden ? '' : t.textContent")
+            text = text or self.script(
+                "const t = document.getElementById('tooltip'); return t.hidden ? '' : t.textContent"
+            )
         self.expect("a point explains itself", "training" in text, text.replace("\n", " | "))
 
     def all_choices(self):
         for group in ("table", "figure", "curve", "time", "switching", "worst"):
-            count = self.script(f"return document.querySelectorAll('#{group}-choices button').length")
+            count = self.script(
+                f"return document.querySelectorAll('#{group}-choices button').length"
+            )
             for i in range(count):
-                self.script(f"document.querySelectorAll('#{group}-choices button')[arguments[0]].click()", i)
+                self.script(
+                    f"document.querySelectorAll('#{group}-choices button')[arguments[0]].click()", i
+                )
                 time.sleep(0.1)
-                filled = self.script(f"return document.getElementById('{group}-body').textContent.trim() !== ''")
+                filled = self.script(
+                    f"return document.getElementById('{group}-body').textContent.trim() !== ''"
+                )
                 if not filled:
                     self.expect(f"{group} {i} filled", False)
             self.script(f"document.querySelector('#{group}-choices button')?.click()")
@@ -185,44 +220,71 @@ class Checks:
               return [table.title, table.lower_is_better && Math.max(...values) > 10 * Math.min(...values)];
             }))""")
         wrong, seen = [], 0
-        for i in range(self.script("return document.querySelectorAll('#time-choices button').length")):
-            title = self.script("const button = document.querySelectorAll('#time-choices button')[arguments[0]];"
-                                "button.click(); return button.textContent", i)
+        for i in range(
+            self.script("return document.querySelectorAll('#time-choices button').length")
+        ):
+            title = self.script(
+                "const button = document.querySelectorAll('#time-choices button')[arguments[0]];"
+                "button.click(); return button.textContent",
+                i,
+            )
             time.sleep(0.3)
-            axis = self.script("return document.querySelector('#time-body [aria-label^=\"Y-axis\"]')"
-                               "?.getAttribute('aria-label')")
+            axis = self.script(
+                "return document.querySelector('#time-body [aria-label^=\"Y-axis\"]')"
+                "?.getAttribute('aria-label')"
+            )
             seen += axis is not None
             if axis and ("log scale" in axis) != wide[title]:
                 wrong.append(title)
-        self.expect("decades where KLs span them", seen and not wrong, ", ".join(wrong) or f"{seen} axes")
+        self.expect(
+            "decades where KLs span them", seen and not wrong, ", ".join(wrong) or f"{seen} axes"
+        )
         self.script("document.querySelector('#time-choices button')?.click()")
 
     # A script of somebody else, and code made from text.
     def policy(self):
-        self.script("const script = document.createElement('script');"
-                    "script.textContent = 'window.hacked = 2'; document.body.append(script);"
-                    "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 3\">')")
+        self.script(
+            "const script = document.createElement('script');"
+            "script.textContent = 'window.hacked = 2'; document.body.append(script);"
+            "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 3\">')"
+        )
         time.sleep(0.3)
         self.expect("no other script runs", self.script("return window.hacked") is None)
-        blocked = self.script("return new Promise((done) => { const timer = setTimeout(() => done('yes'), 0);"
-                              "try { setTimeout('window.hacked = 4', 0); } catch (error) {} })")
-        self.expect("no code is made from text", self.script("return window.hacked") is None, blocked)
+        blocked = self.script(
+            "return new Promise((done) => { const timer = setTimeout(() => done('yes'), 0);"
+            "try { setTimeout('window.hacked = 4', 0); } catch (error) {} })"
+        )
+        self.expect(
+            "no code is made from text", self.script("return window.hacked") is None, blocked
+        )
 
     def screenshots(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for section in ["filters", *self.script("return [...document.querySelectorAll('section:not([hidden])')]"
-                                                ".map((node) => node.id)")]:
+        for section in [
+            "filters",
+            *self.script(
+                "return [...document.querySelectorAll('section:not([hidden])')]"
+                ".map((node) => node.id)"
+            ),
+        ]:
             # What is far outside of the window is captured without its sticky column.
-            self.script("document.documentElement.style.scrollBehavior = 'auto';"
-                        "document.getElementById(arguments[0]).scrollIntoView()", section)
+            self.script(
+                "document.documentElement.style.scrollBehavior = 'auto';"
+                "document.getElementById(arguments[0]).scrollIntoView()",
+                section,
+            )
             time.sleep(0.2)
-            box = self.script("const box = document.getElementById(arguments[0]).getBoundingClientRect();"
-                              "return {x: 0, y: box.y + scrollY, width: innerWidth,"
-                              " height: Math.min(box.height + 16, 4000), scale: 1}", section)
+            box = self.script(
+                "const box = document.getElementById(arguments[0]).getBoundingClientRect();"
+                "return {x: 0, y: box.y + scrollY, width: innerWidth,"
+                " height: Math.min(box.height + 16, 4000), scale: 1}",
+                section,
+            )
             if box["height"] <= 16:
                 continue
-            shot = self.driver.execute_cdp_cmd("Page.captureScreenshot",
-                                               {"clip": box, "captureBeyondViewport": True})
+            shot = self.driver.execute_cdp_cmd(
+                "Page.captureScreenshot", {"clip": box, "captureBeyondViewport": True}
+            )
             (folder / f"{self.name}-{section}.png").write_bytes(base64.b64decode(shot["data"]))
 
     # The colours of the page and of the plots in it, and a button that changes both.
@@ -235,36 +297,56 @@ class Checks:
               : getComputedStyle(document.querySelector('.plot')).backgroundColor.match(/\\d+/g).map(Number);
             const page = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number);
             return [page[0] < 80 ? 'dark' : 'light', pixel[0] < 80 ? 'dark' : 'light']"""
-        self.expect(f"page and plots are {scheme}", self.script(shade) == [scheme, scheme], str(self.script(shade)))
+        self.expect(
+            f"page and plots are {scheme}",
+            self.script(shade) == [scheme, scheme],
+            str(self.script(shade)),
+        )
         other = SCHEMES[1 - SCHEMES.index(scheme)]
         self.script("document.getElementById('theme').click()")
         self.wait_until_drawn()
-        self.expect(f"the button makes both {other}", self.script(shade) == [other, other], str(self.script(shade)))
-        self.expect("and the address says so", f"theme={other}" in self.script("return location.hash"))
+        self.expect(
+            f"the button makes both {other}",
+            self.script(shade) == [other, other],
+            str(self.script(shade)),
+        )
+        self.expect(
+            "and the address says so", f"theme={other}" in self.script("return location.hash")
+        )
         self.script("document.getElementById('theme').click()")
         self.wait_until_drawn()
 
     def legends(self):
         wrong = []
-        for i in range(self.script("return document.querySelectorAll('#time-choices button').length")):
-            title = self.script("const button = document.querySelectorAll('#time-choices button')[arguments[0]];"
-                                "button.click(); return button.textContent", i)
+        for i in range(
+            self.script("return document.querySelectorAll('#time-choices button').length")
+        ):
+            title = self.script(
+                "const button = document.querySelectorAll('#time-choices button')[arguments[0]];"
+                "button.click(); return button.textContent",
+                i,
+            )
             time.sleep(0.3)
-            titles, rules, expected = self.script("""
+            titles, rules, expected = self.script(
+                """
                 const body = document.getElementById('time-body');
                 const table = data.tables.find((table) => table.title === arguments[0]);
                 const log = body.querySelector('[aria-label^="Y-axis"]')?.getAttribute('aria-label').includes('log scale');
                 return [[...body.querySelectorAll('.role-legend-title text')].map((node) => node.textContent),
                   body.querySelectorAll('.mark-rule.role-mark line').length,
                   new Set(data.runs.filter((run) => run.solver === 'oracle' && !run.reverse &&
-                    run.scores[table.score] >= (log ? 1e-6 : 0)).map((run) => run.dim)).size]""", title)
+                    run.scores[table.score] >= (log ? 1e-6 : 0)).map((run) => run.dim)).size]""",
+                title,
+            )
             wanted = ["method", "dimension"] + (["Oracle"] if expected else [])
             if titles != wanted or rules > expected or (expected and not rules):
                 wrong.append(f"{title}: {titles}, {rules} lines")
         self.expect("a legend for each encoding, the Oracle as a line", not wrong, "; ".join(wrong))
-        unkeyed = self.script("return [...document.querySelectorAll('#figure-body .plots')]"
-                              ".filter((node) => ![...node.parentNode.children].some((other) =>"
-                              "other.classList.contains('key'))).length")
+        unkeyed = self.script(
+            "return [...document.querySelectorAll('#figure-body .plots')]"
+            ".filter((node) => ![...node.parentNode.children].some((other) =>"
+            "other.classList.contains('key'))).length"
+        )
         self.expect("a key for the panels", unkeyed == 0)
         self.script("document.querySelector('#time-choices button')?.click()")
 
@@ -276,16 +358,22 @@ class Checks:
         before = self.script("return document.querySelectorAll('#table-body tbody tr').length")
         name = self.script(f"const chip = {chip}; chip.click(); return chip.textContent")
         self.wait_until_drawn()
-        rows = ("return [...document.querySelectorAll('#table-body tbody tr:not(.oracle) th')]"
-                ".map((node) => node.firstChild.textContent)")
+        rows = (
+            "return [...document.querySelectorAll('#table-body tbody tr:not(.oracle) th')]"
+            ".map((node) => node.firstChild.textContent)"
+        )
         shown = self.script(rows)
         self.expect("a filter leaves what was chosen", shown and set(shown) == {name}, str(shown))
         self.driver.refresh()
         self.wait_until_drawn()
-        self.expect("the address keeps it", self.script(rows) == shown, self.script("return location.hash"))
+        self.expect(
+            "the address keeps it", self.script(rows) == shown, self.script("return location.hash")
+        )
         self.script("document.querySelector('nav a[href=\"#time\"]').click()")
         address = self.script("return location.hash")
-        self.expect("beside the section", address.startswith("#time?") and "solver=" in address, address)
+        self.expect(
+            "beside the section", address.startswith("#time?") and "solver=" in address, address
+        )
         self.script("document.querySelector('#filters .clear').click()")
         self.wait_until_drawn()
         after = self.script("return document.querySelectorAll('#table-body tbody tr').length")
@@ -294,16 +382,22 @@ class Checks:
 
     def downloads(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.driver.execute_cdp_cmd("Browser.setDownloadBehavior",
-                                        {"behavior": "allow", "downloadPath": folder})
+            self.driver.execute_cdp_cmd(
+                "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": folder}
+            )
             starts = {"csv": b"score,", "tex": b"% Made by", "svg": b"<svg", "png": b"\x89PNG"}
-            for button in ("#table-body .downloads button:nth-of-type(1)",
-                           "#table-body .downloads button:nth-of-type(2)",
-                           ".plot .save button:nth-of-type(1)", ".plot .save button:nth-of-type(2)"):
+            for button in (
+                "#table-body .downloads button:nth-of-type(1)",
+                "#table-body .downloads button:nth-of-type(2)",
+                ".plot .save button:nth-of-type(1)",
+                ".plot .save button:nth-of-type(2)",
+            ):
                 self.script("document.querySelector(arguments[0]).click()", button)
                 time.sleep(0.5)
             files = {path.suffix[1:]: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
-            wrong = [kind for kind, start in starts.items() if not files.get(kind, b"").startswith(start)]
+            wrong = [
+                kind for kind, start in starts.items() if not files.get(kind, b"").startswith(start)
+            ]
             self.expect("tables and plots are saved", not wrong, ", ".join(wrong))
 
     # Needs a page that was opened with prefers-reduced-motion.
@@ -314,21 +408,29 @@ class Checks:
         self.script("document.querySelector('.motion').scrollIntoView({block: 'center'})")
         time.sleep(0.7)
         self.expect("nothing moves by itself where no motion is wanted", self.script(value) == 1)
-        frame = ("const canvas = document.querySelector('.motion + .plots canvas');"
-                 "return canvas.toDataURL()")
+        frame = (
+            "const canvas = document.querySelector('.motion + .plots canvas');"
+            "return canvas.toDataURL()"
+        )
         whole = self.script(frame)
         self.script("document.querySelector('.motion button').click()")
         time.sleep(1.0)
         self.script("document.querySelector('.motion button').click()")
         time.sleep(0.3)
         paused = self.script(value)
-        self.expect("play moves the trajectories", 0 < paused < 1 and self.script(frame) != whole, str(paused))
+        self.expect(
+            "play moves the trajectories",
+            0 < paused < 1 and self.script(frame) != whole,
+            str(paused),
+        )
         time.sleep(0.5)
         self.expect("pause holds them", self.script(value) == paused)
 
     def corrections(self):
-        folded, of_paper = self.script("return [document.querySelector('#corrections-body details:not([open])')"
-                                       " !== null, data.of_paper]")
+        folded, of_paper = self.script(
+            "return [document.querySelector('#corrections-body details:not([open])')"
+            " !== null, data.of_paper]"
+        )
         self.expect("corrections are open in reports of the paper alone", folded != of_paper)
 
 
@@ -379,9 +481,15 @@ def check_in_browsers(arguments, what, kind, check):
         with tempfile.TemporaryDirectory() as profile:
             driver = start(width, height, profile, size == "phone")
             try:
-                driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
-                    {"name": "prefers-color-scheme", "value": scheme},
-                    {"name": "prefers-reduced-motion", "value": "reduce"}]})
+                driver.execute_cdp_cmd(
+                    "Emulation.setEmulatedMedia",
+                    {
+                        "features": [
+                            {"name": "prefers-color-scheme", "value": scheme},
+                            {"name": "prefers-reduced-motion", "value": "reduce"},
+                        ]
+                    },
+                )
                 driver.get(arguments.report.resolve().as_uri())
                 checks = kind(driver, f"{size}-{scheme}")
                 check(checks, size, scheme, arguments.screenshots)

@@ -18,12 +18,12 @@ LABELS = [
     f"'+({CODE})+'",
     f"</script><script>{CODE}</script>",
     f"<img src=x onerror={CODE}>",
-    f"\\\"+({CODE})//",
+    f'\\"+({CODE})//',
     f"${{{CODE}}}",
     "{{js}} {{nonce}}",
     f"datum.constructor.constructor('{CODE}')()",
-    "a \"quoted\" label\nof two lines",
-    "=HYPERLINK(\"x\")|`code`[a](b) & \\input{x}",
+    'a "quoted" label\nof two lines',
+    '=HYPERLINK("x")|`code`[a](b) & \\input{x}',
     "\u2028\u202e\u0007\u001b[31m",
 ]
 
@@ -36,11 +36,25 @@ def main():
     program, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True)
     pair = folder / f'"><img src=x onerror={CODE}>'
-    run = lambda *arguments: subprocess.run([str(program), *map(str, arguments)], check=True,
-                                            stdout=subprocess.DEVNULL)
-    run("build", "custom", "--categories", 6, "--sigma", 0.8, "--gamma", 0.2, "--name",
-        f"</script><script>{CODE}</script>", "-o", pair)
-    grids = [f"""[[grid]]
+    run = lambda *arguments: subprocess.run(
+        [str(program), *map(str, arguments)], check=True, stdout=subprocess.DEVNULL
+    )
+    run(
+        "build",
+        "custom",
+        "--categories",
+        6,
+        "--sigma",
+        0.8,
+        "--gamma",
+        0.2,
+        "--name",
+        f"</script><script>{CODE}</script>",
+        "-o",
+        pair,
+    )
+    grids = [
+        f"""[[grid]]
 pairs = [{toml_text(str(pair))}]
 solvers = ["dlightsb"]
 label = {toml_text(label)}
@@ -49,12 +63,17 @@ seeds = [{number}]
 updates = 200
 components = 3
 log_every = 20
-""" for number, label in enumerate(LABELS)]
+"""
+        for number, label in enumerate(LABELS)
+    ]
     grids.append(f"[[grid]]\npairs = [{toml_text(str(pair))}]\nsolvers = ['oracle']\n")
     experiment = folder / "experiment.toml"
-    experiment.write_text(f"name = {toml_text(f'<script>{CODE}</script>')}\n"
-                          f"description = {toml_text(LABELS[0])}\n"
-                          "[evaluation]\ntrajectories = 20\n" + "".join(grids), encoding="utf-8")
+    experiment.write_text(
+        f"name = {toml_text(f'<script>{CODE}</script>')}\n"
+        f"description = {toml_text(LABELS[0])}\n"
+        "[evaluation]\ntrajectories = 20\n" + "".join(grids),
+        encoding="utf-8",
+    )
     run("run", experiment, "-o", folder / "out")
     # What a run's own file says of its machine, and an id, from somebody else's results.
     results = folder / "out" / "results.jsonl"

@@ -111,9 +111,10 @@ TEST_F(ReportTest, IsOneFileThatHoldsItsData) {
   EXPECT_THAT(data["runs"][0]["commands"][0].get<std::string>(),
               HasSubstr("bridgemark train oracle --pair "));
   // The corrections as HTML, without links to pages that are no part of the report.
-  EXPECT_THAT(html, AllOf(HasSubstr("<h3>1. The first step of the pinned chain is left out</h3>"),
-                          HasSubstr("<td>conditional shape</td>"), HasSubstr("<pre><code>"),
-                          Not(HasSubstr("<a href=\"../")), Not(HasSubstr(".md\""))));
+  EXPECT_THAT(html,
+              AllOf(HasSubstr("<h3>1. The first step of the pinned reference is left out</h3>"),
+                    HasSubstr("<td>conditional shape</td>"), HasSubstr("<pre><code>"),
+                    Not(HasSubstr("<a href=\"../")), Not(HasSubstr(".md\""))));
   EXPECT_EQ(data["runs"][0]["family"], "own");  // no preset
   const nlohmann::json& table = data["tables"][0];
   EXPECT_EQ(table["csv"], csv_tables(tables));

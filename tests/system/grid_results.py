@@ -25,8 +25,23 @@ OF_THE_MACHINE = ("train_seconds", "evaluate_seconds", "peak_memory_bytes", "mac
 def write_experiment(program, folder, runs):
     """A grid of so many runs of a fraction of a second each; its file."""
     pair = folder / "pair"
-    subprocess.run([program, "build", "custom", "--categories", "8", "--sigma", "0.8", "--gamma",
-                    "0.2", "-o", pair], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            program,
+            "build",
+            "custom",
+            "--categories",
+            "8",
+            "--sigma",
+            "0.8",
+            "--gamma",
+            "0.2",
+            "-o",
+            pair,
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     experiment = folder / "tiny.toml"
     experiment.write_text(EXPERIMENT.format(pair=pair, seeds=list(range(runs))))
     return experiment
@@ -43,8 +58,12 @@ def results(folder):
 
 def tables(program, folder):
     """The report's tables, all that they print."""
-    subprocess.run([program, "report", folder, "-o", folder / "report.html", "--tables-only"],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [program, "report", folder, "-o", folder / "report.html", "--tables-only"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     return [(folder / f"tables.{kind}").read_text() for kind in ("md", "tex", "csv")]
 
 

@@ -42,13 +42,21 @@ TRAININGS = {
     "dlightsb": CP,
     "dlightsb-m": CP,
     "dlightsb-chain": ["updates=200", "states=8", "batch_size=32"],
-    "csbm": ["updates_first=60", "updates_later=20", "imf_iterations=3", "batch_size=16",
-             "num_steps=8", "hidden=16,16", "initial_pairs=1024", "initial_batch=64"],
+    "csbm": [
+        "updates_first=60",
+        "updates_later=20",
+        "imf_iterations=3",
+        "batch_size=16",
+        "num_steps=8",
+        "hidden=16,16",
+        "initial_pairs=1024",
+        "initial_batch=64",
+    ],
 }
 
 
 class Job:
-    """A command that is killed, resumed and finished, and what it leaves beside an undisturbed one."""
+    """A command that is killed, resumed and finished, and compared with an undisturbed one."""
 
     def __init__(self, name, command, output, resume, outcome, whole):
         self.name, self.command, self.outcome = name, [*command, output], outcome
@@ -59,13 +67,15 @@ class Job:
 
     def start(self):
         resume = self.resume if self.output.exists() else []
-        return subprocess.Popen(self.command + resume, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            self.command + resume, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
 
 
 def run(command, check=False):
-    return subprocess.run(command, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True)
+    return subprocess.run(
+        command, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
 
 def scores(folder):
@@ -80,8 +90,22 @@ def log_lines(folder):
 
 def make_jobs(program, folder):
     pair = folder / "pair"
-    run([program, "build", "custom", "--categories", "8", "--sigma", "0.8", "--gamma", "0.2", "-o",
-         pair], check=True)
+    run(
+        [
+            program,
+            "build",
+            "custom",
+            "--categories",
+            "8",
+            "--sigma",
+            "0.8",
+            "--gamma",
+            "0.2",
+            "-o",
+            pair,
+        ],
+        check=True,
+    )
     experiment = folder / "kills.toml"
     experiment.write_text(EXPERIMENT.format(pair=pair))
     jobs = []
@@ -89,20 +113,47 @@ def make_jobs(program, folder):
         sets = [["--set", option] for option in (*options, "log_every=7", "checkpoint_every=0")]
         train = [program, "train", solver, "--pair", pair, *sum(sets, []), "-o"]
         whole, killed = folder / f"{solver}-whole", folder / f"{solver}-killed"
-        jobs.append(Job(solver, train, killed, ["--resume"], lambda whole=whole, killed=killed: (
-            (whole / "model.safetensors").read_bytes() == (killed / "model.safetensors").read_bytes()
-            and log_lines(whole) == log_lines(killed)), [*train, whole]))
+        jobs.append(
+            Job(
+                solver,
+                train,
+                killed,
+                ["--resume"],
+                lambda whole=whole, killed=killed: (
+                    (whole / "model.safetensors").read_bytes()
+                    == (killed / "model.safetensors").read_bytes()
+                    and log_lines(whole) == log_lines(killed)
+                ),
+                [*train, whole],
+            )
+        )
     grid = [program, "run", experiment, "-o"]
-    jobs.append(Job("run", grid, folder / "grid-killed", ["--resume"],
-                    lambda: scores(folder / "grid-whole") == scores(folder / "grid-killed"),
-                    [*grid, folder / "grid-whole"]))
+    jobs.append(
+        Job(
+            "run",
+            grid,
+            folder / "grid-killed",
+            ["--resume"],
+            lambda: scores(folder / "grid-whole") == scores(folder / "grid-killed"),
+            [*grid, folder / "grid-whole"],
+        )
+    )
     report = [program, "report", folder / "grid-whole", "-o"]
     (folder / "a").mkdir()
     (folder / "b").mkdir()
-    jobs.append(Job("report", report, folder / "b" / "report.html", [],
-                    lambda: all((folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
-                                for name in ("tables.md", "tables.csv", "tables.tex")),
-                    [*report, folder / "a" / "report.html"]))
+    jobs.append(
+        Job(
+            "report",
+            report,
+            folder / "b" / "report.html",
+            [],
+            lambda: all(
+                (folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
+                for name in ("tables.md", "tables.csv", "tables.tex")
+            ),
+            [*report, folder / "a" / "report.html"],
+        )
+    )
     return jobs
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Trains one model on several ranks by mpirun, breaks it in many ways and compares what comes out.
 
-    tests/system/ranks_test.py build/bridgemark-mpi [--without-mpi build/bridgemark] [--kills 4] [--seed 1]
+    tests/system/ranks_test.py build/bridgemark-mpi [--without-mpi build/bridgemark] [--kills 4]
+    [--seed 1]
 
 The model and the losses of 2 and 3 ranks must be those of one process, byte for byte, also where
 ranks were killed (SIGKILL to one of them, SIGTERM to all) and the run went on with another number
-of them; sample must draw the same states. The program without MPI, other solvers, other commands, and
-ranks with different runs must be refused in one line. Exits 1 where anything differs; does nothing,
-aloud, where mpirun is not installed.
+of them; sample must draw the same states. The program without MPI, other solvers, other commands,
+and ranks with different runs must be refused in one line. Exits 1 where anything differs; does
+nothing, aloud, where mpirun is not installed.
 """
 
 import argparse
@@ -24,8 +25,14 @@ import sys
 import tempfile
 import time
 
-OPTIONS = ["components=700", "batch_size=64", "updates=400", "entropy=0.01", "log_every=50",
-           "checkpoint_every=0"]
+OPTIONS = [
+    "components=700",
+    "batch_size=64",
+    "updates=400",
+    "entropy=0.01",
+    "log_every=50",
+    "checkpoint_every=0",
+]
 # More ranks than cores: one that waits lets others run.
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 
@@ -36,13 +43,36 @@ class Runs:
     def __init__(self, program, folder):
         self.program, self.folder, self.wrong = program, folder, 0
         self.pair = folder / "pair"
-        run([program, "build", "custom", "--categories", "8", "--sigma", "0.8", "--gamma", "0.2",
-             "-o", self.pair])
+        run(
+            [
+                program,
+                "build",
+                "custom",
+                "--categories",
+                "8",
+                "--sigma",
+                "0.8",
+                "--gamma",
+                "0.2",
+                "-o",
+                self.pair,
+            ]
+        )
 
     def train(self, name, solver="dlightsb", options=OPTIONS):
         sets = sum((["--set", option] for option in options), [])
-        return [self.program, "train", solver, "--pair", self.pair, "--threads", "1", *sets, "-o",
-                self.folder / name]
+        return [
+            self.program,
+            "train",
+            solver,
+            "--pair",
+            self.pair,
+            "--threads",
+            "1",
+            *sets,
+            "-o",
+            self.folder / name,
+        ]
 
     def expect(self, holds, what):
         print(f"{what}: {'ok' if holds else 'FAILED'}", flush=True)
@@ -50,8 +80,9 @@ class Runs:
 
     def same(self, name):
         one, other = self.folder / "one", self.folder / name
-        return ((one / "model.safetensors").read_bytes()
-                == (other / "model.safetensors").read_bytes() and log(one) == log(other))
+        return (one / "model.safetensors").read_bytes() == (
+            other / "model.safetensors"
+        ).read_bytes() and log(one) == log(other)
 
     def expect_refusal(self, what, command, line):
         result = run(command, check=False)
@@ -63,8 +94,7 @@ class Runs:
 
 
 def run(command, check=True):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            timeout=600)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if check and result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}: {result.stderr}")
     return result
@@ -93,8 +123,12 @@ def kill_some(runs, kills, draw):
     while killed < kills:
         resume = ["--resume"] if (runs.folder / "killed").exists() else []
         ranks = draw.choice([2, 3])
-        process = subprocess.Popen(on_ranks(ranks, runs.train("killed") + resume),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            on_ranks(ranks, runs.train("killed") + resume),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         try:
             error = process.communicate(timeout=draw.uniform(0.3, 1.0) * seconds)[1]
             if process.returncode != 0:
@@ -111,60 +145,94 @@ def kill_some(runs, kills, draw):
                 process.send_signal(signal.SIGTERM)
             process.communicate(timeout=60)
             killed += 1
-    run(on_ranks(4, runs.train("killed") + (
-        ["--resume"] if (runs.folder / "killed").exists() else [])))
+    run(
+        on_ranks(
+            4, runs.train("killed") + (["--resume"] if (runs.folder / "killed").exists() else [])
+        )
+    )
     runs.expect(runs.same("killed"), f"a run killed {kills} times ends in the model of one process")
     left = {path.name for path in (runs.folder / "killed").iterdir() if "checkpoint" in path.name}
     # By the four, or by those that were killed after their last update.
-    runs.expect(any(left == {"checkpoint.safetensors"} | {
-        f"checkpoint-400-{rank + 1}of{ranks}.safetensors" for rank in range(ranks)}
-        for ranks in (2, 3, 4)), "no shards but the last ones are left")
+    runs.expect(
+        any(
+            left
+            == {"checkpoint.safetensors"}
+            | {f"checkpoint-400-{rank + 1}of{ranks}.safetensors" for rank in range(ranks)}
+            for ranks in (2, 3, 4)
+        ),
+        "no shards but the last ones are left",
+    )
 
 
 def stop_and_go_on(runs):
     """SIGTERM to one rank stops all of them at one update; one process goes on."""
-    process = subprocess.Popen(on_ranks(3, runs.train("stopped")), stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not (
-            runs.folder / "stopped" / "checkpoint.safetensors").exists():
+    process = subprocess.Popen(
+        on_ranks(3, runs.train("stopped")),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while (
+        process.poll() is None and not (runs.folder / "stopped" / "checkpoint.safetensors").exists()
+    ):
         time.sleep(0.01)
     os.kill(children(process.pid)[1], signal.SIGTERM)
     error = process.communicate(timeout=60)[1]
     said = [line for line in error.splitlines() if line.startswith("bridgemark: ")]
-    stopped = re.fullmatch(r"bridgemark: stopped at update (\d+) of 400; go on with --resume",
-                           said[0] if len(said) == 1 else "")
+    stopped = re.fullmatch(
+        r"bridgemark: stopped at update (\d+) of 400; go on with --resume",
+        said[0] if len(said) == 1 else "",
+    )
     names = {path.name for path in (runs.folder / "stopped").iterdir()}
-    runs.expect(stopped and f"checkpoint-{stopped[1]}-3of3.safetensors" in names,
-                "a stop of one rank stops all of them at one update")
+    runs.expect(
+        stopped and f"checkpoint-{stopped[1]}-3of3.safetensors" in names,
+        "a stop of one rank stops all of them at one update",
+    )
     run(runs.train("stopped") + ["--resume"])
     runs.expect(runs.same("stopped"), "stopped on three ranks, finished by one process")
     names = {path.name for path in (runs.folder / "stopped").iterdir()}
-    runs.expect("checkpoint.safetensors" in names and not any("of3" in name for name in names),
-                "the shards of a run that one process finished are gone")
+    runs.expect(
+        "checkpoint.safetensors" in names and not any("of3" in name for name in names),
+        "the shards of a run that one process finished are gone",
+    )
 
 
 def refusals(runs, without_mpi):
     train = runs.train("refused")
-    runs.expect_refusal("another solver",
-                        on_ranks(2, runs.train("refused", "dlightsb-m", ["updates=1"])),
-                        r"\[ranks\] solver must be dlightsb on 2 ranks, got dlightsb-m")
-    runs.expect_refusal("more ranks than blocks of components",
-                        on_ranks(3, runs.train("refused", options=["components=200"])),
-                        r"ranks must be at most 2 for 200 components")
-    runs.expect_refusal("an option that does not exist",
-                        on_ranks(2, [*train, "--set", "nothing=1"]), "nothing")
-    runs.expect_refusal("a folder that holds a run", on_ranks(2, runs.train("one")),
-                        "already holds a run")
-    runs.expect_refusal("another command", on_ranks(2, [
-        runs.program, "evaluate", runs.pair, "--run", runs.folder / "one"]),
-        "evaluate must run as one process, got 2")
-    runs.expect_refusal("ranks with runs of their own", on_ranks(2, [
-        "sh", "-c", '"$0" "$@" --seed $OMPI_COMM_WORLD_RANK', *train]), "given the same run")
+    runs.expect_refusal(
+        "another solver",
+        on_ranks(2, runs.train("refused", "dlightsb-m", ["updates=1"])),
+        r"\[ranks\] solver must be dlightsb on 2 ranks, got dlightsb-m",
+    )
+    runs.expect_refusal(
+        "more ranks than blocks of components",
+        on_ranks(3, runs.train("refused", options=["components=200"])),
+        r"ranks must be at most 2 for 200 components",
+    )
+    runs.expect_refusal(
+        "an option that does not exist", on_ranks(2, [*train, "--set", "nothing=1"]), "nothing"
+    )
+    runs.expect_refusal(
+        "a folder that holds a run", on_ranks(2, runs.train("one")), "already holds a run"
+    )
+    runs.expect_refusal(
+        "another command",
+        on_ranks(2, [runs.program, "evaluate", runs.pair, "--run", runs.folder / "one"]),
+        "evaluate must run as one process, got 2",
+    )
+    runs.expect_refusal(
+        "ranks with runs of their own",
+        on_ranks(2, ["sh", "-c", '"$0" "$@" --seed $OMPI_COMM_WORLD_RANK', *train]),
+        "given the same run",
+    )
     runs.expect(not (runs.folder / "refused").exists(), "what was refused left no folder")
     if without_mpi:
         program, runs.program = runs.program, without_mpi
-        runs.expect_refusal("the program without MPI", on_ranks(4, runs.train("refused")),
-                            r"ranks must be 1 in this program, got 4")
+        runs.expect_refusal(
+            "the program without MPI",
+            on_ranks(4, runs.train("refused")),
+            r"ranks must be 1 in this program, got 4",
+        )
         runs.program = program
 
 
@@ -178,8 +246,11 @@ def main():
     if shutil.which("mpirun") is None:
         print("SKIPPED: there is no mpirun; scripts/install-packages.sh mpi installs one")
         return 0
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                      OMPI_MCA_rmaps_base_oversubscribe="1")
+    os.environ.update(
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_rmaps_base_oversubscribe="1",
+    )
     # In memory where that can be: a checkpoint after each update is what is tested, not the disk.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as name:
@@ -192,10 +263,22 @@ def main():
         given = folder / "x0.npy"
         run([runs.program, "sample", runs.pair, "--what", "x0", "-n", "500", "-o", given])
         for run_name in ("one", "ranks-3"):
-            run([runs.program, "sample", "--run", folder / run_name, "--given", given, "-o",
-                 folder / f"{run_name}.npy"])
-        runs.expect((folder / "one.npy").read_bytes() == (folder / "ranks-3.npy").read_bytes(),
-                    "draws of the model of three ranks")
+            run(
+                [
+                    runs.program,
+                    "sample",
+                    "--run",
+                    folder / run_name,
+                    "--given",
+                    given,
+                    "-o",
+                    folder / f"{run_name}.npy",
+                ]
+            )
+        runs.expect(
+            (folder / "one.npy").read_bytes() == (folder / "ranks-3.npy").read_bytes(),
+            "draws of the model of three ranks",
+        )
         again = run(on_ranks(2, runs.train("ranks-3") + ["--resume"]))
         runs.expect("dlightsb" in again.stdout, "a complete run is left as it is")
         stop_and_go_on(runs)

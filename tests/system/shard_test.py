@@ -25,9 +25,25 @@ STALE_SECONDS = 2.0
 
 def start(program, experiment, folder, number, shards):
     return subprocess.Popen(
-        [program, "run", experiment, "-o", folder, "--shard", f"{number}/{shards}", "--jobs", "1",
-         "--threads", "1", "--stale-after", str(STALE_SECONDS)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        [
+            program,
+            "run",
+            experiment,
+            "-o",
+            folder,
+            "--shard",
+            f"{number}/{shards}",
+            "--jobs",
+            "1",
+            "--threads",
+            "1",
+            "--stale-after",
+            str(STALE_SECONDS),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def disturb(worker, draw):
@@ -44,8 +60,10 @@ def disturb(worker, draw):
 def kill_some(program, experiment, folder, arguments, seconds, scored):
     """Until the workers are done; what went wrong. Kills fall within about so many seconds."""
     draw, shards, kills = random.Random(arguments.seed), arguments.shards, arguments.kills
-    workers = {number: start(program, experiment, folder, number, shards)
-               for number in range(1, shards + 1)}
+    workers = {
+        number: start(program, experiment, folder, number, shards)
+        for number in range(1, shards + 1)
+    }
     away, done, next_kill = {}, set(), time.monotonic()  # away: when it goes on
     while len(done) < shards:
         time.sleep(0.1)
@@ -86,18 +104,28 @@ def main():
         folder = pathlib.Path(name)
         experiment = write_experiment(program, folder, arguments.runs)
         started = time.monotonic()
-        subprocess.run([program, "run", experiment, "-o", folder / "one"], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [program, "run", experiment, "-o", folder / "one"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         alone = time.monotonic() - started
         shared = folder / "shared"
         scored = ScoredOnce(shared)
         wrong = kill_some(program, experiment, shared, arguments, 0.5 * alone, scored)
         scored.look()
-        wrong = (wrong or difference(program, shared, folder / "one") or scored.wrong or
-                 left_behind(shared))
+        wrong = (
+            wrong
+            or difference(program, shared, folder / "one")
+            or scored.wrong
+            or left_behind(shared)
+        )
         seconds = time.monotonic() - started - alone
-    print(f"{arguments.runs} runs by {arguments.shards} workers with {arguments.kills} kills in "
-          f"{seconds:.0f} s, by one process in {alone:.0f} s: {wrong or 'the same tables'}")
+    print(
+        f"{arguments.runs} runs by {arguments.shards} workers with {arguments.kills} kills in "
+        f"{seconds:.0f} s, by one process in {alone:.0f} s: {wrong or 'the same tables'}"
+    )
     return 1 if wrong else 0
 
 

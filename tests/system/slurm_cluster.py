@@ -1,5 +1,4 @@
-"""A Slurm of one node for tests: munged, slurmctld and slurmd on loopback, in a folder of its own.
-"""
+"""A Slurm of one node for tests: munged, slurmctld and slurmd on loopback, in its own folder."""
 
 import os
 import pathlib
@@ -72,9 +71,15 @@ class Cluster:
             (self.folder / name).mkdir(parents=True)
         os.chmod(self.folder, 0o755)
         configuration = self.folder / "slurm.conf"
-        configuration.write_text(CONFIGURATION.format(
-            host=socket.gethostname().split(".")[0], ports=free_ports(2), folder=self.folder,
-            max_array_size=max_array_size, cpus=cpus))
+        configuration.write_text(
+            CONFIGURATION.format(
+                host=socket.gethostname().split(".")[0],
+                ports=free_ports(2),
+                folder=self.folder,
+                max_array_size=max_array_size,
+                cpus=cpus,
+            )
+        )
         self.environment = dict(os.environ, SLURM_CONF=str(configuration))
 
     def __enter__(self):
@@ -96,22 +101,36 @@ class Cluster:
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o600)
-        self.run("munged", "--foreground", "--force", f"--key-file={key}",
-                 f"--socket={self.folder}/munge.socket", f"--pid-file={self.folder}/munged.pid",
-                 f"--log-file={self.folder}/munged.log", f"--seed-file={self.folder}/munged.seed")
+        self.run(
+            "munged",
+            "--foreground",
+            "--force",
+            f"--key-file={key}",
+            f"--socket={self.folder}/munge.socket",
+            f"--pid-file={self.folder}/munged.pid",
+            f"--log-file={self.folder}/munged.log",
+            f"--seed-file={self.folder}/munged.seed",
+        )
         self.wait_for(lambda: (self.folder / "munge.socket").exists(), "munged")
         self.run("slurmctld", "-D")
         self.wait_for(lambda: self.ask("scontrol", "ping").returncode == 0, "slurmctld")
         self.start_slurmd()
-        self.wait_for(lambda: self.ask("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip()
-                      == "1", "slurmd")
+        self.wait_for(
+            lambda: self.ask("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip() == "1",
+            "slurmd",
+        )
 
     def run(self, name, *arguments):
         # Away from the caller's standard streams and signals.
         with open(self.folder / f"{name}.out", "a") as out:
             self.processes[name] = subprocess.Popen(
-                [find(name), *arguments], env=self.environment, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+                [find(name), *arguments],
+                env=self.environment,
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+            )
 
     def start_slurmd(self):
         self.run("slurmd", "-D")
@@ -132,8 +151,9 @@ class Cluster:
         found, mark = [], f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                if (os.path.basename(os.readlink(entry / "exe")) == "slurmstepd"
-                        and mark in (entry / "environ").read_bytes().split(b"\0")):
+                if os.path.basename(os.readlink(entry / "exe")) == "slurmstepd" and mark in (
+                    entry / "environ"
+                ).read_bytes().split(b"\0"):
                     found.append(int(entry.name))
             except OSError:
                 continue
@@ -146,7 +166,9 @@ class Cluster:
         end = time.monotonic() + seconds
         while not ready():
             if time.monotonic() > end:
-                logs = "".join(path.read_text(errors="replace")[-2000:]
-                               for path in sorted(self.folder.glob("*.log")))
+                logs = "".join(
+                    path.read_text(errors="replace")[-2000:]
+                    for path in sorted(self.folder.glob("*.log"))
+                )
                 raise RuntimeError(f"{what} does not start: {logs}")
             time.sleep(0.1)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes a grid by a Slurm of its own, breaks things meanwhile, and compares with one machine.
 
-    tests/system/slurm_test.py build/bridgemark [--runs 200] [--runs-per-task 1] [--max-array-size 64]
+    tests/system/slurm_test.py build/bridgemark [--runs 200] [--runs-per-task 1] [--max-array-size
+    64]
                                [--kills 8] [--seed 1]
 
 Starts munged, slurmctld and slurmd on loopback (needs root, slurm-wlm and munge; says so and exits
@@ -130,30 +131,58 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         experiment = write_experiment(program, folder, arguments.runs)
-        subprocess.run([program, "run", experiment, "-o", folder / "one"], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [program, "run", experiment, "-o", folder / "one"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         shared, started = folder / "shared", time.monotonic()
         with Cluster(folder / "slurm", arguments.max_array_size) as cluster:
+
             def submit(*more):
                 return subprocess.Popen(
-                    [program, "run", experiment, "-o", shared, "--slurm", "--runs-per-task",
-                     str(arguments.runs_per_task), "--stale-after", str(STALE_SECONDS), *more,
-                     "--partition=main", "--time", "5"],
-                    env=dict(cluster.environment, TMPDIR=name), text=True,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    [
+                        program,
+                        "run",
+                        experiment,
+                        "-o",
+                        shared,
+                        "--slurm",
+                        "--runs-per-task",
+                        str(arguments.runs_per_task),
+                        "--stale-after",
+                        str(STALE_SECONDS),
+                        *more,
+                        "--partition=main",
+                        "--time",
+                        "5",
+                    ],
+                    env=dict(cluster.environment, TMPDIR=name),
+                    text=True,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                )
+
             scored, trouble = ScoredOnce(shared), Trouble(cluster, shared, submit, arguments)
             wrong = make(trouble, 0.4 * tasks, scored)
             scored.look()
             arrays = len(list((shared / "slurm").glob("*/array.json")))
-        wrong = (wrong or difference(program, shared, folder / "one") or scored.wrong or
-                 left_behind(shared))
+        wrong = (
+            wrong
+            or difference(program, shared, folder / "one")
+            or scored.wrong
+            or left_behind(shared)
+        )
         if not wrong and arrays < -(-tasks // arguments.max_array_size):
             wrong = f"only {arrays} arrays"
         seconds = time.monotonic() - started
-    print(f"{arguments.runs} runs in {tasks} tasks, {arrays} arrays of at most "
-          f"{arguments.max_array_size}, by Slurm in {seconds:.0f} s with {arguments.kills} workers "
-          f"killed, the submitter and the node once, its daemon started again: "
-          f"{wrong or 'the same tables'}")
+    print(
+        f"{arguments.runs} runs in {tasks} tasks, {arrays} arrays of at most "
+        f"{arguments.max_array_size}, by Slurm in {seconds:.0f} s with {arguments.kills} workers "
+        f"killed, the submitter and the node once, its daemon started again: "
+        f"{wrong or 'the same tables'}"
+    )
     return 1 if wrong else 0
 
 
