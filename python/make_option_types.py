@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the types of the solvers' options, as the library declares them, into the built package."""
+"""Writes the types of the solvers' options, as the library has them, into the built package."""
 
 import sys
 from pathlib import Path

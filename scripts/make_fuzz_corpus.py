@@ -285,11 +285,27 @@ class Corpus:
                 ),
             )
         self.add("json", "result", clean((run / "result.json").read_bytes()))
-        self.add("run_text", "oracle", json.dumps({
-            "id": "tiny.oracle.seed0", "solver": "oracle", "pair": "tiny", "seed": 0,
-            "options": {}, "evaluation": {"seed": 0, "num_seeds": 1, "num_trajectories": 3,
-                                          "conditional_samples": 2, "c2st": False,
-                                          "num_steps": 2}}).encode())
+        self.add(
+            "run_text",
+            "oracle",
+            json.dumps(
+                {
+                    "id": "tiny.oracle.seed0",
+                    "solver": "oracle",
+                    "pair": "tiny",
+                    "seed": 0,
+                    "options": {},
+                    "evaluation": {
+                        "seed": 0,
+                        "num_seeds": 1,
+                        "num_trajectories": 3,
+                        "conditional_samples": 2,
+                        "c2st": False,
+                        "num_steps": 2,
+                    },
+                }
+            ).encode(),
+        )
 
     def words(self):
         for name in (

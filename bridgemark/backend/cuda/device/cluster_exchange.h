@@ -3,8 +3,8 @@
 #include <cstdint>
 
 // How the blocks of a cluster send each other values: a value goes straight into another block's
-// shared memory and is counted there by a barrier, for which the receiver alone waits. A sender gets
-// no answer, and the blocks do not wait for each other at a common barrier.
+// shared memory and is counted there by a barrier, for which the receiver alone waits. A sender
+// gets no answer, and the blocks do not wait for each other at a common barrier.
 namespace bridgemark::backend::cuda {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
