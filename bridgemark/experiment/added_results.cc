@@ -122,7 +122,7 @@ EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& p
   if (coupling.own_num_steps() > 0) result.num_steps = std::to_string(coupling.own_num_steps());
 
   EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, target.rows);
-  take_record(record, result);
+  take_record(record, "evaluation", result);
   result.threads = context.threads();
   const std::filesystem::path folder = added_folder(target.folder, result);
   create_folder(folder);

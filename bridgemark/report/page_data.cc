@@ -11,6 +11,7 @@
 
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/result_json.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/ranking.h"
