@@ -242,7 +242,7 @@ BOARD = results/paper results/families --leave-out '*, published recipe'
 	.venv-figures/bin/python -m pip install --quiet matplotlib
 
 # Tables, reports and figures of the paper and of the four families from their results.jsonl, and the
-# tables of all pages that are read off results.
+# tables of all pages that are read off results. git keeps the figures, the pages and the paper's tables.csv.
 results: packages build/build.ninja .venv-figures/bin/python
 	cmake --build --preset cpu --target bridgemark_cli
 	build/bridgemark report results/paper -o results/paper/report.html --whole >/dev/null
@@ -272,7 +272,7 @@ tables:
 check-tables:
 	@$(MAKE) --no-print-directory tables PUT=--check
 
-# The board of our results and all submissions, results/board.
+# The board of our results and all submissions, results/board, where git ignores it.
 board: packages build/build.ninja
 	cmake --build --preset cpu --target bridgemark_cli
 	build/bridgemark board $(BOARD) $(addprefix --submissions ,$(SUBMISSIONS)) -o results/board

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/prediction_files.h"
@@ -13,8 +12,7 @@
 #include "bridgemark/metric/record/score_list.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/run_result.h"
-#include "bridgemark/submission/make_submission.h"
+#include "bridgemark/submission/score_destination.h"
 #include "cli/command.h"
 #include "cli/output.h"
 
@@ -37,53 +35,38 @@ struct EvaluateOptions {
   EvaluationOptions evaluation;
 };
 
-void check_options(const EvaluateOptions& options) {
+void check_source(const EvaluateOptions& options) {
   if (options.predictions.empty() == options.run.empty()) {
     throw_invalid("evaluate", "give one of --predictions and --run, got {}",
                   options.run.empty() ? "none" : "both");
   }
-  if (!options.add_to.empty() && options.label.empty()) {
-    throw_invalid("evaluate", "--add-to needs --label NAME, what tables call the solver, got none");
-  }
-  if (!options.run.empty() && options.rows.samples > 0) {
-    throw_invalid("evaluate",
-                  "--samples is of the training behind --predictions; --run knows its own, got {}",
-                  options.rows.samples);
-  }
-  if (options.submission.empty()) return;
-  if (!options.add_to.empty()) {
-    throw_invalid("evaluate", "give one of --add-to and --submission, got both");
-  }
-  if (!options.run.empty() == options.training_seconds_given) {
-    throw_invalid("evaluate",
-                  "--submission needs --training-seconds of --predictions, and knows those of "
-                  "--run, got {}",
-                  options.run.empty() ? "none" : "both");
-  }
 }
 
-EvaluationRecord score(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
-                       const EvaluationOptions& evaluation, const EvaluateOptions& options) {
-  const TrainingRows rows = options.run.empty() ? options.rows : load_run_config(options.run).rows;
-  check_training_rows(rows);
-  if (!options.add_to.empty()) {
-    return evaluate_and_add(context, pair, coupling, evaluation,
-                            {options.add_to, options.label, options.pair, rows});
-  }
-  if (options.submission.empty()) {
-    return evaluate_and_record(context, pair, coupling, evaluation, rows);
-  }
-  SubmissionTarget target{options.submission, options.label, options.training_seed,
-                          options.training_seconds, rows};
-  if (!options.run.empty()) {
-    target.training_seed = load_run_config(options.run).seed;
-    target.training_seconds = training_seconds(load_run_result(options.run), options.run);
-  }
-  return evaluate_and_submit(context, pair, coupling, evaluation, target);
+constexpr DestinationWords kDestinationWords = {
+    .add_to = "--add-to",
+    .submission = "--submission",
+    .label = "--label NAME",
+    .training_seconds = "--training-seconds of --predictions, and knows those of --run",
+    .rows_are_known = "--samples is of the training behind --predictions; --run knows its own",
+    .none = "none"};
+
+ScoreDestination destination_of(const EvaluateOptions& options) {
+  ScoreDestination destination;
+  if (!options.add_to.empty()) destination.add_to = options.add_to;
+  if (!options.submission.empty()) destination.submission = options.submission;
+  if (!options.label.empty()) destination.label = options.label;
+  destination.pair_name = options.pair;
+  destination.rows = options.rows;
+  destination.training_seed = options.training_seed;
+  if (options.training_seconds_given) destination.training_seconds = options.training_seconds;
+  const bool knows_training = !options.run.empty();
+  check_destination(destination, {.rows = knows_training, .seconds = knows_training}, kDestinationWords);
+  return destination;
 }
 
 int run_evaluate(const EvaluateOptions& options) {
-  check_options(options);
+  check_source(options);
+  ScoreDestination destination = destination_of(options);
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
   const std::string what = !options.label.empty() ? options.label
@@ -95,7 +78,8 @@ int run_evaluate(const EvaluateOptions& options) {
                           : load_run(context, pair, options.run);
   EvaluationOptions evaluation = options.evaluation;
   evaluation.seed = options.common.seed;
-  const EvaluationRecord record = score(context, pair, *coupling, evaluation, options);
+  if (!options.run.empty()) take_training_of_run(options.run, destination);
+  const EvaluationRecord record = evaluate_to(context, pair, *coupling, evaluation, destination);
   if (options.common.json) {
     say("{}\n", record.json.dump(2));
   } else {

@@ -63,13 +63,12 @@ learning_rate = 0.5
 
 
 def with_blocks(line, step):
-    """The line of a run with a score over as many blocks as a paired comparison needs."""
+    """The line of a run whose one score has as many blocks as a paired comparison needs."""
     result = json.loads(line)
-    result |= {
-        "score": "joint_kl",
-        "value": 4.5 * step,
-        "blocks": {"rows": 25, "means": [step * i % 0.7 for i in range(10)]},
-    }
+    blocks = {"rows": 25, "means": [step * i % 0.7 for i in range(10)]}
+    result["scores"] = {"joint_kl": 4.5 * step, "standard_errors": {"joint_kl": 0.1 * step},
+                        "values": {"joint_kl": [4.5 * step]}, "infinite": [], "missing": {},
+                        "blocks": {"joint_kl": blocks}}
     return json.dumps(result).encode() + b"\n"
 
 
@@ -268,7 +267,7 @@ class Corpus:
             b'solvers = ["dlightsb"]\nseeds = [0, 1, 2]\noptions = {components = [2, 3]}\n',
         )
         lines = clean((work / "grid" / "results.jsonl").read_bytes()).splitlines(keepends=True)
-        self.add("results", "oracle", *[b"".join(lines[:3])])
+        self.add("results", "oracle", lines[0])
         self.add("results", "two", lines[0] + lines[-1])
         self.add(
             "results",

@@ -7,7 +7,6 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/io/disk/atomic_file.h"
-#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
@@ -56,13 +55,14 @@ std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& i
   return pair_name;
 }
 
-// Results of the experiment's own runs.
-void require_results(const std::filesystem::path& folder) {
-  if (path_exists(folder / kResultsJsonl)) return;
+// The folder of an experiment that has results.
+const std::filesystem::path& with_results(const std::filesystem::path& folder) {
+  if (path_exists(folder / kResultsJsonl)) return folder;
   throw_file(folder.string(), "has no {}; a result is added to the folder of bridgemark run",
              kResultsJsonl);
 }
 
+// Results of the experiment's own runs.
 std::vector<RunResult> own_results(const std::filesystem::path& folder) {
   std::vector<RunResult> results = load_results(folder / kResultsJsonl);
   std::erase_if(results, [](const RunResult& result) { return result.solver == kOutsideSolver; });
@@ -98,40 +98,38 @@ std::filesystem::path added_folder(const std::filesystem::path& folder, const Ru
   return folder / kAdded / result.run;
 }
 
-EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
-                                  const Coupling& coupling, const EvaluationOptions& options,
-                                  const AddTo& target) {
-  require_results(target.folder);
-  const FolderLock lock(target.folder);  // no grid works there meanwhile
-  const std::vector<RunResult> own = own_results(target.folder);
-  check_label(target.label, own);
+AddedResult::AddedResult(const BenchmarkPair& pair, const EvaluationOptions& options,
+                         const AddTo& target)
+    : folder_(with_results(target.folder)), lock_(folder_), own_(own_results(folder_)) {
+  check_label(target.label, own_);
   check_training_rows(target.rows);
-  RunResult result;
-  result.experiment = own.empty() ? target.folder.filename().string() : own[0].experiment;
-  result.method = target.label;
-  result.solver = kOutsideSolver;
-  result.pair_identity = pair_record(pair);
-  result.pair = column_of(own, result.pair_identity, target.pair_name, options.conditional_samples);
-  result.dim = static_cast<int>(pair.dim());
-  result.seed = options.seed;
-  result.rows = target.rows;
-  result.run = run_id_text(
-      result.pair,
+  result_.experiment = own_.empty() ? folder_.filename().string() : own_[0].experiment;
+  result_.method = target.label;
+  result_.solver = kOutsideSolver;
+  result_.pair_identity = pair_record(pair);
+  result_.pair =
+      column_of(own_, result_.pair_identity, target.pair_name, options.conditional_samples);
+  result_.dim = static_cast<int>(pair.dim());
+  result_.seed = options.seed;
+  result_.rows = target.rows;
+  result_.run = run_id_text(
+      result_.pair,
       fmt::format("{}{}.seed{}", target.label, training_rows_suffix(target.rows), options.seed));
-  refuse_namesake(own, target.folder, result);
-  if (coupling.own_num_steps() > 0) result.num_steps = std::to_string(coupling.own_num_steps());
+  refuse_namesake(own_, folder_, result_);
+}
 
-  EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, target.rows);
-  take_record(record, result);
-  result.threads = context.threads();
-  const std::filesystem::path folder = added_folder(target.folder, result);
-  create_folder(folder);
-  save_samples(context, pair, coupling, result.seed, folder / kAddedSamplesFile);
-  write_results({result}, folder);
-  std::vector<RunResult> all = own;
-  for (RunResult& added : load_added_results(target.folder)) all.push_back(std::move(added));
-  write_results(all, target.folder);
-  return record;
+void AddedResult::write(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+                        const EvaluationRecord& record) {
+  if (coupling.own_num_steps() > 0) result_.num_steps = std::to_string(coupling.own_num_steps());
+  take_record(record, "evaluation", result_);
+  result_.threads = context.threads();
+  const std::filesystem::path added = added_folder(folder_, result_);
+  create_folder(added);
+  save_samples(context, pair, coupling, result_.seed, added / kAddedSamplesFile);
+  write_results({result_}, added);
+  std::vector<RunResult> all = own_;
+  for (RunResult& other : load_added_results(folder_)) all.push_back(std::move(other));
+  write_results(all, folder_);
 }
 
 std::vector<RunResult> load_added_results(const std::filesystem::path& folder) {

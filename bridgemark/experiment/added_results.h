@@ -7,6 +7,7 @@
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/benchmark_pair.h"
 
@@ -33,13 +34,26 @@ struct AddTo {
   TrainingRows rows = {};  // what the solver was trained on
 };
 
-// evaluate_and_record(), whose result enters the experiment's results, tables and report. Throws
-// before anything is scored: FileError where the folder has no results, InvalidArgument for a label
-// that is a method of the experiment itself, for another pair of the same name, and for another
-// number of conditional samples, whose scores do not compare.
-EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
-                                  const Coupling& coupling, const EvaluationOptions& options,
-                                  const AddTo& target);
+// A place for the scores of a solver among the results of an experiment. No grid works in the
+// folder while it is there.
+class AddedResult {
+ public:
+  // Throws FileError where the folder has no results, InvalidArgument for a label that is a method
+  // of the experiment itself, for another pair of the same name, and for another number of
+  // conditional samples, whose scores do not compare.
+  AddedResult(const BenchmarkPair& pair, const EvaluationOptions& options, const AddTo& target);
+
+  // Writes what an evaluation of the coupling by these options said, and its first answers. The
+  // experiment's results, tables and report then have it.
+  void write(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+             const EvaluationRecord& record);
+
+ private:
+  std::filesystem::path folder_;  // of the experiment
+  FolderLock lock_;
+  std::vector<RunResult> own_;  // the experiment's
+  RunResult result_;
+};
 
 // What was added to a folder, by the names of the IDs; nothing where nothing was.
 std::vector<RunResult> load_added_results(const std::filesystem::path& folder);

@@ -49,15 +49,13 @@ struct RunResult {
   const Score* find(std::string_view score) const;  // null where it is not there or NaN
 };
 
-// What results.jsonl and the report both say of a run: all but its scores and their evaluation.
-nlohmann::json run_fields(const RunResult& result);
-
 // The run that a result is of, with every option set by name: its train_arguments and
 // evaluate_arguments repeat the result, also where defaults have changed since.
 ExperimentRun recorded_run(const RunResult& result);
 
-// What an evaluation says of itself: scores, seeds and sizes, version, machine, seconds.
-void take_record(const EvaluationRecord& record, RunResult& result);
+// What an evaluation says of itself: scores, seeds and sizes, version, machine, seconds. Throws
+// FileError that names `file`, where the record is from.
+void take_record(const EvaluationRecord& record, const std::string& file, RunResult& result);
 
 inline constexpr char kResultsCsv[] = "results.csv";
 inline constexpr char kResultsJsonl[] = "results.jsonl";
@@ -67,12 +65,16 @@ inline constexpr char kResultsJsonl[] = "results.jsonl";
 std::vector<RunResult> read_run_results(const std::string& experiment, const ExperimentRun& run,
                                         const std::filesystem::path& run_folder);
 
-// results.csv and results.jsonl: one line for each run and score. A score that cannot be given has
-// an empty value (null, with the reason in "missing"), an infinite one the value inf ("inf").
+// results.csv, one line for each run and score, and results.jsonl, one for each run. A score that
+// cannot be given has an empty value in results.csv, an infinite one the value inf.
 void write_results(const std::vector<RunResult>& results, const std::filesystem::path& folder);
 
-// Reads results.jsonl back. Throws FileError with the line, and where two runs under one name are
-// of different pairs or of different data.
+// The text of results.jsonl: a line of result_json() for each run.
+std::string results_jsonl(const std::vector<RunResult>& results);
+
+// Reads results.jsonl back, also one with a line for each run and score (score_lines.h). Throws
+// FileError with the line, and where two runs under one name are of different pairs or of different
+// data.
 std::vector<RunResult> load_results(const std::filesystem::path& path);
 
 }  // namespace bridgemark

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bridgemark/experiment/added_results.h"
+#include "bridgemark/experiment/result_json.h"
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/pair/pair_spec.h"

@@ -8,7 +8,6 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
-#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
@@ -16,7 +15,6 @@
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/submission/rescoring.h"
 #include "bridgemark/submission/submission_layout.h"
 
 namespace bridgemark {
@@ -56,8 +54,10 @@ void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
   }
 }
 
-// solver.toml of the folder, or a new one.
-std::string solver_text(const SubmissionTarget& target, const EvaluationOptions& options) {
+// solver.toml of the folder, or a new one, of a request that fits it.
+std::string solver_text(const BenchmarkPair& pair, const EvaluationOptions& options,
+                        const SubmissionTarget& target) {
+  check_request(pair, options, target);
   const std::filesystem::path path = target.folder / kSolverFile;
   if (!path_exists(path)) {
     if (!is_one_line(target.name, kMaxSolverName)) {
@@ -154,49 +154,49 @@ void put(std::vector<T>& all, T entry, Same&& same) {
   }
 }
 
+// The folder, where it was not there yet as well.
+const std::filesystem::path& made_folder(const std::filesystem::path& folder) {
+  create_folder(folder);
+  return folder;
+}
+
 }  // namespace
 
-EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair& pair,
-                                     const Coupling& coupling, const EvaluationOptions& options,
-                                     const SubmissionTarget& target) {
-  check_request(pair, options, target);
-  std::string text = solver_text(target, options);
-  create_folder(target.folder);
-  const FolderLock lock(target.folder);
-  if (!path_exists(target.folder / kSolverFile)) {
-    write_file_atomically(target.folder / kSolverFile, text);
-  }
-  SolverFile solver = load_solver_file(target.folder, Blanks::kAllowed);
-  SubmittedAnswers answers{pair.identity().name,
-                           pair_record(pair).at("fingerprint").get<std::string>(),
-                           target.training_seed,
-                           target.training_seconds,
-                           {},
-                           target.rows};
-  const std::filesystem::path folder = target.folder / answers_folder(answers);
-  create_folder(folder);
+SubmissionEntry::SubmissionEntry(const Context& context, const BenchmarkPair& pair,
+                                 const Coupling& coupling, const EvaluationOptions& options,
+                                 const SubmissionTarget& target)
+    : folder_(target.folder),
+      text_(solver_text(pair, options, target)),
+      lock_(made_folder(folder_)) {
+  if (!path_exists(folder_ / kSolverFile)) write_file_atomically(folder_ / kSolverFile, text_);
+  solver_ = load_solver_file(folder_, Blanks::kAllowed);
+  answers_.pair = pair.identity().name;
+  answers_.fingerprint = pair_record(pair).at("fingerprint").get<std::string>();
+  answers_.training_seed = target.training_seed;
+  answers_.training_seconds = target.training_seconds;
+  answers_.rows = target.rows;
+  const std::filesystem::path kept = folder_ / answers_folder(answers_);
+  create_folder(kept);
   const PairedStates test = pair.test_set(context);
-  write_draws(context, pair, coupling, options.seed, test, folder);
-  write_probabilities(context, pair, coupling, test, folder);
+  write_draws(context, pair, coupling, options.seed, test, kept);
+  write_probabilities(context, pair, coupling, test, kept);
   for (const std::string& name : answer_files()) {
-    if (path_exists(folder / name)) answers.sha256[name] = file_sha256(folder / name);
+    if (path_exists(kept / name)) answers_.sha256[name] = file_sha256(kept / name);
   }
-  ScoredAnswers scored = score_answers(context, pair, target.folder, solver, answers);
+}
 
+void SubmissionEntry::claim(RunResult scores) {
   std::vector<RunResult> claims;
-  if (path_exists(target.folder / kResultsJsonl)) {
-    claims = load_results(target.folder / kResultsJsonl);
-  }
-  put(claims, std::move(scored.result), [&](const RunResult& claim) {
-    return claim.pair == answers.pair && claim.seed == answers.training_seed &&
-           claim.rows == answers.rows;
+  if (path_exists(folder_ / kResultsJsonl)) claims = load_results(folder_ / kResultsJsonl);
+  put(claims, std::move(scores), [&](const RunResult& claim) {
+    return claim.pair == answers_.pair && claim.seed == answers_.training_seed &&
+           claim.rows == answers_.rows;
   });
-  put(solver.predictions, answers, [&](const SubmittedAnswers& other) {
-    return answers_folder(other) == answers_folder(answers);
+  put(solver_.predictions, answers_, [&](const SubmittedAnswers& other) {
+    return answers_folder(other) == answers_folder(answers_);
   });
-  write_results(claims, target.folder);
-  write_file_atomically(target.folder / kSolverFile, with_predictions(text, solver.predictions));
-  return std::move(scored.record);
+  write_results(claims, folder_);
+  write_file_atomically(folder_ / kSolverFile, with_predictions(text_, solver_.predictions));
 }
 
 }  // namespace bridgemark

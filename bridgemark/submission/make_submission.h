@@ -6,8 +6,11 @@
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
-#include "bridgemark/metric/record/evaluation_record.h"
+#include "bridgemark/experiment/results.h"
+#include "bridgemark/io/disk/folder_lock.h"
+#include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/submission/solver_file.h"
 
 namespace bridgemark {
 
@@ -20,15 +23,30 @@ struct SubmissionTarget {
   TrainingRows rows = {};  // what it was trained on
 };
 
-// Keeps a coupling's answers to a preset in a submission and scores them there: draws, and
-// log-marginals and log-probabilities where it has them. The record is that of the kept answers, so
-// a check of the submission finds the same. A first call writes a solver.toml with blanks for its
-// authors to fill; a later one leaves what they wrote, and replaces answers of the same pair and
-// training seed. Throws InvalidArgument, before anything is written, for a pair that is no preset,
-// another name or other evaluation seeds than the folder's, and another number of conditional
-// samples than the protocol's.
-EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair& pair,
-                                     const Coupling& coupling, const EvaluationOptions& options,
-                                     const SubmissionTarget& target);
+// A coupling's answers to a preset in a submission: draws, and log-marginals and log-probabilities
+// where it has them. Nothing else works in the folder while it is there.
+class SubmissionEntry {
+ public:
+  // Writes the answers. A first call writes a solver.toml with blanks for its authors to fill; a
+  // later one leaves what they wrote, and replaces answers of the same pair and training seed.
+  // Throws InvalidArgument, before anything is written, for a pair that is no preset, another name
+  // or other evaluation seeds than the folder's, and another number of conditional samples than the
+  // protocol's.
+  SubmissionEntry(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+                  const EvaluationOptions& options, const SubmissionTarget& target);
+
+  const SolverFile& solver() const { return solver_; }
+  const SubmittedAnswers& answers() const { return answers_; }
+
+  // Claims the scores of these answers, as score_answers() has them: the folder then names both.
+  void claim(RunResult scores);
+
+ private:
+  std::filesystem::path folder_;
+  std::string text_;  // of solver.toml
+  FolderLock lock_;
+  SolverFile solver_;
+  SubmittedAnswers answers_;
+};
 
 }  // namespace bridgemark

@@ -60,7 +60,7 @@ ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
   result.run = run_id_text(
       answers.pair,
       fmt::format("{}{}.seed{}", solver.name, training_rows_suffix(answers.rows), result.seed));
-  take_record(scored.record, result);
+  take_record(scored.record, "evaluation", result);
   result.threads = context.threads();
   result.train_seconds = answers.training_seconds;
   return scored;

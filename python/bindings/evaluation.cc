@@ -14,13 +14,12 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/added_results.h"
 #include "bridgemark/metric/joint_kl.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/data_problem.h"
-#include "bridgemark/submission/make_submission.h"
+#include "bridgemark/submission/score_destination.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
@@ -79,17 +78,13 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
           .c_str());
 }
 
-// What a solver was trained on: a fit of ours knows it, of any other the caller says it.
-TrainingRows rows_of(nb::handle coupling, const TrainingRows& said) {
-  check_training_rows(said);
-  if (!nb::isinstance<FittedCoupling>(coupling)) return said;
-  if (said.samples > 0) {
-    throw_invalid("evaluate",
-                  "samples is of solvers other than Bridgemark's, which know their own, got {}",
-                  said.samples);
-  }
-  return nb::cast<const FittedCoupling&>(coupling).config.rows;
-}
+constexpr DestinationWords kDestinationWords = {
+    .add_to = "add_to",
+    .submission = "submission",
+    .label = "label",
+    .training_seconds = "training_seconds",
+    .rows_are_known = "samples is of solvers other than Bridgemark's, which know their own",
+    .none = "None"};
 
 nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const Seed& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
@@ -97,11 +92,22 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
                        bool c2st, const WholeNumber& particles, double max_seconds, nb::handle like,
                        const std::optional<std::filesystem::path>& add_to,
                        const std::optional<std::filesystem::path>& submission,
-                       const Seed& training_seed, double training_seconds,
+                       const Seed& training_seed, std::optional<double> training_seconds,
                        const WholeNumber& samples, const WholeNumber& training_set,
-                       const std::string& label, nb::handle progress,
+                       const std::optional<std::string>& label, nb::handle progress,
                        const std::string& device_text) {
+  const bool is_fit = nb::isinstance<FittedCoupling>(coupling);
+  ScoreDestination destination{.add_to = add_to,
+                               .submission = submission,
+                               .label = label,
+                               .rows = {samples.in_range("samples", 0, kMaxTrainingRows),
+                                        training_set.in_range("training_set", 0, UINT64_MAX)},
+                               .training_seconds = training_seconds};
+  check_destination(destination, {.rows = is_fit}, kDestinationWords);
+  if (is_fit) destination.rows = nb::cast<const FittedCoupling&>(coupling).config.rows;
+  if (submission) destination.training_seed = training_seed.draw();
   const BenchmarkPair pair = given.pair();
+  destination.pair_name = pair.identity().name;
   // A solver that works on a GPU's arrays is scored there.
   const Device device = is_on_gpu({nb::borrow(like)}) ? Device::kCuda : parse_device(device_text);
   EvaluationOptions options;
@@ -115,20 +121,9 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   options.max_seconds = max_seconds;
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
-  const TrainingRows rows =
-      rows_of(coupling, {samples.in_range("samples", 0, kMaxTrainingRows),
-                         training_set.in_range("training_set", 0, UINT64_MAX)});
-  SubmissionTarget target{{}, label, 0, training_seconds, rows};
-  if (submission) {
-    target.folder = *submission;
-    target.training_seed = training_seed.draw();
-  }
   const EvaluationRecord record = interruptible(
       [&](const Context& context) {
-        if (submission) return evaluate_and_submit(context, pair, *scored, options, target);
-        return add_to ? evaluate_and_add(context, pair, *scored, options,
-                                         {*add_to, label, pair.identity().name, rows})
-                      : evaluate_and_record(context, pair, *scored, options, rows);
+        return evaluate_to(context, pair, *scored, options, destination);
       },
       progress, device);
   nb::dict result;
@@ -172,19 +167,20 @@ void init_evaluation(nb::module_& module) {
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a.none(),
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
       "particles"_a, "max_seconds"_a, "like"_a.none(), "add_to"_a.none(), "submission"_a.none(),
-      "training_seed"_a, "training_seconds"_a, "samples"_a.none(), "training_set"_a.none(),
-      "label"_a, "progress"_a.none(), "device"_a,
-      nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
-              "int | numpy.random.Generator | None, "
-              "num_seeds: int, "
-              "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
-              "particles: int, max_seconds: float, like: typing.Any, add_to: str | "
-              "os.PathLike[str] | None, submission: str | "
-              "os.PathLike[str] | None, training_seed: int, training_seconds: float, samples: int, "
-              "training_set: int, label: str, "
-              "progress: "
-              "collections.abc.Callable[[str, int, int, str], object] "
-              "| None, device: str) -> dict[str, typing.Any]"),
+      "training_seed"_a, "training_seconds"_a.none(), "samples"_a.none(), "training_set"_a.none(),
+      "label"_a.none(), "progress"_a.none(), "device"_a,
+      nb::sig(
+          "def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
+          "int | numpy.random.Generator | None, "
+          "num_seeds: int, "
+          "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
+          "particles: int, max_seconds: float, like: typing.Any, add_to: str | "
+          "os.PathLike[str] | None, submission: str | "
+          "os.PathLike[str] | None, training_seed: int, training_seconds: float | None, samples: "
+          "int, training_set: int, label: str | None, "
+          "progress: "
+          "collections.abc.Callable[[str, int, int, str], object] "
+          "| None, device: str) -> dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
 }
 

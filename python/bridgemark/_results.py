@@ -178,18 +178,13 @@ def evaluate(
         require_path(add_to=add_to)
     if submission is not None:
         require_path(submission=submission)
-        if add_to is not None:
-            raise ValueError("[evaluate] give one of add_to and submission, got both")
-        if training_seconds is None:
-            raise ValueError("[evaluate] submission needs training_seconds, got None")
+    if training_seconds is not None:
         require_number(training_seconds=training_seconds)
     if isinstance(coupling, type) and issubclass(coupling, Solver):
         raise TypeError(
             f"[evaluate] coupling must be a fitted solver, {coupling.__name__}().fit(pair), "
             f"got the class {coupling.__name__}"
         )
-    if add_to is not None and label is None:
-        raise ValueError("[evaluate] add_to needs label, what tables call the solver, got None")
     name = label if label is not None else _label(coupling)
     scored = coupling.coupling if isinstance(coupling, Solver) else coupling
     values = _core.evaluate(
@@ -207,10 +202,10 @@ def evaluate(
         add_to=add_to,
         submission=submission,
         training_seed=training_seed,
-        training_seconds=0.0 if training_seconds is None else float(training_seconds),
+        training_seconds=None if training_seconds is None else float(training_seconds),
         samples=samples,
         training_set=training_set,
-        label=name if submission is None else label or "",
+        label=label,
         progress=reporter(progress),
         device=device,
     )

@@ -5,10 +5,10 @@ Oracle, how near the published recipe comes to it, and how long trainings took."
 
 import collections
 import csv
-import json
 import statistics
 
 from published import ROOT
+from result_lines import score_lines
 
 CELLS = 1188  # of the seven published tables
 TABLES = (
@@ -146,7 +146,7 @@ def seconds_of_trainings():
     """(method, steps) -> seconds of the updates of a cell's first training by D, the median over
     pairs and losses."""
     seconds = collections.defaultdict(dict)
-    for line in map(json.loads, open(ROOT / "results/paper/results.jsonl")):
+    for line in score_lines(ROOT / "results/paper/results.jsonl"):
         # The reverse direction of a training that answers both is no training of its own.
         if (
             line["train_seconds"] > 0.1

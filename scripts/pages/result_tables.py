@@ -9,6 +9,7 @@ import statistics
 import sys
 
 from published import ROOT, SCORE, published
+from result_lines import score_lines
 
 EXACT = "exact_conditional_shape_score"
 PAPER = ", published recipe"
@@ -23,8 +24,7 @@ PAIRS = [
 def measured(name, file="results.jsonl"):
     """(method, loss, steps, pair, score) -> the lines of its training seeds, in their order."""
     cells = {}
-    for line in (ROOT / "results" / name / file).read_text().splitlines():
-        line = json.loads(line)
+    for line in score_lines(ROOT / "results" / name / file):
         if line["value"] is not None:
             key = line["method"], line["loss"], line["num_steps"], line["pair"], line["score"]
             cells.setdefault(key, []).append(line)

@@ -1,7 +1,8 @@
-"""Keeps a small part of the lines of results.jsonl files, for pages that read no more of them."""
-
+"""Keeps a small part of results.jsonl files, a line for each run and score, for pages that read no more of them."""
 import json
 import sys
+
+from result_lines import score_lines
 
 
 def merged(program, sources, key_of, slimmed):
@@ -9,7 +10,7 @@ def merged(program, sources, key_of, slimmed):
     key that is there twice and a solver that was run with two sets of options are errors."""
     kept, options = {}, {}
     for path in sources:
-        for line in map(json.loads, path.read_text().splitlines()):
+        for line in score_lines(path):
             key = key_of(line)
             if key is None:
                 continue

@@ -57,7 +57,7 @@ TEST_F(BoardCommands, CheckWritesWhatItFoundWhereAskedTo) {
 TEST_F(BoardCommands, ALineForEachRefusalAndStatusTwo) {
   const std::string copy = copy_of_example();
   std::ofstream(copy + "/more.txt") << "x";
-  testing::replace_in_file(copy + "/results.jsonl", "\"value\":0.", "\"value\":0.9");
+  testing::replace_in_file(copy + "/results.jsonl", "\"shape_score\":0.", "\"shape_score\":0.9");
   const ProgramRun run = run_program({"check-submission", copy, "-o", path("found")});
   EXPECT_EQ(run.status, 2);
   EXPECT_EQ(run.out, "");

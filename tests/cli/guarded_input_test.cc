@@ -64,14 +64,20 @@ TEST_F(GuardedInput, ResultsAreRefusedWithFileAndLine) {
   EXPECT_THAT(refusal(good + "[]\n"), HasSubstr(second));
   EXPECT_THAT(refusal(good + "{\"seed\": 1e999}\n"), HasSubstr(second + "not JSON"));
   for (const char* key : {"run", "seed", "dim", "options", "set", "pair_identity", "diagnostics",
-                          "values", "value", "threads", "peak_memory_bytes", "missing", "data"}) {
+                          "scores", "threads", "peak_memory_bytes", "data"}) {
     for (const nlohmann::json& value :
          {nlohmann::json(true), nlohmann::json(-1.5), nlohmann::json("text")}) {
       nlohmann::json line = line_;
       if (line[key].type() == value.type()) continue;
-      if (std::string(key) == "missing" && value.is_string()) continue;
-      if (line[key].is_number_float() && value.is_number()) continue;
       line[key] = value;
+      EXPECT_THAT(refusal(good + line.dump() + "\n"), HasSubstr(second)) << key << value;
+    }
+  }
+  for (const char* key :
+       {"shape_score", "values", "standard_errors", "missing", "infinite", "blocks"}) {
+    for (const nlohmann::json& value : {nlohmann::json(true), nlohmann::json("text")}) {
+      nlohmann::json line = line_;
+      line["scores"][key] = value;
       EXPECT_THAT(refusal(good + line.dump() + "\n"), HasSubstr(second)) << key << value;
     }
   }

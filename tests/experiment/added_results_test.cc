@@ -10,6 +10,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/report/tables/tables.h"
+#include "bridgemark/submission/score_destination.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -55,7 +56,11 @@ class AddedResultsTest : public ::testing::Test {
     options.num_steps = 4;
     options.num_trajectories = 10;
     if (options.conditional_samples == kConditionalSamples) options.conditional_samples = 50;
-    return evaluate_and_add({}, pair_, coupling_, options, {folder(), label, "small"});
+    return evaluate_to({}, pair_, coupling_, options, to(label));
+  }
+
+  ScoreDestination to(const std::string& label, const TrainingRows& rows = {}) const {
+    return {.add_to = folder(), .label = label, .pair_name = "small", .rows = rows};
   }
 
   // The message of a refusal, before the coupling was asked for anything.
@@ -138,8 +143,8 @@ TEST_F(AddedResultsTest, AnotherPairOfTheSameNameIsRefused) {
   spec.seed = 5;
   const BenchmarkPair other = testing::pair_with_test_set(spec, 300);
   const auto add_other = [&](const std::string& name) {
-    return evaluate_and_add({}, other, coupling_, {.num_steps = 4, .conditional_samples = 50},
-                            {folder(), "A", name});
+    return evaluate_to({}, other, coupling_, {.num_steps = 4, .conditional_samples = 50},
+                       {.add_to = folder(), .label = "A", .pair_name = name});
   };
   EXPECT_THROW(add_other("my/small"), InvalidArgument);
   EXPECT_NO_THROW(add_other("other"));
@@ -149,15 +154,13 @@ TEST_F(AddedResultsTest, AnotherPairOfTheSameNameIsRefused) {
 // A solver that was trained on rows of a training set is in the cell of their number.
 TEST_F(AddedResultsTest, TrainingRowsAreKept) {
   const EvaluationOptions options = {.conditional_samples = 50};
-  const EvaluationRecord record =
-      evaluate_and_add({}, pair_, coupling_, options, {folder(), "A", "small", {100, 2}});
+  const EvaluationRecord record = evaluate_to({}, pair_, coupling_, options, to("A", {100, 2}));
   EXPECT_EQ(record.json.at("samples"), 100);
   EXPECT_EQ(record.json.at("training_set"), 2);
   const RunResult added = results()[1];
   EXPECT_EQ(added.run, "small.A.n100.set2.seed0");
   EXPECT_EQ(added.rows, (TrainingRows{100, 2}));
-  EXPECT_THROW(evaluate_and_add({}, pair_, coupling_, options, {folder(), "B", "small", {0, 2}}),
-               InvalidArgument);
+  EXPECT_THROW(evaluate_to({}, pair_, coupling_, options, to("B", {0, 2})), InvalidArgument);
 }
 
 }  // namespace

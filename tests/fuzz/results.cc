@@ -1,5 +1,6 @@
 #include "bridgemark/experiment/results.h"
 
+#include "bridgemark/experiment/result_json.h"
 #include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/write_report.h"
 #include "tests/fuzz/fuzz.h"

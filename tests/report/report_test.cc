@@ -18,6 +18,7 @@
 #include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/worst_rows.h"
 #include "bridgemark/solver/core/run.h"
+#include "bridgemark/submission/score_destination.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -136,8 +137,8 @@ TEST_F(ReportTest, ShowsWhatWasAdded) {
   write_results({run}, dir_.path());
   const BenchmarkPair pair = load_pair(run.pair);
   const Fitted reference = testing::fit_solver("reference", pair);
-  evaluate_and_add({}, pair, *reference.coupling, {.num_steps = 4},
-                   {dir_.path(), "mine <b>", run.pair});
+  evaluate_to({}, pair, *reference.coupling, {.num_steps = 4},
+              {.add_to = dir_.path(), .label = "mine <b>", .pair_name = run.pair});
   const std::vector<RunResult> results = load_results(dir_.path() / kResultsJsonl);
   ASSERT_EQ(results.size(), 2u);
   const std::vector<Table> tables = make_tables(results, false);

@@ -76,28 +76,32 @@ TEST_F(SubmissionTest, TakesMorePairsAndTrainingsAndReplacesTheSame) {
 TEST_F(SubmissionTest, RefusesWhatDoesNotFitTheFolderBeforeItWrites) {
   const BenchmarkPair pair = load_pair(kBoardPair);
   const testing::StayPut coupling;
-  const auto refused = [&](const EvaluationOptions& options, const SubmissionTarget& target) {
+  const auto to = [&](const std::string& label) {
+    return ScoreDestination{.submission = folder(), .label = label};
+  };
+  const auto refused = [&](const EvaluationOptions& options, const ScoreDestination& target) {
     try {
-      evaluate_and_submit({}, pair, coupling, options, target);
+      evaluate_to({}, pair, coupling, options, target);
     } catch (const InvalidArgument& error) {
       return std::string(error.what());
     }
     return std::string("nothing was thrown");
   };
-  EXPECT_THAT(refused({}, {folder(), ""}), HasSubstr("label must name the solver"));
-  EXPECT_THAT(refused({}, {folder(), "two\nlines"}), HasSubstr("got 'two\\x0alines'"));
-  EXPECT_THAT(refused({.conditional_samples = 5}, {folder(), "Mine"}),
+  EXPECT_THAT(refused({}, to("")), HasSubstr("label must name the solver"));
+  EXPECT_THAT(refused({}, to("two\nlines")), HasSubstr("got 'two\\x0alines'"));
+  EXPECT_THAT(refused({.conditional_samples = 5}, to("Mine")),
               HasSubstr("conditional_samples must be the protocol's 1000, got 5"));
-  EXPECT_THAT(refused({}, {folder(), "Mine", 0, -1.0}), HasSubstr("training_seconds"));
+  EXPECT_THAT(refused({}, {.submission = folder(), .label = "Mine", .training_seconds = -1.0}),
+              HasSubstr("training_seconds"));
   EXPECT_FALSE(std::filesystem::exists(folder()));
   testing::make_submission(folder());
-  EXPECT_THAT(refused({}, {folder(), "Other"}), HasSubstr("label must be 'Mine'"));
-  EXPECT_THAT(refused({.seed = 4}, {folder(), "Mine"}), HasSubstr("seed and num_seeds must be 0"));
+  EXPECT_THAT(refused({}, to("Other")), HasSubstr("label must be 'Mine'"));
+  EXPECT_THAT(refused({.seed = 4}, to("Mine")), HasSubstr("seed and num_seeds must be 0"));
   EXPECT_THAT(
       [&] {
         PairSpec spec;
         spec.name = kBoardPair;
-        evaluate_and_submit({}, build_pair(spec), coupling, {}, {folder(), "Mine"});
+        evaluate_to({}, build_pair(spec), coupling, {}, to("Mine"));
       },
       ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("pair must be the preset")));
 }

@@ -14,7 +14,7 @@
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/submission/check_submission.h"
-#include "bridgemark/submission/make_submission.h"
+#include "bridgemark/submission/score_destination.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/temp_dir.h"
 
@@ -83,7 +83,11 @@ inline void fill_blanks(const std::filesystem::path& folder) {
 
 inline void make_submission(const std::filesystem::path& folder, const std::string& name = "Mine",
                             const Coupling& coupling = StayPut(), std::uint64_t training_seed = 0) {
-  evaluate_and_submit({}, load_pair(kBoardPair), coupling, {}, {folder, name, training_seed, 1.5});
+  evaluate_to({}, load_pair(kBoardPair), coupling, {},
+              {.submission = folder,
+               .label = name,
+               .training_seed = training_seed,
+               .training_seconds = 1.5});
 }
 
 // One set of answers, all blanks filled.

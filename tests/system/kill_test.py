@@ -80,7 +80,7 @@ def run(command, check=False):
 
 def scores(folder):
     lines = (folder / "results.jsonl").read_text().splitlines()
-    return [[line["run"], line["score"], line["values"]] for line in map(json.loads, lines)]
+    return [[line["run"], line["scores"]["values"]] for line in map(json.loads, lines)]
 
 
 def log_lines(folder):

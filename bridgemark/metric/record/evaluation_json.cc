@@ -1,11 +1,13 @@
 #include "bridgemark/metric/record/evaluation_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/metric/score_spec.h"
 
 namespace bridgemark {
 
@@ -20,12 +22,34 @@ nlohmann::json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
+// What null stands for is the caller's to say.
+double number_or(const nlohmann::json& value, double null, const std::string& file) {
+  if (value.is_null()) return null;
+  if (!value.is_number()) throw_file(file, "a score must be a number or null");
+  return value.get<double>();
+}
+
+double score_number(const nlohmann::json& object, const std::string& name, double null,
+                    const std::string& file) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw_file(file, "key '{}' is missing", printable(name));
+  return number_or(*found, null, file);
+}
+
+// A bound is upper where its score says so, also where the detail behind it is not kept.
+void add_bound(const Evaluation& evaluation, nlohmann::json& object) {
+  const auto joint = std::ranges::find(evaluation.scores, kJointKl, &Score::name);
+  if (joint == evaluation.scores.end() || !joint->bound_change) return;
+  object[kJointKlBound] = kUpperBound;
+  object[kJointKlChange] = number_or_null(*joint->bound_change);
+}
+
 }  // namespace
 
 nlohmann::json evaluation_json(const Evaluation& evaluation) {
-  nlohmann::json json, errors, values, infinite = nlohmann::json::array(),
-                                       missing = nlohmann::json::object(),
-                                       blocks = nlohmann::json::object();
+  nlohmann::json json, errors = nlohmann::json::object(), values = nlohmann::json::object(),
+                       infinite = nlohmann::json::array(), missing = nlohmann::json::object(),
+                       blocks = nlohmann::json::object();
   for (const Score& score : evaluation.scores) {
     json[score.name] = number_or_null(score.mean);
     if (std::isinf(score.mean)) infinite.push_back(score.name);
@@ -41,7 +65,41 @@ nlohmann::json evaluation_json(const Evaluation& evaluation) {
   json["missing"] = missing;
   json["blocks"] = blocks;
   json.update(joint_kl_json(evaluation.joint_kl));
+  add_bound(evaluation, json);
   return json;
+}
+
+Evaluation evaluation_from_json(const nlohmann::json& object, const std::string& file) {
+  using nlohmann::json;
+  const auto part = [&](const char* key, json::value_t type) -> const json& {
+    return json_part(object, key, type, file);
+  };
+  const json& infinite = part("infinite", json::value_t::array);
+  const json& errors = part("standard_errors", json::value_t::object);
+  const json& missing = part("missing", json::value_t::object);
+  const json none = json::object();
+  const json& blocks = object.contains("blocks") ? part("blocks", json::value_t::object) : none;
+  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  Evaluation evaluation;
+  for (const auto& [name, values] : part("values", json::value_t::object).items()) {
+    if (!values.is_array())
+      throw_file(file, "the values of '{}' must be an array", printable(name));
+    const bool is_infinite = std::find(infinite.begin(), infinite.end(), name) != infinite.end();
+    const double null = is_infinite ? std::numeric_limits<double>::infinity() : kMissing;
+    Score score;
+    score.name = name;
+    score.mean = score_number(object, name, null, file);
+    score.standard_error = score_number(errors, name, kMissing, file);
+    for (const json& value : values) score.values.push_back(number_or(value, null, file));
+    score.missing = json_get_or<std::string>(missing, name, "", file);
+    score.blocks = blocks_from_json(blocks, name, file);
+    if (name == kJointKl) {
+      score.bound_change = bound_change_from_json(object, kJointKlBound, kJointKlChange, file);
+    }
+    evaluation.scores.push_back(std::move(score));
+  }
+  evaluation.joint_kl = joint_kl_from_json(object, file);
+  return evaluation;
 }
 
 nlohmann::json joint_kl_json(const JointKlDetail& detail) {

@@ -15,6 +15,10 @@ namespace bridgemark {
 // given, and "missing" says why.
 nlohmann::json evaluation_json(const Evaluation& evaluation);
 
+// Reads it back, the scores by their names; num_steps stays 0. Records of older versions may lack
+// blocks and the keys of joint_kl_json(). Throws FileError that names `file`.
+Evaluation evaluation_from_json(const nlohmann::json& object, const std::string& file);
+
 inline constexpr char kJointKlBound[] = "joint_kl_bound";
 inline constexpr char kJointKlChange[] = "joint_kl_half_particles_change";
 inline constexpr char kExactBound[] = "exact", kUpperBound[] = "upper";

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "bridgemark/experiment/results.h"
+
+// Older files results.jsonl have a line for each run and score, with all fields of the run in each.
+// They are read, and no longer written.
+namespace bridgemark {
+
+// Adds the score of such a line to the run of the line before, or the run with it. Throws FileError
+// that names `where`.
+void add_score_line(const nlohmann::json& line, const std::string& where,
+                    std::vector<RunResult>& results);
+
+}  // namespace bridgemark

@@ -1,0 +1,81 @@
+#include "bridgemark/submission/score_destination.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/experiment/added_results.h"
+#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_result.h"
+#include "bridgemark/submission/make_submission.h"
+#include "bridgemark/submission/rescoring.h"
+
+namespace bridgemark {
+
+namespace {
+
+EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
+                                  const Coupling& coupling, const EvaluationOptions& options,
+                                  const ScoreDestination& destination) {
+  AddedResult added(pair, options,
+                    {*destination.add_to, destination.label.value_or(""), destination.pair_name,
+                     destination.rows});
+  EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, destination.rows);
+  added.write(context, pair, coupling, record);
+  return record;
+}
+
+EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair& pair,
+                                     const Coupling& coupling, const EvaluationOptions& options,
+                                     const ScoreDestination& destination) {
+  const std::filesystem::path& folder = *destination.submission;
+  SubmissionEntry entry(context, pair, coupling, options,
+                        {folder, destination.label.value_or(""), destination.training_seed,
+                         destination.training_seconds.value_or(0.0), destination.rows});
+  ScoredAnswers scored = score_answers(context, pair, folder, entry.solver(), entry.answers());
+  entry.claim(std::move(scored.result));
+  return std::move(scored.record);
+}
+
+}  // namespace
+
+void check_destination(const ScoreDestination& destination, const KnownTraining& known,
+                       const DestinationWords& words) {
+  if (destination.add_to && !destination.label) {
+    throw_invalid("evaluate", "{} needs {}, what tables call the solver, got {}", words.add_to,
+                  words.label, words.none);
+  }
+  check_training_rows(destination.rows);
+  if (known.rows && destination.rows.samples > 0) {
+    throw_invalid("evaluate", "{}, got {}", words.rows_are_known, destination.rows.samples);
+  }
+  if (!destination.submission) return;
+  if (destination.add_to) {
+    throw_invalid("evaluate", "give one of {} and {}, got both", words.add_to, words.submission);
+  }
+  if (known.seconds == destination.training_seconds.has_value()) {
+    throw_invalid("evaluate", "{} needs {}, got {}", words.submission, words.training_seconds,
+                  known.seconds ? "both" : words.none);
+  }
+}
+
+void take_training_of_run(const std::filesystem::path& run_folder, ScoreDestination& destination) {
+  const RunConfig config = load_run_config(run_folder);
+  destination.rows = config.rows;
+  if (!destination.submission) return;
+  destination.training_seed = config.seed;
+  destination.training_seconds = training_seconds(load_run_result(run_folder), run_folder.string());
+}
+
+EvaluationRecord evaluate_to(const Context& context, const BenchmarkPair& pair,
+                             const Coupling& coupling, const EvaluationOptions& options,
+                             const ScoreDestination& destination) {
+  check_training_rows(destination.rows);
+  if (destination.add_to) return evaluate_and_add(context, pair, coupling, options, destination);
+  if (destination.submission) {
+    return evaluate_and_submit(context, pair, coupling, options, destination);
+  }
+  return evaluate_and_record(context, pair, coupling, options, destination.rows);
+}
+
+}  // namespace bridgemark
