@@ -60,7 +60,8 @@ ScoreDestination destination_of(const EvaluateOptions& options) {
   destination.training_seed = options.training_seed;
   if (options.training_seconds_given) destination.training_seconds = options.training_seconds;
   const bool knows_training = !options.run.empty();
-  check_destination(destination, {.rows = knows_training, .seconds = knows_training}, kDestinationWords);
+  check_destination(destination, {.rows = knows_training, .seconds = knows_training},
+                    kDestinationWords);
   return destination;
 }
 

@@ -18,7 +18,7 @@ namespace bridgemark {
 struct ScoreDestination {
   std::optional<std::filesystem::path> add_to = {};      // the folder of an experiment
   std::optional<std::filesystem::path> submission = {};  // the folder of a submission
-  std::optional<std::string> label = {};                 // what tables and the board call the solver
+  std::optional<std::string> label = {};  // what tables and the board call the solver
   std::string pair_name = {};  // of the column, where the experiment does not have the pair
   // Of the training behind the answers, where nothing but the caller knows them.
   TrainingRows rows = {};

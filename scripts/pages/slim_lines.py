@@ -1,4 +1,4 @@
-"""Keeps a small part of results.jsonl files, a line for each run and score, for pages that read no more of them."""
+"""Keeps a small part of results.jsonl files, a line for each run and score, for the pages."""
 import json
 import sys
 
