@@ -66,9 +66,14 @@ def with_blocks(line, step):
     """The line of a run whose one score has as many blocks as a paired comparison needs."""
     result = json.loads(line)
     blocks = {"rows": 25, "means": [step * i % 0.7 for i in range(10)]}
-    result["scores"] = {"joint_kl": 4.5 * step, "standard_errors": {"joint_kl": 0.1 * step},
-                        "values": {"joint_kl": [4.5 * step]}, "infinite": [], "missing": {},
-                        "blocks": {"joint_kl": blocks}}
+    result["scores"] = {
+        "joint_kl": 4.5 * step,
+        "standard_errors": {"joint_kl": 0.1 * step},
+        "values": {"joint_kl": [4.5 * step]},
+        "infinite": [],
+        "missing": {},
+        "blocks": {"joint_kl": blocks},
+    }
     return json.dumps(result).encode() + b"\n"
 
 

@@ -1,4 +1,5 @@
 """Reads files of results: a line for each run, or for each run and score."""
+
 import json
 
 # Of the joint KL alone.
@@ -23,15 +24,20 @@ def score_fields(scores, name):
     """What the scores of a run say of one of them."""
     infinite = name in scores["infinite"]
     finite = lambda value: "inf" if infinite and value is None else value
-    fields = {"score": name, "value": finite(scores[name]),
-              "standard_error": scores["standard_errors"][name],
-              "values": [finite(value) for value in scores["values"][name]]}
+    fields = {
+        "score": name,
+        "value": finite(scores[name]),
+        "standard_error": scores["standard_errors"][name],
+        "values": [finite(value) for value in scores["values"][name]],
+    }
     for key in ("blocks", "missing"):
         if name in scores.get(key, {}):
             fields[key] = scores[key][name]
     if name == JOINT and scores.get(BOUND):
         fields["detail"] = {key: value for key, value in scores.items() if key.startswith(DETAIL)}
         if scores[BOUND] == "upper":
-            fields |= {"bound": "upper",
-                       "half_particles_change": scores["joint_kl_half_particles_change"]}
+            fields |= {
+                "bound": "upper",
+                "half_particles_change": scores["joint_kl_half_particles_change"],
+            }
     return fields

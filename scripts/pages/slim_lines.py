@@ -1,4 +1,5 @@
 """Keeps a small part of results.jsonl files, a line for each run and score, for the pages."""
+
 import json
 import sys
 
