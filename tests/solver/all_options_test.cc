@@ -33,7 +33,8 @@ const BenchmarkPair& pair_to_check() {
 }
 
 // What the solver says of a value of one of its options; empty where it takes it.
-std::string refusal(const Solver& solver, const std::string& key, const std::string& value) {
+std::string refusal_by_solver(const Solver& solver, const std::string& key,
+                              const std::string& value) {
   SolverOptions options(solver.options());
   try {
     options.set(key, value);
@@ -59,7 +60,7 @@ void each_option(Visit&& visit) {
 }
 
 // Reads a value by its spec alone, without the solver.
-void read(const SolverOptions& options, const OptionSpec& spec) {
+void read_by_spec(const SolverOptions& options, const OptionSpec& spec) {
   if (options.is_auto(spec.key)) return;
   const std::string& key = spec.key;
   if (std::holds_alternative<IntegerRange>(spec.kind)) options.integer(key);
@@ -76,7 +77,7 @@ TEST(AllOptions, DefaultsOfEachRecipeAreAllowed) {
       if (options.values().contains("recipe")) options.set("recipe", recipe);
       solver->resolve(options);
       for (const OptionSpec& spec : options.specs()) {
-        EXPECT_NO_THROW(read(options, spec)) << spec.key;
+        EXPECT_NO_THROW(read_by_spec(options, spec)) << spec.key;
         const bool as_published = recipe == std::string("paper") && spec.paper;
         const OptionDefault& expected = as_published ? *spec.paper : spec.default_value;
         if (!expected.rule && spec.key != "recipe") {
@@ -90,29 +91,31 @@ TEST(AllOptions, DefaultsOfEachRecipeAreAllowed) {
 
 // The range as a refusal names it. The steps of the pair lower the upper bound of `smoothing`:
 // those of rows (whole numbers) to eight times as many, those of cores to as many.
-std::string named(const IntegerRange& range, const std::string& key) {
+std::string range_text(const IntegerRange& range, const std::string& key) {
   return fmt::format("{}..{}", range.low, key == "smoothing" ? 1024 : range.high);
 }
-std::string named(const RealRange& range, const std::string& key) {
+std::string range_text(const RealRange& range, const std::string& key) {
   return fmt::format("[{}, {}]", range.low, key == "smoothing" ? 128.0 : range.high);
 }
 
 TEST(AllOptions, ValuesOutsideOfTheRangeAreRefused) {
   each_option([](const Solver& solver, const OptionSpec& spec) {
     const auto refuses = [&](const std::string& value, const std::string& range) {
-      const std::string message = refusal(solver, spec.key, value);
+      const std::string message = refusal_by_solver(solver, spec.key, value);
       EXPECT_THAT(message, StartsWith("[options] " + spec.key + " must be "));
       EXPECT_THAT(message, HasSubstr(range));
       EXPECT_THAT(message, HasSubstr("got '" + value + "'"));
     };
     if (const auto* range = std::get_if<IntegerRange>(&spec.kind)) {
-      refuses(std::to_string(std::int64_t{range->low} - 1), named(*range, spec.key));
-      refuses(std::to_string(std::int64_t{range->high} + 1), named(*range, spec.key));
+      refuses(std::to_string(std::int64_t{range->low} - 1), range_text(*range, spec.key));
+      refuses(std::to_string(std::int64_t{range->high} + 1), range_text(*range, spec.key));
     }
     if (const auto* range = std::get_if<RealRange>(&spec.kind)) {
       constexpr double kInfinity = std::numeric_limits<double>::infinity();
-      refuses(fmt::format("{}", std::nextafter(range->low, -kInfinity)), named(*range, spec.key));
-      refuses(fmt::format("{}", std::nextafter(range->high, kInfinity)), named(*range, spec.key));
+      refuses(fmt::format("{}", std::nextafter(range->low, -kInfinity)),
+              range_text(*range, spec.key));
+      refuses(fmt::format("{}", std::nextafter(range->high, kInfinity)),
+              range_text(*range, spec.key));
     }
     if (const auto* list = std::get_if<IntegerList>(&spec.kind)) {
       refuses(std::to_string(list->low - 1), spec.allowed());
@@ -140,7 +143,7 @@ TEST(AllOptions, BoundsAreAllowed) {
     for (const std::string& bound : bounds) {
       SolverOptions options(solver.options());
       options.set(spec.key, bound);
-      EXPECT_NO_THROW(read(options, spec)) << bound;
+      EXPECT_NO_THROW(read_by_spec(options, spec)) << bound;
     }
   });
 }
@@ -150,7 +153,7 @@ TEST(AllOptions, EachChoiceIsTaken) {
     const auto* choices = std::get_if<Choices>(&spec.kind);
     if (!choices) return;
     for (const std::string& name : choices->names) {
-      EXPECT_EQ(refusal(solver, spec.key, name), "") << name;
+      EXPECT_EQ(refusal_by_solver(solver, spec.key, name), "") << name;
     }
   });
 }
@@ -158,7 +161,7 @@ TEST(AllOptions, EachChoiceIsTaken) {
 TEST(AllOptions, AutoIsTakenWhereTheSpecSaysSo) {
   each_option([](const Solver& solver, const OptionSpec& spec) {
     if (std::holds_alternative<FilePath>(spec.kind)) return;
-    const std::string message = refusal(solver, spec.key, kAuto);
+    const std::string message = refusal_by_solver(solver, spec.key, kAuto);
     if (spec.or_auto) {
       EXPECT_EQ(message, "");
     } else {

@@ -122,7 +122,7 @@ TEST(SolverOptions, AssignmentNeedsKeyAndEquals) {
 
 // What a read says of a value that it refuses; empty where it takes it.
 template <typename Read>
-std::string refusal(const char* key, const char* value, Read&& read) {
+std::string refusal_of_read(const char* key, const char* value, Read&& read) {
   SolverOptions options = example();
   options.set(key, value);
   try {
@@ -136,36 +136,37 @@ std::string refusal(const char* key, const char* value, Read&& read) {
 TEST(SolverOptions, ValuesAreCheckedWhenRead) {
   const auto integer = [](const SolverOptions& options) { options.integer("samples"); };
   for (const char* bad : {"", "abc", "1.5", "5x", " 5", "0", "10001", "99999999999999999999"}) {
-    EXPECT_EQ(refusal("samples", bad, integer),
+    EXPECT_EQ(refusal_of_read("samples", bad, integer),
               fmt::format("[options] samples must be a whole number in 1..10000, got '{}'", bad));
   }
   const auto real = [](const SolverOptions& options) { options.real("tolerance"); };
   for (const char* bad : {"", "abc", "nan", "inf", "1e999", "-0.1", "1.1", "0,5"}) {
-    EXPECT_EQ(refusal("tolerance", bad, real),
+    EXPECT_EQ(refusal_of_read("tolerance", bad, real),
               fmt::format("[options] tolerance must be a number in [0, 1], got '{}'", bad));
   }
   const auto list = [](const SolverOptions& options) { options.integers("widths"); };
   for (const char* bad : {"", "0", "65", "8,", ",8", "8,,8", "8 8", "8,8,8,8", "8,0", "-1"}) {
     EXPECT_EQ(
-        refusal("widths", bad, list),
+        refusal_of_read("widths", bad, list),
         fmt::format("[options] widths must be 1 to 3 whole numbers in [1, 64], got '{}'", bad));
   }
   const auto choice = [](const SolverOptions& options) { options.is("recipe", "paper"); };
-  EXPECT_EQ(refusal("recipe", "Paper", choice),
+  EXPECT_EQ(refusal_of_read("recipe", "Paper", choice),
             "[options] recipe must be one of tuned, paper, got 'Paper'");
-  EXPECT_EQ(refusal("samples", "10000", integer) + refusal("tolerance", "1", real) +
-                refusal("widths", "1,64,8", list) + refusal("recipe", "paper", choice),
+  EXPECT_EQ(refusal_of_read("samples", "10000", integer) + refusal_of_read("tolerance", "1", real) +
+                refusal_of_read("widths", "1,64,8", list) +
+                refusal_of_read("recipe", "paper", choice),
             "");
 }
 
 TEST(SolverOptions, AProblemMayLowerTheUpperBound) {
   const auto integer = [](const SolverOptions& options) { options.integer("samples", 9); };
-  EXPECT_THAT(refusal("samples", "10", integer), HasSubstr("in 1..9, got '10'"));
-  EXPECT_EQ(refusal("samples", "9", integer), "");
+  EXPECT_THAT(refusal_of_read("samples", "10", integer), HasSubstr("in 1..9, got '10'"));
+  EXPECT_EQ(refusal_of_read("samples", "9", integer), "");
   const auto real = [](const SolverOptions& options) { options.real("tolerance", 0.5); };
-  EXPECT_THAT(refusal("tolerance", "0.6", real), HasSubstr("in [0, 0.5], got '0.6'"));
+  EXPECT_THAT(refusal_of_read("tolerance", "0.6", real), HasSubstr("in [0, 0.5], got '0.6'"));
   const auto above = [](const SolverOptions& options) { options.integer("samples", 20000); };
-  EXPECT_THAT(refusal("samples", "10001", above), HasSubstr("in 1..10000, got '10001'"));
+  EXPECT_THAT(refusal_of_read("samples", "10001", above), HasSubstr("in 1..10000, got '10001'"));
 }
 
 TEST(SolverOptions, AutoIsAllowedWhereTheSpecSaysSo) {
@@ -174,7 +175,7 @@ TEST(SolverOptions, AutoIsAllowedWhereTheSpecSaysSo) {
   options.set("samples", "auto");
   EXPECT_TRUE(options.is_auto("batch"));
   EXPECT_FALSE(options.is_auto("samples"));
-  EXPECT_THAT(refusal("batch", "0", [](const SolverOptions& o) { o.integer("batch"); }),
+  EXPECT_THAT(refusal_of_read("batch", "0", [](const SolverOptions& o) { o.integer("batch"); }),
               HasSubstr("batch must be a whole number in 1..5000 or auto, got '0'"));
 }
 
