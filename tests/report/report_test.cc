@@ -120,6 +120,9 @@ TEST_F(ReportTest, IsOneFileThatHoldsItsData) {
   const nlohmann::json& table = data["tables"][0];
   EXPECT_EQ(table["csv"], csv_tables(tables));
   EXPECT_EQ(table["tex"], latex_tables(tables));
+  EXPECT_EQ(table["against_time"], true);
+  EXPECT_EQ(data["deciding"],
+            nlohmann::json({{"score", "joint_kl"}, {"title", "Joint KL"}, {"unit", "nats"}}));
   ASSERT_EQ(data["figures"].size(), 1u);
   const nlohmann::json& figure = data["figures"][0];
   EXPECT_EQ(figure["projection"], "coordinates");

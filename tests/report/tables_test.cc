@@ -356,6 +356,7 @@ TEST(Tables, WithoutEndlessTrainingsThereIsNoTableOfThem) {
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].rows.size(), 3u);
   EXPECT_EQ(tables[1].title(), "Conditional shape score at n = 1000, reversed pairs");
+  EXPECT_EQ(tables[1].short_title(), "Conditional shape score at n = 1000");
   EXPECT_EQ(make_tables({results[0], results[1]}, false).at(0).samples, 0u);
 }
 
