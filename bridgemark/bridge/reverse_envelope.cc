@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
-#include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
 
@@ -18,33 +16,28 @@ namespace {
 using Vector = Eigen::VectorXd;
 using Square = Eigen::MatrixXd;
 
-constexpr std::size_t kMostFree = 16;    // components whose lambda is not zero
-constexpr int kMostSteps = 50;           // of Newton's method
-constexpr double kEnough = 1e-6;         // log_mass above its minimum
-constexpr int kMostPathSteps = 60;       // of the fixed point over paths
-constexpr double kEnoughOfPaths = 1e-3;  // that such a step must take off log_mass
-constexpr double kNegligible = 1e-30;    // a lambda that is as good as zero
-constexpr std::size_t kLookEvery = 4;    // coordinates between two looks at a chain's bound
-constexpr double kRounding = 1e-9;       // of a bound
+constexpr std::size_t kMostByNewton = 16;  // components
+constexpr int kMostSteps = 50;             // of Newton's method
+constexpr double kEnough = 1e-6;           // log_mass above its minimum
+constexpr int kMostFixedPointSteps = 60;
+constexpr double kEnoughOfFixedPoint = 1e-4;  // that such a step must take off log_mass
+constexpr int kMostPathSteps = 60;            // of the fixed point over paths
+constexpr double kEnoughOfPaths = 1e-3;       // that such a step must take off log_mass
+constexpr double kNegligible = 1e-30;         // a lambda that is as good as zero
+constexpr std::size_t kLookEvery = 4;         // coordinates between two looks at a chain's bound
+constexpr double kRounding = 1e-9;            // of a bound
 
-// log_mass as a function of lambda over some of the components.
+// log_mass as a function of lambda.
 class LogMass {
  public:
-  LogMass(const ReverseTables& tables, const std::int32_t* x1, std::vector<std::size_t> components)
-      : tables_(tables),
-        components_(std::move(components)),
-        D_(tables.log_p0.rows()),
-        S_(tables.log_p0.cols()),
-        log_start_(D_, S_),
-        probabilities_(D_, S_) {
-    for (std::size_t d = 0; d < D_; ++d) {
-      const double* into = tables.log_q_into.row(static_cast<std::size_t>(x1[d]));
-      for (std::size_t s = 0; s < S_; ++s) log_start_(d, s) = tables.log_p0(d, s) + into[s];
-    }
-  }
+  LogMass(const ComponentGroups& groups, const Matrix<double>& log_start)
+      : groups_(groups),
+        log_start_(log_start),
+        D_(log_start.rows()),
+        S_(log_start.cols()),
+        probabilities_(D_, S_) {}
 
-  std::size_t size() const { return components_.size(); }
-  const std::vector<std::size_t>& components() const { return components_; }
+  std::size_t size() const { return groups_.log_beta.size(); }
 
   // Keeps the proposal's probabilities for the derivatives.
   double value(const Vector& lambda, const Vector& log_lambda) {
@@ -52,10 +45,10 @@ class LogMass {
     for (std::size_t d = 0; d < D_; ++d) {
       double* row = probabilities_.row(d);
       for (std::size_t s = 0; s < S_; ++s) {
-        const double* log_u = tables_.log_from.row(d, s);
+        const double* log_u = groups_.log_from.row(d, s);
         row[s] = log_start_(d, s);
         for (std::size_t i = 0; i < size(); ++i) {
-          row[s] -= lambda[static_cast<Eigen::Index>(i)] * log_u[components_[i]];
+          row[s] -= lambda[static_cast<Eigen::Index>(i)] * log_u[i];
         }
       }
       const double high = *std::max_element(row, row + S_);
@@ -67,7 +60,7 @@ class LogMass {
     for (std::size_t i = 0; i < size(); ++i) {
       const auto k = static_cast<Eigen::Index>(i);
       if (lambda[k] > 0.0) {
-        total += lambda[k] * (log_lambda[k] - tables_.log_beta[components_[i]]);
+        total += lambda[k] * (log_lambda[k] - groups_.log_beta[i]);
       }
     }
     return total;
@@ -90,9 +83,9 @@ class LogMass {
       for (std::size_t s = 0; s < S_; ++s) {
         const double p = probabilities_(d, s);
         if (p == 0.0) continue;
-        const double* log_u = tables_.log_from.row(d, s);
+        const double* log_u = groups_.log_from.row(d, s);
         for (Eigen::Index i = 0; i < M; ++i) {
-          centred[i] = log_u[components_[static_cast<std::size_t>(i)]] - mean[i];
+          centred[i] = log_u[i] - mean[i];
         }
         for (Eigen::Index j = 0; j < M; ++j) {
           const double weighted = p * centred[j];
@@ -107,7 +100,7 @@ class LogMass {
   Vector log_target() const {
     Vector target = means();
     for (std::size_t i = 0; i < size(); ++i) {
-      target[static_cast<Eigen::Index>(i)] += tables_.log_beta[components_[i]];
+      target[static_cast<Eigen::Index>(i)] += groups_.log_beta[i];
     }
     return target;
   }
@@ -117,18 +110,17 @@ class LogMass {
     Vector mean = Vector::Zero(static_cast<Eigen::Index>(size()));
     for (std::size_t s = 0; s < S_; ++s) {
       const double p = probabilities_(d, s);
-      const double* log_u = tables_.log_from.row(d, s);
+      const double* log_u = groups_.log_from.row(d, s);
       for (std::size_t i = 0; i < size(); ++i) {
-        mean[static_cast<Eigen::Index>(i)] += p * log_u[components_[i]];
+        mean[static_cast<Eigen::Index>(i)] += p * log_u[i];
       }
     }
     return mean;
   }
 
-  const ReverseTables& tables_;
-  std::vector<std::size_t> components_;
+  const ComponentGroups& groups_;
+  const Matrix<double>& log_start_;
   std::size_t D_, S_;
-  Matrix<double> log_start_;      // [D,S]: log p0^d(s) q_ref(x1^d|s)
   Matrix<double> probabilities_;  // [D,S]: P_d(s) of the last value
 };
 
@@ -184,93 +176,86 @@ void minimise(LogMass& log_mass, Vector& log_lambda) {
   }
 }
 
-// With many components those that can matter are few: the ones that fixed-point steps, damped,
-// leave the largest.
-std::vector<std::size_t> choose_components(const ReverseTables& tables, const std::int32_t* x1) {
-  std::vector<std::size_t> all(tables.log_beta.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  if (all.size() <= kMostFree) return all;
-  LogMass log_mass(tables, x1, all);
-  Vector log_lambda = first_log_lambda(log_mass), lambda;
-  for (int step = 0; step < 20; ++step) {
-    normalise(log_lambda, lambda);
-    log_mass.value(lambda, log_lambda);
-    log_lambda = 0.7 * log_lambda + 0.3 * log_mass.log_target();
+// With many components Newton's method costs more than it brings. Steps of the fixed point
+// log lambda = log beta + E[log u], up to a constant, go part of the way, as far as they gain.
+void approach(LogMass& log_mass, Vector& log_lambda) {
+  Vector lambda;
+  normalise(log_lambda, lambda);
+  double value = log_mass.value(lambda, log_lambda), length = 0.3;
+  Vector target = log_mass.log_target();
+  for (int step = 0; step < kMostFixedPointSteps && length > 1e-4; ++step) {
+    Vector next_log = (1.0 - length) * log_lambda + length * target, next;
+    normalise(next_log, next);
+    const double gained = value - log_mass.value(next, next_log);
+    if (gained > 0.0) {
+      log_lambda = next_log;
+      value -= gained;
+      target = log_mass.log_target();
+      if (gained < kEnoughOfFixedPoint) break;
+      length = std::min(1.0, 1.5 * length);
+    } else {
+      length *= 0.4;
+    }
   }
-  std::nth_element(all.begin(), all.begin() + kMostFree, all.end(), [&](auto a, auto b) {
-    return log_lambda[static_cast<Eigen::Index>(a)] > log_lambda[static_cast<Eigen::Index>(b)];
-  });
-  all.resize(kMostFree);
-  std::sort(all.begin(), all.end());
-  return all;
+}
+
+// log sum_k beta_k u_k(x0), scratch [K].
+double log_components(const std::vector<double>& log_beta, const Array3<double>& log_from,
+                      const std::int32_t* x0, double* scratch) {
+  const std::size_t K = log_beta.size();
+  std::copy_n(log_beta.data(), K, scratch);
+  for (std::size_t d = 0; d < log_from.extent(0); ++d) {
+    const double* log_u = log_from.row(d, static_cast<std::size_t>(x0[d]));
+    for (std::size_t k = 0; k < K; ++k) scratch[k] += log_u[k];
+  }
+  return log_sum(scratch, K);
 }
 
 }  // namespace
 
-void ReverseTables::set_linear() {
-  const std::size_t D = log_from.extent(0), S = log_from.extent(1), K = log_from.extent(2);
-  const auto linear = [](const double* log, std::size_t rows, std::size_t cols) {
-    return backend::scale_rows(Matrix<double>(rows, cols, {log, log + rows * cols})).linear;
-  };
-  start = linear(log_beta.data(), 1, K);
-  moves = linear(log_moves.data(), D - 1, K * K);
-  from = linear(log_from.data(), D * S, K);
-}
-
-HiddenChain ReverseTables::chain() const {
-  return {log_from.extent(0), log_from.extent(1), log_from.extent(2), log_beta.data(), start.data(),
-          log_moves.data(),   moves.data(),       log_from.data(),    from.data()};
-}
-
-void ReverseTables::log_others(const std::int32_t* x0, double* others) const {
-  const std::size_t D = log_from.extent(0), K = log_from.extent(2);
-  if (is_chain()) {
-    std::vector<double> scratch(D * K);
-    log_other_paths(chain(), x0, others, scratch.data());
-    return;
+ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, std::size_t part,
+                                 const std::int32_t* x1)
+    : gain_(tables.dim(), tables.num_categories()),
+      cumulative_(tables.dim(), tables.num_categories()) {
+  Matrix<double> log_start = tables.log_p0[part];
+  for (std::size_t d = 0; d < log_start.rows(); ++d) {
+    const double* into = tables.log_q_into.row(static_cast<std::size_t>(x1[d]));
+    for (std::size_t s = 0; s < log_start.cols(); ++s) log_start(d, s) += into[s];
   }
-  // From both sides: a sum less one of its terms may cancel.
-  for (std::size_t k = 0; k < K; ++k) {
-    const auto own = [&](std::size_t d) { return log_from(d, static_cast<std::size_t>(x0[d]), k); };
-    double before = log_beta[k], after = 0.0;
-    for (std::size_t d = 0; d < D; before += own(d++)) others[d * K + k] = before;
-    for (std::size_t d = D; d-- > 0; after += own(d)) others[d * K + k] += after;
-  }
-}
-
-ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, const std::int32_t* x1)
-    : gain_(tables.log_p0.rows(), tables.log_p0.cols()),
-      cumulative_(tables.log_p0.rows(), tables.log_p0.cols()) {
   if (tables.is_chain()) {
-    fit_paths(tables, x1);
+    fit_paths(tables, log_start);
   } else {
-    fit_components(tables, x1);
+    fit_components(tables, log_start);
   }
 }
 
-void ReverseEnvelope::fit_components(const ReverseTables& tables, const std::int32_t* x1) {
-  LogMass log_mass(tables, x1, choose_components(tables, x1));
+void ReverseEnvelope::fit_components(const ReverseTables& tables, const Matrix<double>& log_start) {
+  const ComponentGroups& groups = tables.groups;
+  LogMass log_mass(groups, log_start);
   Vector log_lambda = first_log_lambda(log_mass), lambda;
-  minimise(log_mass, log_lambda);
+  if (log_mass.size() <= kMostByNewton) {
+    minimise(log_mass, log_lambda);
+  } else {
+    approach(log_mass, log_lambda);
+  }
   // Any lambda will do, so what is negligible may go.
   for (double& value : log_lambda) {
     if (value < std::log(kNegligible)) value = kLogZero;
   }
   normalise(log_lambda, lambda);
-  Matrix<double> everywhere(gain_.rows(), tables.log_beta.size());
+  Matrix<double> everywhere(gain_.rows(), groups.log_beta.size());
   for (std::size_t i = 0; i < log_mass.size(); ++i) {
     const auto from = static_cast<Eigen::Index>(i);
-    const std::size_t k = log_mass.components()[i];
-    if (lambda[from] > 0.0) log_bound_ -= lambda[from] * (log_lambda[from] - tables.log_beta[k]);
-    for (std::size_t d = 0; d < gain_.rows(); ++d) everywhere(d, k) = lambda[from];
+    if (lambda[from] > 0.0) log_bound_ -= lambda[from] * (log_lambda[from] - groups.log_beta[i]);
+    for (std::size_t d = 0; d < gain_.rows(); ++d) everywhere(d, i) = lambda[from];
   }
-  set_product(tables, x1, everywhere);
+  set_product(groups.log_from, log_start, everywhere);
 }
 
 // Steps of a fixed point: where lambda is best, it is the law of the chain's paths when k at
 // coordinate d emits exp E[log u_k^d] under the proposal. A step goes part of the way there, as far
 // as it makes the envelope smaller.
-void ReverseEnvelope::fit_paths(const ReverseTables& tables, const std::int32_t* x1) {
+void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double>& log_start) {
   const std::size_t D = gain_.rows(), S = gain_.cols(), K = tables.log_beta.size();
   const std::vector<std::int32_t> zeros(D);
   std::vector<double> scratch(D * K);
@@ -302,7 +287,7 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const std::int32_t*
       }
     }
   };
-  set_product(tables, x1, lambda);  // of none
+  set_product(tables.log_from, log_start, lambda);  // of none
   set_target();
   best_emission = emission;
   best_target = target;
@@ -313,7 +298,7 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const std::int32_t*
           best_emission.data()[i] + length * (best_target.data()[i] - best_emission.data()[i]);
     }
     set_lambda();
-    set_product(tables, x1, lambda);
+    set_product(tables.log_from, log_start, lambda);
     const double gained = best - log_mass_;
     if (gained > 0.0) {
       set_target();
@@ -329,24 +314,23 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const std::int32_t*
   }
   std::copy_n(best_emission.data(), emission.size(), emission.data());
   set_lambda();
-  set_product(tables, x1, lambda);
+  set_product(tables.log_from, log_start, lambda);
   bound_ = PathBound(tables.chain(), paths, lambda, gain_);
 }
 
-void ReverseEnvelope::set_product(const ReverseTables& tables, const std::int32_t* x1,
+void ReverseEnvelope::set_product(const Array3<double>& log_from, const Matrix<double>& log_start,
                                   const Matrix<double>& lambda) {
   const std::size_t S = gain_.cols(), K = lambda.cols();
   std::vector<double> log_weights(S);
   log_mass_ = -log_bound_;
   for (std::size_t d = 0; d < gain_.rows(); ++d) {
-    const double* into = tables.log_q_into.row(static_cast<std::size_t>(x1[d]));
     for (std::size_t s = 0; s < S; ++s) {
       double gain = 0.0;
       for (std::size_t k = 0; k < K; ++k) {
-        if (lambda(d, k) > 0.0) gain += lambda(d, k) * tables.log_from(d, s, k);
+        if (lambda(d, k) > 0.0) gain += lambda(d, k) * log_from(d, s, k);
       }
       gain_(d, s) = gain;
-      log_weights[s] = tables.log_p0(d, s) + into[s] - gain;
+      log_weights[s] = log_start(d, s) - gain;
     }
     cumulate_log(log_weights.data(), S, cumulative_.row(d));
     log_mass_ +=
@@ -386,18 +370,37 @@ bool ReverseEnvelope::keeps(const ReverseTables& tables, DrawSequence& draws, do
       for (std::size_t d = 0; d < D; ++d) log_keep += gain_(d, static_cast<std::size_t>(x0[d]));
     }
   } else {
-    log_keep = log_bound_;
-    std::copy_n(tables.log_beta.data(), K, scratch);
-    for (std::size_t d = 0; d < D; ++d) {
-      const std::size_t s = draw(d);
-      log_keep += gain_(d, s);
-      const double* log_u = tables.log_from.row(d, s);
-      for (std::size_t k = 0; k < K; ++k) scratch[k] += log_u[k];
+    double log_product = log_bound_;
+    for (std::size_t d = 0; d < D; ++d) log_product += gain_(d, draw(d));
+    // The groups alone tell most proposals that are not kept.
+    if (tables.groups.log_beta.size() < K) {
+      log_keep =
+          log_product - log_components(tables.groups.log_beta, tables.groups.log_from, x0, scratch);
+      if (log_keep < log_uniform - kRounding) return false;
     }
-    log_keep -= log_sum(scratch, K);
+    log_keep = log_product - log_components(tables.log_beta, tables.log_from, x0, scratch);
   }
   log_keep = std::min(log_keep, 0.0);  // rounding alone lifts it above
   return log_uniform < log_keep;
+}
+
+PartEnvelopes::PartEnvelopes(const ReverseTables& tables, const std::int32_t* x1) {
+  const std::size_t J = tables.num_parts();
+  std::vector<double> log_shares(tables.log_parts);
+  parts_.reserve(J);
+  for (std::size_t j = 0; j < J; ++j) {
+    parts_.emplace_back(tables, j, x1);
+    log_shares[j] += parts_[j].log_mass();
+  }
+  cumulative_.resize(J);
+  cumulate_log(log_shares.data(), J, cumulative_.data());
+  log_mass_ =
+      *std::max_element(log_shares.begin(), log_shares.end()) + std::log(cumulative_.back());
+}
+
+const ReverseEnvelope& PartEnvelopes::draw(DrawSequence& draws) const {
+  if (parts_.size() == 1) return parts_.front();
+  return parts_[draw_category(cumulative_.data(), parts_.size(), draws.uniform())];
 }
 
 }  // namespace bridgemark

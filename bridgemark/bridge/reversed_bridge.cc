@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "bridgemark/bridge/component_groups.h"
 #include "bridgemark/bridge/reverse_envelope.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
@@ -16,6 +17,7 @@ namespace bridgemark {
 namespace {
 
 constexpr std::size_t kChunk = 1024;         // rows whose envelopes are kept at once
+constexpr std::size_t kMostGroups = 64;      // of components that envelopes are made of
 constexpr std::size_t kPilotProposals = 64;  // that decide how many an estimate takes
 
 // body(row, envelope) for each row on the context's threads. Rows of the same target that follow
@@ -31,9 +33,9 @@ void each_row(const Context& context, const ReverseTables& tables, StatesView x1
       }
       target[i] = starts.size() - 1;
     }
-    std::vector<std::unique_ptr<const ReverseEnvelope>> built(starts.size());
+    std::vector<std::unique_ptr<const PartEnvelopes>> built(starts.size());
     parallel_blocks(context, starts.size(), 1, [&](std::size_t first, std::size_t) {
-      built[first] = std::make_unique<const ReverseEnvelope>(tables, chunk.row(starts[first]));
+      built[first] = std::make_unique<const PartEnvelopes>(tables, chunk.row(starts[first]));
     });
     parallel_blocks(context, chunk.rows, 16, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) body(done + i, *built[target[i]]);
@@ -44,11 +46,11 @@ void each_row(const Context& context, const ReverseTables& tables, StatesView x1
 // The proposals of one index under a key, in order.
 class Proposals {
  public:
-  Proposals(const Context& context, const ReverseTables& tables, const ReverseEnvelope& envelope,
+  Proposals(const Context& context, const ReverseTables& tables, const PartEnvelopes& envelopes,
             const DrawKey& key, std::uint64_t index)
       : context_(context),
         tables_(tables),
-        envelope_(envelope),
+        envelopes_(envelopes),
         key_(key),
         index_(index),
         scratch_(2 * tables.log_beta.size()) {}
@@ -56,35 +58,41 @@ class Proposals {
   // Draws the next x0, returns the logarithm of the probability to keep it.
   double next(std::int32_t* x0) {
     DrawSequence draws(key_, index_, next_block());
-    return envelope_.propose(tables_, draws, x0, scratch_.data());
+    return envelopes_.draw(draws).propose(tables_, draws, x0, scratch_.data());
   }
 
-  // Draws the next x0; whether it is kept is for the draw behind its coordinates to say. log_keep
+  // Draws the next x0; the draw behind it says whether it is kept. log_keep
   // is the logarithm of the probability of that, or above it where x0 was given up before its end.
   bool next_kept(std::int32_t* x0, double& log_keep) {
     const std::uint32_t block = next_block();
-    const std::uint64_t behind = 2 * std::uint64_t{block} + tables_.log_p0.rows();
+    const std::uint64_t behind = 2 * std::uint64_t{block} + draws_of_state(tables_);
     const double log_uniform = std::log(draw_uniform(key_, index_, behind));
     DrawSequence draws(key_, index_, block);
-    return envelope_.keeps(tables_, draws, log_uniform, x0, scratch_.data(), log_keep);
+    return envelopes_.draw(draws).keeps(tables_, draws, log_uniform, x0, scratch_.data(), log_keep);
   }
 
-  static std::uint64_t most(std::size_t dim) {
-    return std::min(ReversedBridge::kMaxTries, (std::uint64_t{1} << 32) / blocks_a_try(dim) - 1);
+  static std::uint64_t most(const ReverseTables& tables) {
+    return std::min(ReversedBridge::kMaxTries, (std::uint64_t{1} << 32) / blocks_a_try(tables) - 1);
   }
 
  private:
-  static std::uint64_t blocks_a_try(std::size_t dim) { return (dim + 2) / 2; }
+  // Those of the coordinates, and of the part where there are several.
+  static std::uint64_t draws_of_state(const ReverseTables& tables) {
+    return tables.dim() + (tables.num_parts() > 1 ? 1 : 0);
+  }
+  static std::uint64_t blocks_a_try(const ReverseTables& tables) {
+    return (draws_of_state(tables) + 2) / 2;
+  }
 
   std::uint32_t next_block() {
     constexpr std::uint64_t kTries = 256;  // between two looks for an interrupt
     if (attempt_ % kTries == 0) context_.throw_if_interrupted();
-    return static_cast<std::uint32_t>(attempt_++ * blocks_a_try(tables_.log_p0.rows()));
+    return static_cast<std::uint32_t>(attempt_++ * blocks_a_try(tables_));
   }
 
   const Context& context_;
   const ReverseTables& tables_;
-  const ReverseEnvelope& envelope_;
+  const PartEnvelopes& envelopes_;
   DrawKey key_;
   std::uint64_t index_;
   std::uint64_t attempt_ = 0;
@@ -92,9 +100,10 @@ class Proposals {
 };
 
 // The first proposal that is kept.
-void draw_kept(Proposals& proposals, std::size_t row, std::size_t dim, std::int32_t* x0) {
+void draw_kept(Proposals& proposals, const ReverseTables& tables, std::size_t row,
+               std::int32_t* x0) {
   double log_keep = 0.0, log_sum_keep = kLogZero;
-  const std::uint64_t most = Proposals::most(dim);
+  const std::uint64_t most = Proposals::most(tables);
   for (std::uint64_t attempt = 0; attempt < most; ++attempt) {
     if (proposals.next_kept(x0, log_keep)) return;
     log_sum_keep = log_add(log_sum_keep, log_keep);
@@ -147,47 +156,74 @@ ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bri
     throw_invalid("reverse", "log_p0 must have shape [{}, {}], got [{}, {}]", bridge_->dim(), S,
                   log_p0.rows(), log_p0.cols());
   }
+  set_tables(context, {0.0}, {std::move(log_p0)});
+}
+
+ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bridge> bridge,
+                               const CpPotential& source)
+    : bridge_(std::move(bridge)), last_(std::make_shared<LastTotals>()) {
+  const std::size_t D = bridge_->dim(), J = source.num_components();
+  const auto S = static_cast<std::size_t>(bridge_->num_categories());
+  if (source.dim() != D || source.num_categories() != bridge_->num_categories()) {
+    throw_invalid("reverse", "source must be of {} dimensions with {} categories, got {} with {}",
+                  D, S, source.dim(), source.num_categories());
+  }
+  std::vector<double> log_parts = source.log_component_totals();
+  log_normalize(log_parts.data(), J);
+  std::vector<Matrix<double>> log_p0(J, Matrix<double>(D, S));
+  for (std::size_t j = 0; j < J; ++j) {
+    for (std::size_t d = 0; d < D; ++d) {
+      for (std::size_t s = 0; s < S; ++s) log_p0[j](d, s) = source.log_cores()(d, s, j);
+      log_normalize(log_p0[j].row(d), S);
+    }
+  }
+  set_tables(context, std::move(log_parts), std::move(log_p0));
+}
+
+void ReversedBridge::set_tables(const Context& context, std::vector<double> log_parts,
+                                std::vector<Matrix<double>> log_p0) {
+  const auto S = static_cast<std::size_t>(bridge_->num_categories());
   const Context host = context.on_host();
   auto tables = std::make_shared<ReverseTables>();
   const ReferenceChain chain(bridge_->process(), 1);
   tables->log_beta.assign(bridge_->log_weights().begin(), bridge_->log_weights().end());
   tables->log_moves = bridge_->log_moves();
   tables->log_from = bridge_->propagated_cores(host, chain, 0);
+  tables->log_parts = std::move(log_parts);
   tables->log_p0 = std::move(log_p0);
   tables->log_q_into = Matrix<double>(S, S);
   const Matrix<double>& log_q = chain.log_onestep(host);
   for (std::size_t x = 0; x < S; ++x) {
     for (std::size_t y = 0; y < S; ++y) tables->log_q_into(y, x) = log_q(x, y);
   }
-  if (tables->is_chain()) tables->set_linear();
+  if (tables->is_chain()) {
+    tables->set_linear();
+  } else {
+    tables->groups = group_components(*tables, kMostGroups);
+  }
   tables_ = std::move(tables);
 }
 
 void ReversedBridge::sample(const Context& context, StatesView x1, const DrawKey& key,
                             std::uint64_t first_index, MutableStatesView x0) const {
   check_states("x1", x1, dim(), num_categories());
-  each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
+  each_row(context, *tables_, x1, [&](std::size_t i, const PartEnvelopes& envelope) {
     Proposals proposals(context, *tables_, envelope, key, first_index + i);
-    draw_kept(proposals, i, dim(), x0.row(i));
+    draw_kept(proposals, *tables_, i, x0.row(i));
   });
 }
 
 void ReversedBridge::log_joint(const Context& context, StatesView x1, StatesView x0,
                                std::span<double> out) const {
   bridge_->log_conditional(context, x0, x1, out);
-  for (std::size_t b = 0; b < x0.rows; ++b) {
-    for (std::size_t d = 0; d < dim(); ++d) {
-      out[b] += tables_->log_p0(d, static_cast<std::size_t>(x0(b, d)));
-    }
-  }
+  for (std::size_t b = 0; b < x0.rows; ++b) out[b] += tables_->log_source(x0.row(b));
 }
 
 // log p0(x0) q_ref(x1|x0).
 double ReversedBridge::log_start(const std::int32_t* x1, const std::int32_t* x0) const {
-  double sum = 0.0;
+  double sum = tables_->log_source(x0);
   for (std::size_t d = 0; d < dim(); ++d) {
-    const auto from = static_cast<std::size_t>(x0[d]), to = static_cast<std::size_t>(x1[d]);
-    sum += tables_->log_p0(d, from) + tables_->log_q_into(to, from);
+    sum += tables_->log_q_into(static_cast<std::size_t>(x1[d]), static_cast<std::size_t>(x0[d]));
   }
   return sum;
 }
@@ -197,14 +233,14 @@ ReversedBridge::Totals ReversedBridge::log_totals(const Context& context, States
                                                   std::uint64_t seed, double relative_error) const {
   Totals totals{{std::vector<double>(x1.rows), std::vector<double>(x1.rows)},
                 std::vector<double>(x1.rows)};
-  each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
+  each_row(context, *tables_, x1, [&](std::size_t i, const PartEnvelopes& envelope) {
     // The pilot decides how many, so that what is averaged does not decide when to stop.
     Proposals pilot(context, *tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 0}, i);
     const double needed = keeping(pilot, kPilotProposals, dim()).relative_variance /
                           (relative_error * relative_error);
     const std::size_t count =
         static_cast<std::size_t>(std::clamp(std::ceil(needed), static_cast<double>(kPilotProposals),
-                                            static_cast<double>(Proposals::most(dim()))));
+                                            static_cast<double>(Proposals::most(*tables_))));
     Proposals proposals(context, *tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 1}, i);
     const Keeping kept = keeping(proposals, count, dim());
     totals.log.value[i] = envelope.log_mass() + kept.log_mean;
@@ -244,16 +280,18 @@ MarginalEstimates ReversedBridge::estimate_marginals(const Context& context, Sta
                                                      std::uint64_t seed) const {
   check_states("x1", x1, dim(), num_categories());
   if (num_draws < 2) throw_invalid("reverse", "num_draws must be at least 2, got {}", num_draws);
-  const std::size_t D = dim(), S = tables_->log_p0.cols(), K = tables_->log_beta.size();
+  const std::size_t D = dim(), S = tables_->num_categories(), K = tables_->log_beta.size();
   MarginalEstimates marginals{Array3<double>(x1.rows, D, S), Array3<double>(x1.rows, D, S)};
-  each_row(context, *tables_, x1, [&](std::size_t b, const ReverseEnvelope& envelope) {
+  each_row(context, *tables_, x1, [&](std::size_t b, const PartEnvelopes& envelope) {
     std::vector<std::int32_t> x0(D);
     std::vector<double> log_p(S), log_terms(K), others(D * K), mean(D * S), squares(D * S);
+    Matrix<double> log_source;
     for (std::size_t i = 0; i < num_draws; ++i) {
       Proposals proposals(context, *tables_, envelope, {seed, DrawPurpose::kReverseMarginals},
                           b * num_draws + i);
-      draw_kept(proposals, b, D, x0.data());
+      draw_kept(proposals, *tables_, b, x0.data());
       tables_->log_others(x0.data(), others.data());
+      tables_->log_source_around(x0.data(), log_source);
       for (std::size_t d = 0; d < D; ++d) {
         const double* into = tables_->log_q_into.row(static_cast<std::size_t>(x1(b, d)));
         for (std::size_t s = 0; s < S; ++s) {
@@ -261,7 +299,7 @@ MarginalEstimates ReversedBridge::estimate_marginals(const Context& context, Sta
           for (std::size_t k = 0; k < K; ++k) {
             log_terms[k] = others[d * K + k] + other[k];
           }
-          log_p[s] = tables_->log_p0(d, s) + into[s] - log_sum(log_terms.data(), K);
+          log_p[s] = log_source(d, s) + into[s] - log_sum(log_terms.data(), K);
         }
         log_normalize(log_p.data(), S);
         for (std::size_t s = 0; s < S; ++s) {
@@ -288,7 +326,7 @@ std::vector<double> ReversedBridge::acceptance(const Context& context, StatesVie
     throw_invalid("reverse", "num_proposals must be at least 2, got {}", num_proposals);
   }
   std::vector<double> kept(x1.rows);
-  each_row(context, *tables_, x1, [&](std::size_t i, const ReverseEnvelope& envelope) {
+  each_row(context, *tables_, x1, [&](std::size_t i, const PartEnvelopes& envelope) {
     Proposals proposals(context, *tables_, envelope, {seed, DrawPurpose::kEnvelopeMass, 2}, i);
     kept[i] = std::exp(keeping(proposals, num_proposals, dim()).log_mean);
   });

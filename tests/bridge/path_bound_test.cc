@@ -23,7 +23,8 @@ ReverseTables random_tables(double spread, std::uint64_t seed) {
   for (std::size_t k = 0; k < kStates; ++k) tables.log_beta.push_back(number());
   tables.log_moves = Array3<double>(kDim - 1, kStates, kStates);
   tables.log_from = Array3<double>(kDim, kCategories, kStates);
-  tables.log_p0 = Matrix<double>(kDim, kCategories);
+  tables.log_parts = {0.0};
+  tables.log_p0 = {Matrix<double>(kDim, kCategories)};
   tables.log_q_into = Matrix<double>(kCategories, kCategories);
   for (std::size_t i = 0; i < tables.log_moves.size(); ++i) tables.log_moves.data()[i] = number();
   for (std::size_t i = 0; i < tables.log_from.size(); ++i) tables.log_from.data()[i] = number();
@@ -111,7 +112,7 @@ TEST(ReverseEnvelope, KeepsWhatItsProposalsSay) {
   for (const double spread : {1.0, 3.0, 100.0}) {
     const ReverseTables tables = random_tables(spread, 7);
     const std::vector<std::int32_t> x1(kDim, 1);
-    const ReverseEnvelope envelope(tables, x1.data());
+    const ReverseEnvelope envelope(tables, 0, x1.data());
     std::vector<double> scratch(2 * kStates);
     std::vector<std::int32_t> x0(kDim), again(kDim);
     for (std::uint32_t i = 0; i < 2000; ++i) {

@@ -9,8 +9,10 @@
 #include <random>
 #include <vector>
 
+#include "bridgemark/bridge/component_groups.h"
 #include "bridgemark/bridge/reverse_envelope.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/math/log_domain.h"
 #include "tests/support/chi_square.h"
 #include "tests/support/context.h"
 #include "tests/support/enumerate.h"
@@ -27,36 +29,53 @@ using testing::is_near;
 using testing::kContext;
 using testing::Wide;
 
-// A random p0 with independent coordinates.
-Matrix<double> random_log_p0(std::size_t D, std::size_t S, std::uint64_t seed) {
+// A random p0: parts with independent coordinates each, that lie exp(spread) apart.
+CpPotential random_source(std::size_t D, std::size_t S, std::size_t parts, double spread,
+                          std::uint64_t seed) {
   std::mt19937_64 generator(seed);
-  Matrix<double> log_p0(D, S);
-  for (std::size_t d = 0; d < D; ++d) {
-    double sum = 0.0;
-    for (std::size_t s = 0; s < S; ++s) {
-      sum += log_p0(d, s) = std::exp(2.0 * testing::unit(generator));
+  std::vector<double> log_shares(parts);
+  Array3<double> log_p0(D, S, parts);
+  for (std::size_t j = 0; j < parts; ++j) {
+    log_shares[j] = parts > 1 ? testing::unit(generator) : 0.0;
+    for (std::size_t d = 0; d < D; ++d) {
+      double sum = 0.0;
+      for (std::size_t s = 0; s < S; ++s) {
+        sum += log_p0(d, s, j) = std::exp(spread * testing::unit(generator));
+      }
+      for (std::size_t s = 0; s < S; ++s) log_p0(d, s, j) = std::log(log_p0(d, s, j) / sum);
     }
-    for (std::size_t s = 0; s < S; ++s) log_p0(d, s) = std::log(log_p0(d, s) / sum);
   }
-  return log_p0;
+  const double log_total = log_sum(log_shares.data(), parts);
+  for (double& log_share : log_shares) log_share -= log_total;
+  return {std::move(log_shares), std::move(log_p0)};
+}
+
+CpPotential one_part(const Matrix<double>& log_p0) {
+  return {{0.0},
+          Array3<double>(log_p0.rows(), log_p0.cols(), 1,
+                         {log_p0.data(), log_p0.data() + log_p0.size()})};
+}
+
+Matrix<double> log_p0_of(const CpPotential& one_part) {
+  const Array3<double>& cores = one_part.log_cores();
+  return {cores.extent(0), cores.extent(1), {cores.data(), cores.data() + cores.size()}};
 }
 
 // A bridge, its p0, and the law of both ends by enumeration.
 struct ReverseCase {
   BridgeCase item;
-  Matrix<double> log_p0;
+  CpPotential source;
   Wide joint;  // [x0, x1]
   std::vector<double> p1;
 
-  ReverseCase(BridgeCase made, std::uint64_t seed)
-      : ReverseCase(
-            std::move(made),
-            random_log_p0(made.bridge.dim(), made.bridge.potential().log_cores().extent(1), seed)) {
-  }
+  ReverseCase(BridgeCase made, std::uint64_t seed, std::size_t parts = 1, double spread = 2.0)
+      : ReverseCase(std::move(made),
+                    random_source(made.bridge.dim(), made.bridge.log_cores().extent(1), parts,
+                                  spread, seed)) {}
 
-  ReverseCase(BridgeCase made, Matrix<double> log_source)
+  ReverseCase(BridgeCase made, CpPotential source_of_item)
       : item(std::move(made)),
-        log_p0(std::move(log_source)),
+        source(std::move(source_of_item)),
         joint(item.oracle.conditional()),
         p1(joint.rows()) {
     for (std::size_t i = 0; i < joint.rows(); ++i) {
@@ -68,7 +87,9 @@ struct ReverseCase {
   }
 
   ReversedBridge reversed() const {
-    return {kContext, std::make_shared<CpBridge>(item.bridge), log_p0};
+    const auto bridge = std::make_shared<CpBridge>(item.bridge);
+    if (source.num_components() > 1) return {kContext, bridge, source};
+    return {kContext, bridge, log_p0_of(source)};
   }
 
   // q(x0 | x1 = state j), also where v and so p1 is 0 there: v falls out.
@@ -86,11 +107,15 @@ struct ReverseCase {
   }
 
   long double p0(std::size_t i) const {
-    long double log_source = 0.0L;
-    for (std::size_t d = 0; d < log_p0.rows(); ++d) {
-      log_source += log_p0(d, static_cast<std::size_t>(item.oracle.states()(i, d)));
+    long double sum = 0.0L;
+    for (std::size_t j = 0; j < source.num_components(); ++j) {
+      long double log_part = source.log_beta()[j];
+      for (std::size_t d = 0; d < source.dim(); ++d) {
+        log_part += source.log_cores()(d, static_cast<std::size_t>(item.oracle.states()(i, d)), j);
+      }
+      sum += std::exp(log_part);
     }
-    return std::exp(log_source);
+    return sum;
   }
 };
 
@@ -124,7 +149,16 @@ std::vector<ReverseCase> reverse_cases() {
   reverse_cases.emplace_back(
       testing::make_case("rare, D 6", ReferenceProcess::uniform(2, 2e-5),
                          testing::uniform_step(2, 2e-5), {6, 2, 12, 9.0}, 34),
-      rare_log_p0(6, 2e-5));
+      one_part(rare_log_p0(6, 2e-5)));
+  // A p0 of several parts, near each other and far apart.
+  reverse_cases.emplace_back(
+      testing::make_case("uniform, D 4, 3 parts", ReferenceProcess::uniform(3, 0.01),
+                         testing::uniform_step(3, 0.01), {4, 3, 5, 3.0}, 35),
+      ++seed, 3);
+  reverse_cases.emplace_back(
+      testing::make_case("matrix, D 3, 4 parts", ReferenceProcess::from_matrix(matrix),
+                         testing::widen(matrix), {3, 3, 4, 4.0}, 36),
+      ++seed, 4, 6.0);
   return reverse_cases;
 }
 
@@ -353,11 +387,67 @@ TEST(ReversedBridge, ManyComponents) {
   EXPECT_TRUE(fits(counts, item.law(27)));
 }
 
+// And with more than there are groups of them, alike or not.
+TEST(ReversedBridge, ComponentsInGroups) {
+  for (const double spread : {0.05, 2.0}) {
+    const ReverseCase item(
+        testing::make_case("uniform, K 150", ReferenceProcess::uniform(4, 0.01),
+                           testing::uniform_step(4, 0.01), {3, 4, 150, spread}, 43),
+        44, 2);
+    constexpr std::size_t kRows = 20000;
+    const States x1 = testing::repeat_row(item.item.oracle.states(), 14, kRows);
+    States x0(kRows, 3);
+    item.reversed().sample(kContext, x1, {5, DrawPurpose::kConditional}, 0, x0);
+    std::vector<std::size_t> counts(64);
+    for (std::size_t i = 0; i < kRows; ++i) ++counts[testing::state_index(x0.row(i), 3, 4)];
+    EXPECT_TRUE(fits(counts, item.law(14))) << spread;
+    if (spread < 1.0) {
+      EXPECT_GT(item.reversed().acceptance(kContext, x1.view().slice(0, 1), 1000)[0], 0.95);
+    }
+  }
+}
+
+// A trained model: a thousand components around four.
+TEST(ComponentGroups, LieBelowAndLoseLittleWhereComponentsAreAlike) {
+  constexpr std::size_t kDim = 3, kCategories = 4, kComponents = 1000;
+  std::mt19937_64 generator(45);
+  const auto number = [&] { return 2.0 * testing::unit(generator) - 1.0; };
+  Array3<double> centres(kDim, kCategories, 4);
+  for (std::size_t i = 0; i < centres.size(); ++i) centres.data()[i] = 3.0 * number();
+  ReverseTables tables;
+  tables.log_parts = {0.0};
+  tables.log_p0 = {log_p0_of(random_source(kDim, kCategories, 1, 2.0, 46))};
+  tables.log_beta.resize(kComponents);
+  tables.log_from = Array3<double>(kDim, kCategories, kComponents);
+  for (std::size_t k = 0; k < kComponents; ++k) {
+    tables.log_beta[k] = number();
+    for (std::size_t d = 0; d < kDim; ++d) {
+      for (std::size_t s = 0; s < kCategories; ++s) {
+        tables.log_from(d, s, k) = centres(d, s, k % 4) + 0.1 * number();
+      }
+    }
+  }
+  const ComponentGroups groups = group_components(tables, 16);
+  ASSERT_LE(groups.log_beta.size(), 16u);
+  const CpPotential all(tables.log_beta, tables.log_from), below(groups.log_beta, groups.log_from);
+  const States states = testing::all_states(kDim, kCategories);
+  std::vector<double> log_all(states.rows()), log_below(states.rows());
+  all.log_value(kContext, states, log_all);
+  below.log_value(kContext, states, log_below);
+  for (std::size_t i = 0; i < states.rows(); ++i) {
+    EXPECT_LE(log_below[i], log_all[i] + 1e-12);
+    EXPECT_GT(log_below[i], log_all[i] - 0.05);
+  }
+}
+
 TEST(ReversedBridge, RefusesBadInput) {
   const ReverseCase item = std::move(reverse_cases()[0]);
   EXPECT_THROW(
       ReversedBridge(kContext, std::make_shared<CpBridge>(item.item.bridge), Matrix<double>(2, 3)),
       InvalidArgument);
+  EXPECT_THROW(ReversedBridge(kContext, std::make_shared<CpBridge>(item.item.bridge),
+                              random_source(3, 4, 2, 1.0, 1)),
+               InvalidArgument);
   const ReversedBridge reversed = item.reversed();
   States bad(1, 3, {0, 1, 3}), out(1, 3);
   EXPECT_THROW(reversed.sample(kContext, bad, {1, DrawPurpose::kConditional}, 0, out),
