@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "bridgemark/experiment/grid_progress.h"
+#include "bridgemark/experiment/grid/grid_progress.h"
 #include "cli/progress.h"
 
 namespace bridgemark::cli {

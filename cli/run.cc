@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "bridgemark/experiment/experiment.h"
+#include "bridgemark/experiment/grid/grid_runner.h"
+#include "bridgemark/experiment/grid/slurm_grid.h"
 #include "bridgemark/experiment/grid_estimate.h"
-#include "bridgemark/experiment/grid_runner.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/experiment/shell_words.h"
-#include "bridgemark/experiment/slurm_grid.h"
 #include "bridgemark/io/printable.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"

@@ -2,9 +2,9 @@
 #include <memory>
 #include <string>
 
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/grid/grid_runner.h"
+#include "bridgemark/experiment/grid/slurm_grid.h"
 #include "bridgemark/experiment/make_run.h"
-#include "bridgemark/experiment/slurm_grid.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_spec.h"

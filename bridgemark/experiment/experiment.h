@@ -10,7 +10,7 @@
 
 // An experiment is what a file asks for, a list of runs, and a run is one training of a solver with
 // its options and seed on a pair, with its scores. A grid is the runs of an experiment while they
-// are made in a folder (grid_ledger.h); cells are those of the tables, and none of this folder's.
+// are made in a folder (grid/); cells are those of the tables, and none of this folder's.
 namespace bridgemark {
 
 // What makes a run, and how it is scored.

@@ -58,8 +58,8 @@ ShortTraining time_training(const Context& context, const ExperimentRun& run,
   return {share, seconds - updates, updates};
 }
 
-double training_seconds(const Context& context, const ExperimentRun& run, const FitProblem& problem,
-                        Fitted& fitted) {
+double estimate_training(const Context& context, const ExperimentRun& run,
+                         const FitProblem& problem, Fitted& fitted) {
   SolverOptions all(find_solver(run.config.solver).options());
   for (const auto& [key, value] : run.config.options) all.set(key, value);
   const double most = most_updates(all);
@@ -79,8 +79,8 @@ double training_seconds(const Context& context, const ExperimentRun& run, const 
 
 // One repetition of the protocol, as often as the run asks for. The particles of a joint KL are
 // drawn once for all of them, here on the fewest rows.
-double evaluation_seconds(const Context& context, const ExperimentRun& run,
-                          const BenchmarkPair& pair, const Coupling& coupling) {
+double estimate_evaluation(const Context& context, const ExperimentRun& run,
+                           const BenchmarkPair& pair, const Coupling& coupling) {
   const auto seconds_of = [&](const EvaluationOptions& options) {
     const auto start = Clock::now();
     evaluate_and_record(context, pair, coupling, options);
@@ -124,11 +124,11 @@ RunEstimate estimate_run(const Context& context, const ExperimentRun& run) {
   Fitted fitted;
   RunEstimate estimate;
   const FitProblem problem = trained_problem(context, run.config, pair);
-  estimate.train = training_seconds(context, run, problem, fitted);
-  estimate.evaluate = evaluation_seconds(context, run, pair, *fitted.coupling);
+  estimate.train = estimate_training(context, run, problem, fitted);
+  estimate.evaluate = estimate_evaluation(context, run, pair, *fitted.coupling);
   if (run.both_directions) {
-    estimate.evaluate += evaluation_seconds(context, run, pair.reversed(),
-                                            *reverse_coupling(context, problem, fitted.coupling));
+    estimate.evaluate += estimate_evaluation(context, run, pair.reversed(),
+                                             *reverse_coupling(context, problem, fitted.coupling));
   }
   return estimate;
 }

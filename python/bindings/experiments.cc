@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/grid/grid_runner.h"
 #include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/pair/pair_spec.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/device_sharing.h"
+#include "bridgemark/experiment/grid/device_sharing.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/grid/grid_runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/grid/child_process.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/io/disk/claim_folder.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/slurm.h"
+#include "bridgemark/experiment/grid/slurm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/grid/slurm_grid.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/experiment/slurm_grid.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/small_pair.h"

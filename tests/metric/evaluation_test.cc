@@ -26,6 +26,7 @@ namespace {
 using testing::DenseOracle;
 using testing::fit;
 using testing::is_near;
+using testing::kInfinity;
 using testing::kRows;
 using testing::pair_with_test_set;
 using testing::quick_options;
@@ -311,7 +312,6 @@ TEST(Evaluation, ReversedPairs) {
 
 // A reader can tell a KL that is infinite from one that cannot be given.
 TEST(Evaluation, JsonNamesWhatIsInfinite) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   Evaluation evaluation;
   evaluation.scores = {{"shape_score", 0.5, 0.1, {0.5}},

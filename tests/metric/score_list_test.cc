@@ -5,12 +5,15 @@
 #include <limits>
 #include <vector>
 
+#include "tests/support/tolerance.h"
+
 namespace bridgemark {
 namespace {
 
+using testing::kInfinity;
+
 TEST(ScoreList, ShowsErrorsAndWhatIsMissing) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::vector<Score> scores = {{"shape_score", 0.5, 0.0125, {}},
                                      {"exact", 1.0, kNaN, {}},
                                      {"joint_kl", kInfinity, kNaN, {}},

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/device_sharing.h"
+#include "bridgemark/experiment/grid/device_sharing.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/run_costs.h"
+#include "bridgemark/experiment/grid/run_costs.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "bridgemark/experiment/grid_folder.h"
+#include "bridgemark/experiment/grid/grid_folder.h"
 
 namespace bridgemark {
 

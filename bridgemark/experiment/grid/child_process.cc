@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/grid/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>

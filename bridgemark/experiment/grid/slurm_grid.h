@@ -4,8 +4,8 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/experiment/grid_runner.h"
-#include "bridgemark/experiment/slurm_array.h"
+#include "bridgemark/experiment/grid/grid_runner.h"
+#include "bridgemark/experiment/grid/slurm_array.h"
 
 namespace bridgemark {
 

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/run_slots.h"
+#include "bridgemark/experiment/grid/run_slots.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "bridgemark/experiment/grid_folder.h"
-#include "bridgemark/experiment/run_queue.h"
+#include "bridgemark/experiment/grid/grid_folder.h"
+#include "bridgemark/experiment/grid/run_queue.h"
 #include "bridgemark/io/disk/claim_folder.h"
 #include "bridgemark/io/disk/folder_lock.h"
 

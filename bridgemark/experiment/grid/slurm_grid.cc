@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/slurm_grid.h"
+#include "bridgemark/experiment/grid/slurm_grid.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,8 @@
 
 #include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/grid_ledger.h"
-#include "bridgemark/experiment/slurm.h"
+#include "bridgemark/experiment/grid/grid_ledger.h"
+#include "bridgemark/experiment/grid/slurm.h"
 
 namespace bridgemark {
 

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/slurm_array.h"
+#include "bridgemark/experiment/grid/slurm_array.h"
 
 #include <fmt/format.h>
 

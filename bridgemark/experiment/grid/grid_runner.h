@@ -9,9 +9,9 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/experiment/grid_ledger.h"
-#include "bridgemark/experiment/grid_progress.h"
-#include "bridgemark/experiment/run_queue.h"
+#include "bridgemark/experiment/grid/grid_ledger.h"
+#include "bridgemark/experiment/grid/grid_progress.h"
+#include "bridgemark/experiment/grid/run_queue.h"
 
 namespace bridgemark {
 

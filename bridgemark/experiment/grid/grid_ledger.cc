@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/grid_ledger.h"
+#include "bridgemark/experiment/grid/grid_ledger.h"
 
 #include <algorithm>
 #include <exception>

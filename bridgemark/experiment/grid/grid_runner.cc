@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/grid/grid_runner.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
-#include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/grid/child_process.h"
+#include "bridgemark/experiment/grid/run_slots.h"
 #include "bridgemark/experiment/make_run.h"
-#include "bridgemark/experiment/run_slots.h"
 
 namespace bridgemark {
 

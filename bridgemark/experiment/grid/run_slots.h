@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bridgemark/core/context.h"
-#include "bridgemark/experiment/device_sharing.h"
+#include "bridgemark/experiment/grid/device_sharing.h"
 
 namespace bridgemark {
 

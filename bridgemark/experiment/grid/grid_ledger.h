@@ -12,11 +12,11 @@
 
 #include "bridgemark/core/clock.h"
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/experiment/grid_folder.h"
-#include "bridgemark/experiment/grid_progress.h"
+#include "bridgemark/experiment/grid/grid_folder.h"
+#include "bridgemark/experiment/grid/grid_progress.h"
+#include "bridgemark/experiment/grid/run_costs.h"
+#include "bridgemark/experiment/grid/run_queue.h"
 #include "bridgemark/experiment/results.h"
-#include "bridgemark/experiment/run_costs.h"
-#include "bridgemark/experiment/run_queue.h"
 
 namespace bridgemark {
 

@@ -1,11 +1,11 @@
-#include "bridgemark/experiment/run_queue.h"
+#include "bridgemark/experiment/grid/run_queue.h"
 
 #include <charconv>
 #include <string_view>
 #include <system_error>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/claimed_queue.h"
+#include "bridgemark/experiment/grid/claimed_queue.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/folder_lock.h"
 

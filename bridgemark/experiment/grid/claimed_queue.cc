@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/claimed_queue.h"
+#include "bridgemark/experiment/grid/claimed_queue.h"
 
 #include <algorithm>
 #include <condition_variable>

@@ -8,8 +8,8 @@
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/experiment.h"
-#include "bridgemark/experiment/grid_folder.h"
-#include "bridgemark/experiment/grid_runner.h"
+#include "bridgemark/experiment/grid/grid_folder.h"
+#include "bridgemark/experiment/grid/grid_runner.h"
 
 namespace bridgemark {
 

@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/grid_folder.h"
+#include "bridgemark/experiment/grid/grid_folder.h"
 
 #include <algorithm>
 #include <cstdint>

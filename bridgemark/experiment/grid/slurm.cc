@@ -1,4 +1,4 @@
-#include "bridgemark/experiment/slurm.h"
+#include "bridgemark/experiment/grid/slurm.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/child_process.h"
+#include "bridgemark/experiment/grid/child_process.h"
 #include "bridgemark/io/disk/atomic_file.h"
 
 namespace bridgemark {
