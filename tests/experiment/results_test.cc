@@ -111,7 +111,8 @@ TEST(Results, SurviveTheWayThroughFiles) {
 
 TEST(Results, HaveALineForEachRun) {
   const std::vector<RunResult> results = {
-      result(kPair, "oracle", 0, {{"shape_score", 1.0, 0.0, {1.0}}, {"trend_score", 0.5}}),
+      result(kPair, "oracle", 0,
+             {{"shape_score", 1.0, 0.0, {1.0}}, {"trend_score", 0.5, 0.0, {0.5}}}),
       result(kPair, "oracle", 1, {})};
   const std::string text = results_jsonl(results);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
