@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "bridgemark/backend/cpu/ops.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
 #include "tests/support/chi_square.h"
