@@ -1,4 +1,3 @@
-#include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/backend/backend.h"
 
 #include <gtest/gtest.h>
