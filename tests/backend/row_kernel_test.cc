@@ -136,17 +136,17 @@ TEST_P(RowKernel, DrawsRowsByTheirWeights) {
   EXPECT_TRUE(testing::fits(counts, probabilities));
 
   // The marginals are those of the same weights.
-  std::vector<double> marginals(2 * 6);
+  Matrix<double> marginals(1, 2 * 6);
   backend::of(context()).weighted_row_marginals(context(), {c.log_k, c.x1, c.h}, c.x0,
-                                                marginals.as_matrix());
+                                                marginals.view());
   for (std::size_t s = 0; s < 6; ++s) {
     double first = 0.0, second = 0.0;
     for (std::size_t t = 0; t < 6; ++t) {
       first += probabilities[s * 6 + t];
       second += probabilities[t * 6 + s];
     }
-    EXPECT_NEAR(std::exp(marginals[s]), first, 1e-12);
-    EXPECT_NEAR(std::exp(marginals[6 + s]), second, 1e-12);
+    EXPECT_NEAR(std::exp(marginals(0, s)), first, 1e-12);
+    EXPECT_NEAR(std::exp(marginals(0, 6 + s)), second, 1e-12);
   }
 }
 
@@ -166,10 +166,11 @@ TEST_P(RowKernel, DrawsAreFunctionsOfTheIndex) {
 TEST_P(RowKernel, MarginalsInTheLogDomain) {
   const Matrix<double> log_k(3, 3, std::vector<double>{0, -2000, -1, -2000, 0, -1, -1, -1, 0});
   const States x0(1, 1, {0}), x1(2, 1, {0, 1});
-  std::vector<double> marginals(3);
+  Matrix<double> marginals(1, 3);
   backend::of(context()).weighted_row_marginals(
-      context(), {log_k, x1, std::vector<double>{0.0, 0.0}}, x0, marginals.as_matrix());
-  EXPECT_TRUE(all_near(marginals, std::vector<double>{0.0, -2000.0, kLogZero}, kLog));
+      context(), {log_k, x1, std::vector<double>{0.0, 0.0}}, x0, marginals.view());
+  EXPECT_TRUE(
+      all_near(marginals.view().row_span(0), std::vector<double>{0.0, -2000.0, kLogZero}, kLog));
 }
 
 RUN_ON_EVERY_DEVICE(RowKernel);
