@@ -70,7 +70,7 @@ int run_one_part(const PartOptions& options) {
 void add_run_cell(CLI::App& app, Action& action) {
   auto options = std::make_shared<CellOptions>();
   options->common.progress = true;  // into the run's log, whose last line the grid shows
-  CLI::App* command = app.add_subcommand(kMakeRunCommand, "One cell of a grid, as run starts it");
+  CLI::App* command = app.add_subcommand(kMakeRunCommand, "One run of a grid, as run starts it");
   command->group("");
   command->add_option("CELL", options->cell, "The cell as JSON")->required();
   command->add_option("FOLDER", options->folder, "Its run folder")->required();

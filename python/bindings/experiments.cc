@@ -59,7 +59,7 @@ nb::list run_experiment(const std::filesystem::path& file, const std::filesystem
   return failed;
 }
 
-void run_one_cell(const std::string& text, const std::filesystem::path& folder,
+void make_one_run(const std::string& text, const std::filesystem::path& folder,
                   const WholeNumber& threads, nb::handle progress, const std::string& device,
                   const WholeNumber& sharers) {
   const ExperimentRun run = parse_run(text);
@@ -102,13 +102,13 @@ void init_experiments(nb::module_& module) {
                      "os.PathLike[str], *, command: list[str], only: list[str], jobs: int, resume: "
                      "bool, progress: collections.abc.Callable[[str, int, int, str], object] | "
                      "None, device: str) -> list[tuple[str, str]]"),
-             "Runs a grid whose cells `command` runs; the runs that failed and why.");
-  module.def("run_cell", run_one_cell, "text"_a, "folder"_a, nb::kw_only(), "threads"_a,
+             "Makes the runs of an experiment, each by `command`; those that failed and why.");
+  module.def("make_run", make_one_run, "text"_a, "folder"_a, nb::kw_only(), "threads"_a,
              "progress"_a.none(), "device"_a, "sharers"_a,
              nb::sig("def make_run(text: str, folder: str | os.PathLike[str], *, threads: int, "
                      "progress: collections.abc.Callable[[str, int, int, str], object] | None, "
                      "device: str, sharers: int) -> None"),
-             "One cell of a grid, as run_experiment hands it to a process of its own.");
+             "One run of a grid, as run_experiment hands it to a process of its own.");
   module.def("result_rows", rows_of_folder, "folder"_a,
              nb::sig("def result_rows(folder: str | os.PathLike[str]) -> list[tuple[str, str, str, "
                      "int, int, int, str, float | None, float | None]]"),

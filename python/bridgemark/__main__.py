@@ -1,4 +1,4 @@
-"""One cell of a grid in a process of its own: what bridgemark.run starts. No command for people."""
+"""One run of a grid in a process of its own, which bridgemark.run starts. No command for people."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the cell of CELL_COMMAND TEXT FOLDER --threads N --device NAME --sharers N."""
+    """Make the run of CELL_COMMAND TEXT FOLDER --threads N --device NAME --sharers N."""
     if len(arguments) != 9 or arguments[0] != _core.CELL_COMMAND:
         sys.stderr.write("[python] python -m bridgemark belongs to bridgemark.run: call that\n")
         return 2
     signal.signal(signal.SIGTERM, _stop)
     _, text, folder, _, threads, _, device, _, sharers = arguments
     try:
-        _core.run_cell(
+        _core.make_run(
             text,
             folder,
             threads=int(threads),

@@ -1,5 +1,4 @@
 #include "bridgemark/backend/backend.h"
-#include "bridgemark/backend/plan/chain_workspace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 #include "bridgemark/backend/backend.h"
-#include "bridgemark/backend/plan/cp_tensors.h"
 
 #include <gtest/gtest.h>
 

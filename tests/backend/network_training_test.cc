@@ -1,5 +1,4 @@
 #include "bridgemark/backend/backend.h"
-#include "bridgemark/backend/plan/network_steps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 #include "bridgemark/pair/data_problem.h"
-#include "bridgemark/backend/backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/process/gamma_proposal.h"

@@ -1,5 +1,4 @@
 #include "bridgemark/solver/sinkhorn/sinkhorn.h"
-#include "bridgemark/backend/backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/log_rows.h"
