@@ -81,7 +81,7 @@ struct NetworkCase {
   double goal_us;
 };
 
-// alpha-CSBM halves the batch: its 64 for each direction stand beside CSBM's 128.
+// alpha-CSBM halves the batch: its 64 for each direction compare with CSBM's 128.
 constexpr NetworkCase kNetworkCases[] = {
     {"CSBM, D = 16, 64 steps", "d16-gaussian-0.02", false, "128", 0.0},
     {"CSBM, D = 64, 64 steps", "d64-gaussian-0.02", false, "128", 1000.0},

@@ -21,7 +21,7 @@ class OverviewPrinter {
 
  private:
   ProgressStyle style_;
-  int lines_ = 0;           // of the block that stands on the terminal
+  int lines_ = 0;           // of the block that is on the terminal
   double next_line_ = 0.0;  // seconds since the start
   double started_;
 };

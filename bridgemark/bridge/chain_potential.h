@@ -10,7 +10,7 @@ namespace bridgemark {
 
 // v(x) = sum over z_1..z_D of start[z_1] prod_d moves_d[z_{d-1}, z_d] prod_d r_{z_d}^d[x^d], held
 // as logarithms: a CP potential whose component may change from one coordinate to the next. With
-// moves that are the identity it is CP; with K states it stands for K^D products.
+// moves that are the identity it is CP; with K states it is a sum of K^D products.
 class ChainPotential {
  public:
   // log_start [K], log_moves [D-1,K,K] with row z_{d-1}, log_cores [D,S,K]. Throws InvalidArgument

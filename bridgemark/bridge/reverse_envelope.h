@@ -20,7 +20,7 @@ namespace bridgemark {
 //   exp(-KL(lambda || rho(x0))), rho_k(x0) = beta_k u_k(x0) / c(x0).
 // log_mass is convex in lambda, so the best lambda is one, and Newton's method finds it.
 // Of a chain potential the sum runs over paths z of components: lambda is a law of paths, a Markov
-// chain, whose marginals lambda_d(k) stand in the product.
+// chain, whose marginals lambda_d(k) are in the product.
 class ReverseEnvelope {
  public:
   ReverseEnvelope(const ReverseTables& tables, std::size_t part, const std::int32_t* x1);

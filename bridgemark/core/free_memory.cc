@@ -19,7 +19,7 @@ std::uint64_t available_memory_bytes() {
     if (key == "MemAvailable:") return kibibytes * 1024;
     std::getline(file, unit);
   }
-  return std::numeric_limits<std::uint64_t>::max();  // unknown: do not stand in the way
+  return std::numeric_limits<std::uint64_t>::max();  // unknown: nothing is refused
 }
 
 void require_memory(double bytes, std::string_view what, std::string_view lower) {

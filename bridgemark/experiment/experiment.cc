@@ -17,7 +17,7 @@ namespace bridgemark {
 
 namespace {
 
-// Makes the runs that the tables of a file stand for.
+// Makes the runs of a file's tables.
 class RunList {
  public:
   explicit RunList(const ExperimentFile& file)

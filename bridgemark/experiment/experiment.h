@@ -25,7 +25,7 @@ struct ExperimentRun {
   std::string scored_pair = {};  // where that is another one than the training's
 };
 
-// Read from a file, each [[grid]] of which stands for the runs of pairs x solvers x options x
+// Read from a file, each [[grid]] of which has the runs of pairs x solvers x options x
 // seeds:
 //
 //   name = "quick"
@@ -50,7 +50,7 @@ struct ExperimentRun {
 //   label = "..."         # what tables call the method, instead of the solver's name
 //   both_directions = true  # each training is scored on the reversed pair as well
 //   [grid.options]
-//   loss = ["kl", "mse"]  # a list stands for each of its values
+//   loss = ["kl", "mse"]  # a list: each of its values
 //
 // The runs come in the order of the grids, pairs, instances, solvers, options, samples, training
 // sets and seeds. A solver that does not learn from rows (Oracle, Reference) is run once for all

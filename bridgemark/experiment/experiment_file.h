@@ -12,7 +12,7 @@ namespace bridgemark {
 
 inline constexpr std::size_t kMaxRuns = 100000;  // of an experiment
 
-// One value of an option and the line it stands on.
+// One value of an option and its line in the file.
 struct OptionValue {
   std::string text;
   toml::source_index line = 0;
@@ -24,7 +24,7 @@ struct OptionChoices {
   bool varied = false;  // given as a list
 };
 
-// A table [[grid]], which stands for the products of its lists.
+// A table [[grid]]: the products of its lists.
 struct GridTable {
   std::vector<TextAtLine> pairs;
   std::vector<TextAtLine> solvers;

@@ -12,7 +12,7 @@
 
 namespace bridgemark {
 
-// A text and the line it stands on, for what is found wrong with it later.
+// A text and its line, which errors found later name.
 using TextAtLine = std::pair<std::string, toml::source_index>;
 
 // A TOML file whose values are asked for by their type. Every refusal is a FileError that names the
@@ -35,7 +35,7 @@ class TomlReader {
   static toml::source_index line_of(const toml::node& node) { return node.source().begin.line; }
   static std::string kind_of(const toml::node& node);  // "text", "a whole number", "a list", ...
 
-  // What stands under a key.
+  // The value of a key.
   const toml::node& required(const toml::table& table, const char* key,
                              std::string_view where) const;
 

@@ -90,7 +90,7 @@ SampleBlocks sample_blocks(const Context& context, StatesView truth, StatesView 
   std::vector<double> shape(n), trend(n), offdiagonal(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t one = signs.of_columns[i];
-    const std::int64_t two = 2 * signs.of_pairs[i];  // d < e stands for both orders
+    const std::int64_t two = 2 * signs.of_pairs[i];  // d < e counts for both orders
     const auto score = [](std::int64_t sum, double terms) {
       return 1.0 - 0.5 * static_cast<double>(sum) / terms;
     };

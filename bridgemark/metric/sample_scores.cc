@@ -273,7 +273,7 @@ SampleScores score_samples(const Context& context, StatesView truth, StatesView 
     scores.trend_offdiagonal = std::numeric_limits<double>::quiet_NaN();
     return scores;
   }
-  // A pair and its mirror image have the same score, so d < e stands for both.
+  // A pair and its mirror image have the same score, so d < e counts for both.
   const double offdiagonal =
       2.0 * sum_offdiagonal_scores(context, truth, prediction, num_categories, weights);
   scores.trend = (diagonal + offdiagonal) / (num_coordinates * num_coordinates);

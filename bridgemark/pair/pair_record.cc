@@ -72,7 +72,7 @@ void add_ends(Fingerprint& fingerprint, const BenchmarkPair& pair) {
   }
 }
 
-// A record of before there were two fingerprints, in today's words.
+// A record from versions with one fingerprint, with today's keys.
 json in_todays_words(json record) {
   if (record.is_object() && record.contains(kWhole) && !record.contains(kPotential)) {
     record[kPotential] = record[kWhole];

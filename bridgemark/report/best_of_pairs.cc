@@ -41,8 +41,8 @@ std::set<std::string> first_methods(const Table& table, const std::string& pair)
   return methods_of(table, pair, [](const TableCell& cell) { return cell.rank == 1; });
 }
 
-// Whether by `draws` the best are others than `decided` names, and one of them has no score there:
-// then what is best may be what the deciding score cannot see.
+// Whether `draws` has other best methods than `decided`, and one of them has no score in `decided`:
+// then the deciding score may have overlooked the best method.
 bool overlooks_the_best(const Table& decided, const Table& draws, const std::string& pair) {
   const std::set<std::string> named = first_methods(decided, pair),
                               seen = compared_methods(decided, pair),

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-// Text as it stands inside of HTML, LaTeX or a cell of a Markdown table.
+// Text as it is written inside of HTML, LaTeX or a cell of a Markdown table.
 namespace bridgemark {
 
 std::string replace_all(std::string text, std::string_view from, std::string_view to);

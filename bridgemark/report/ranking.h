@@ -22,8 +22,9 @@ namespace bridgemark {
 // falls as slowly as the seventh root of the effort.
 //
 // Cells without block means, those of older records, tie where they differ by at most two standard
-// errors of the difference, taken as independent; the column's largest error stands for one that is
-// not known, and where none is the digits alone decide. Table::unpaired says that there are such.
+// errors of the difference, taken as independent; an error that is not known counts as the column's
+// largest, and where none is known the digits alone decide. Table::unpaired says that there are
+// such.
 void rank(Table& table);
 
 // "a" for the first group of ties, "b" for the second, after "z" "aa"; "" for rank 0.

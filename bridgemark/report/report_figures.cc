@@ -275,7 +275,7 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   json methods = json::array();
   std::set<std::array<std::string, 4>> shown;
   for (const RunResult* result : runs) {
-    // The first run stands for the method and its number of training rows.
+    // The first run of a method and number of training rows is drawn.
     if (!shown
              .insert({result->method, result->loss, result->num_steps,
                       std::to_string(result->rows.samples)})

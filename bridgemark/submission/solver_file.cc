@@ -78,7 +78,7 @@ class Reader {
   }
 
  private:
-  // What stands under a key of the file itself.
+  // Of the value of a key of the file itself.
   [[noreturn]] void refuse(const char* key, const char* rule, const std::string& text) const {
     toml_.fail(TomlReader::line_of(*toml_.root().get(key)), "'{}' {}, got '{}'", key, rule,
                printable(text));

@@ -25,7 +25,7 @@ std::string answers_folder(const SubmittedAnswers& answers);
 const std::vector<std::string>& answer_files();
 const std::vector<std::string>& required_answer_files();
 
-// Why a pair cannot stand on a board, which has the presets in both directions; empty where it can.
+// Why a pair cannot be on a board, which has the presets in both directions; empty where it can.
 std::string why_no_board_pair(const std::string& pair);
 
 // Each file or folder that a submission may not hold, as a line about it.

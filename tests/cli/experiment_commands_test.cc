@@ -66,7 +66,7 @@ TEST_F(ExperimentCommands, RunThenReport) {
               AllOf(Not(HasSubstr("higher is better")), HasSubstr("tables.md")));
 }
 
-// An outside solver's answers stand in the experiment's tables, also after the experiment goes on.
+// An outside solver is in the experiment's tables, also after the experiment goes on.
 TEST_F(ExperimentCommands, AnswersAreAddedToAnExperiment) {
   expect_success({"run", path("x.toml"), "-o", path("out"), "--only", "oracle"});
   std::filesystem::create_directory(path("answers"));

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The umbrella stands above them all.
+// The umbrella is above them all.
 constexpr std::array<std::string_view, 14> kFloors = {
     "core",   "math",   "io",         "backend",    "process", "bridge", "pair",
     "metric", "solver", "experiment", "submission", "verify",  "report", "bridgemark.h"};
@@ -63,7 +63,7 @@ TEST(Floors, IncludesPointDown) {
   each_include([&](const std::string& file, const std::string& included) {
     ++seen;
     const std::size_t own = floor_number(floor_of(file)), other = floor_number(floor_of(included));
-    ASSERT_LT(own, kFloors.size()) << file << " stands on no floor";
+    ASSERT_LT(own, kFloors.size()) << file << " is on no floor";
     EXPECT_LE(other, own) << file << " includes " << included;
   });
   EXPECT_GT(seen, 500u);
@@ -207,7 +207,7 @@ TEST(Floors, NoRoomHoldsMoreThanFortyFiles) {
   for (const auto& [room, count] : files) EXPECT_LE(count, 40) << room;
 }
 
-// What solvers share knows none of them; the registry stands on top of all.
+// The code that solvers share knows none of them; the registry is above them all.
 TEST(Floors, SolversStandOnTheirCore) {
   each_include([](const std::string& file, const std::string& included) {
     if (!file.starts_with("solver/core/") || !included.starts_with("solver/")) return;

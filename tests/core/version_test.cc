@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-// The version stands in CMakeLists.txt; the Python package reads it there. Files that no tool fills
+// CMakeLists.txt has the version; the Python package reads it there. Files that no tool fills
 // in must say the same.
 namespace bridgemark {
 namespace {

@@ -20,7 +20,7 @@ void attempt(const std::function<void()>& reading);
 const std::filesystem::path& folder();
 std::filesystem::path put(const std::string& name, std::string_view bytes);
 
-// The files that an input stands for: a line "%%" lies between two of them. Those that are left
+// The files that an input is made of: a line "%%" lies between two of them. Those that are left
 // out are empty.
 std::vector<std::string_view> split(std::string_view bytes, std::size_t count);
 

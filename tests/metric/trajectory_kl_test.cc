@@ -104,7 +104,7 @@ TEST(TrajectoryKl, OfTheReferenceMatchesEnumerationInBothDirections) {
 }
 
 // More steps tell more: the sum over a finer grid is the KL of a richer pair of processes. Checked
-// where each coordinate stands alone, so that marginal transitions are whole transitions.
+// where there is one coordinate, so that marginal transitions are whole transitions.
 TEST(TrajectoryKl, GrowsWithTheGridAndIsTheJointKlForOneCoordinate) {
   const testing::BridgeCase line = std::move(testing::small_bridges().back());
   const CpBridge reference = reference_of(line.bridge);

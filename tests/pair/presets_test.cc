@@ -228,7 +228,7 @@ TEST(Instances, AreThePresetWithAnotherSeed) {
   EXPECT_NE(third->seed, fourth->seed);
   EXPECT_TRUE(fourth->reverse);
   EXPECT_EQ(rare->switch_rate, 0.03);
-  // A name stands for one pair for good.
+  // A name means one pair for good.
   EXPECT_EQ(third->seed, derive_seed(656, (std::uint64_t{1} << 32) + 3));
   const BenchmarkPair one = build_pair(*preset), other = build_pair(*third);
   EXPECT_FALSE(std::equal(one.bridge().log_cores().data(),

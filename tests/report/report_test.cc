@@ -256,7 +256,7 @@ TEST_F(ReportTest, ManyDimensionsShowTheCoordinatesThatTell) {
   EXPECT_EQ(figure["conditional"]["x0"][0], nlohmann::json({x0(0, first), x0(0, second)}));
 }
 
-// Corrections stand open where all pairs of the paper were measured.
+// Corrections are open where all pairs of the paper were measured.
 TEST_F(ReportTest, KnowsAReportOfThePaper) {
   const RunResult run = make_run("oracle", 2);
   std::vector<RunResult> results;

@@ -21,7 +21,7 @@ struct Overview {
   std::size_t failed = 0;
   std::vector<Active> active;
   std::size_t more_active = 0;         // beyond those
-  std::string queue;                   // of a cluster, how its queue stands
+  std::string queue;                   // of a cluster: the state of its queue
   std::optional<double> seconds_left;  // once a run of this call is done
 };
 

@@ -12,14 +12,14 @@ class FolderBusy : public FileError {
   using FileError::FileError;
 };
 
-// Held by what works in a folder, as the file `lock` in it. The kernel lets go of it however the
-// process ends; the file goes with the object.
+// A process that works in a folder holds the file `lock` in it. The kernel releases the lock
+// however the process ends; the destructor removes the file.
 class FolderLock {
  public:
   enum class Holders { kOne, kMany };
 
-  // Throws FolderBusy where another one is held and still is two seconds later, but where both are
-  // for many holders.
+  // Throws FolderBusy where another lock is held for more than two seconds, unless both are for
+  // many holders.
   explicit FolderLock(const std::filesystem::path& folder, Holders holders = Holders::kOne);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -22,7 +22,7 @@ nlohmann::json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
-// What null stands for is the caller's to say.
+// The caller says which number null is read as.
 double number_or(const nlohmann::json& value, double null, const std::string& file) {
   if (value.is_null()) return null;
   if (!value.is_number()) throw_file(file, "a score must be a number or null");

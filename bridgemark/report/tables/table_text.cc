@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kColumnsAtATime = 4;
 
-// The group stands beside the number, so that it survives where there are no colours.
+// The group is written beside the number, so that it survives where there are no colours.
 std::string cell_text(const Table& table, const TableCell& cell) {
   if (!cell.measured()) return cell.missing.empty() ? "" : "–";
   std::string text = table.format_cell(cell);

@@ -37,7 +37,7 @@ struct TableCell {
   Band band = Band::kNone;
 
   bool measured() const { return !runs.empty(); }
-  // Not so for an upper bound that leaves open where the method stands.
+  // False for an upper bound that leaves the method's rank open.
   bool compared() const { return measured() && !(bound_change && rank == 0); }
 };
 

@@ -11,7 +11,7 @@ namespace bridgemark {
 using TableValue = std::variant<std::monostate, std::string, std::int64_t, double>;
 
 // Rows of values under named columns, for tables that a user puts together. Each row has a value
-// for each column. Columns with a number in them stand to the right.
+// for each column. Columns with a number in them are aligned to the right.
 struct ValueTable {
   std::vector<std::string> columns;
   std::vector<std::vector<TableValue>> rows;

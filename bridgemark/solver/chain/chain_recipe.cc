@@ -11,7 +11,7 @@ constexpr int kEndlessStates = 32;
 
 }  // namespace
 
-// A state stands for many paths, so it has to tell its categories apart from the start: with
+// A state is on many paths, so it has to tell its categories apart from the start: with
 // DLightSB's nearly flat one they stay alike (results/chain/README.md).
 std::vector<OptionSpec> chain_options() {
   std::vector<OptionSpec> specs = cp_options();

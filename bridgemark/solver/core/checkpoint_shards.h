@@ -10,7 +10,7 @@
 // A checkpoint is one file, checkpoint.safetensors. Ranks that share a model write a shard each
 // beside it, checkpoint-UPDATE-RANKofRANKS.safetensors, and once all are there the first rank
 // writes the file itself, which then has the progress alone and says how many shards there are. So
-// whatever is killed whenever, that file and the shards it stands for belong together.
+// that file and the shards it counts belong together, whenever a process is killed.
 namespace bridgemark {
 
 struct ShardSet {

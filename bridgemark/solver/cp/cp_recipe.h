@@ -57,7 +57,7 @@ CpRecipe read_training_recipe(const SolverOptions& options);
 void read_components(const SolverOptions& options, std::string_view key, int endless,
                      CpRecipe& recipe);
 
-// Starting parameters. A component stands on one sample: log init_peak on its category in each
+// Starting parameters. A component starts at one sample: log init_peak on its category in each
 // dimension and the rest of the probability spread evenly, plus normal noise; or all noise. Those
 // of this rank's components where the context has ranks: the same as without.
 backend::CpTensors<float> initial_cp_parameters(const Context& context, const CpRecipe& recipe,

@@ -12,9 +12,9 @@
 #include "bridgemark/backend/plan/chain_workspace.h"
 #include "bridgemark/core/parallel.h"
 
-// The gradient of the logarithm of a sum over paths is the posterior of what a parameter stands
-// for: a state, a move, a state that emits x. Passes run over blocks of rows; then each coordinate
-// collects the posteriors of all rows, in their order, whatever the number of threads.
+// The gradient of the logarithm of a sum over paths is the posterior of the event that a parameter
+// weighs: a state, a move, a state that emits x. Passes run over blocks of rows; then each
+// coordinate collects the posteriors of all rows, in their order, whatever the number of threads.
 namespace bridgemark::backend::cpu {
 
 namespace {

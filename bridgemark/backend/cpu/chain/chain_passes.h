@@ -14,7 +14,7 @@
 // summed again from the logarithms. math/hidden_chain.h has the same sums for one row.
 namespace bridgemark::backend::cpu {
 
-// A chain's tables, linear and as logarithms. What scales the linear ones stands in log_*_high.
+// A chain's tables, linear and as logarithms. The scales of the linear ones are in log_*_high.
 template <typename T>
 struct HiddenTables {
   std::size_t D, S, K;

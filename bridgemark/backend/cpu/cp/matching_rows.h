@@ -10,7 +10,7 @@
 #include "bridgemark/core/array.h"
 
 // What a row of the batch does with V: y = Q_{rest-1} V, the model's transition, its loss, and back
-// to d loss / d V. A row stands at one step, so its dimensions share one power of the reference.
+// to d loss / d V. A row is at one step, so its dimensions share one power of the reference.
 namespace bridgemark::backend::cpu {
 
 template <typename T>

@@ -11,8 +11,8 @@
 #include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/core/array.h"
 
-// Where the rows of a batch stand: row b of dimension d has the source row Q_rest[x,:], with which
-// it mixes the cores. A reference of rank one needs no product for it.
+// The states of a batch's rows as sources: row b of dimension d has the source row Q_rest[x,:],
+// with which it mixes the cores. A reference of rank one needs no product for it.
 namespace bridgemark::backend::cpu {
 
 template <typename T>

@@ -52,8 +52,8 @@ void PackLayer(const T* HWY_RESTRICT weight, const T* HWY_RESTRICT bias, std::si
 
 #define BM_EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 
-// Rows of one panel; out has room for whole vectors. Vectors of a size unknown to the compiler
-// cannot stand in arrays, hence the macros.
+// Rows of one panel; out has room for whole vectors. There are no arrays of vectors whose
+// size the compiler does not know, hence the macros.
 template <std::size_t kRows, typename T>
 HWY_INLINE void Tile(const T* HWY_RESTRICT panel, const T* HWY_RESTRICT in, std::size_t inputs,
                      bool relu, T* HWY_RESTRICT out, std::size_t stride) {

@@ -19,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 
 // exp(x), 0 below -700 and for NaN (which only arises as -inf minus -inf). Highway's exponential
-// turns its argument into an integer: instructions have one for NaN, vectors that C++ stands in for
-// do not, so these are given none.
+// turns its argument into an integer. Instructions have an integer for NaN; vectors emulated in C++
+// have none, so they are given no NaN.
 template <class Tag, class V>
 HWY_INLINE V exp_or_zero(Tag d, V x) {
   constexpr bool kEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
