@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -75,12 +76,19 @@ def test_failed_runs_are_told_after_the_others(experiment, tmp_path):
 def test_ctrl_c_stops_the_grid_and_resume_goes_on(tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(GRID.format(updates=10**8))
-    timer = threading.Timer(3.0, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    run = tmp_path / "out" / "runs" / "d2-gaussian-0.02.dlightsb.seed0"
+    log = run / "log.jsonl"
+
+    def interrupt_the_training():
+        while not (log.exists() and log.stat().st_size > 0):
+            time.sleep(0.05)
+        signal.raise_signal(signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt_the_training, daemon=True)
+    interrupter.start()
     with pytest.raises(KeyboardInterrupt):
         bm.run(path, tmp_path / "out", jobs=2)
-    timer.join()
-    run = tmp_path / "out" / "runs" / "d2-gaussian-0.02.dlightsb.seed0"
+    interrupter.join()
     assert (run / "checkpoint.safetensors").exists() and not (run / "result.json").exists()
 
 
