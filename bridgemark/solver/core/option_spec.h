@@ -14,20 +14,30 @@ class SolverOptions;
 // The value by which an option leaves itself to the solver.
 inline constexpr char kAuto[] = "auto";
 
-// What the value of an option may be. Bounds are inclusive.
+// A whole number; bounds are inclusive.
 struct IntegerRange {
   int low, high;
 };
+
+// A number; bounds are inclusive.
 struct RealRange {
   double low, high;
 };
+
+// One of these names.
 struct Choices {
   std::vector<std::string> names;
 };
-struct IntegerList {  // 1 to `most` of them, with commas in between
+
+// 1 to `most` whole numbers with commas in between, each within inclusive bounds.
+struct IntegerList {
   int most, low, high;
 };
-struct FilePath {};  // empty: no file
+
+// The path of a file; empty: no file.
+struct FilePath {};
+
+// What the value of an option may be.
 using OptionKind = std::variant<IntegerRange, RealRange, Choices, IntegerList, FilePath>;
 
 // The value of an option that is not given, or the rule by which it follows from other options.
