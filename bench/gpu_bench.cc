@@ -107,7 +107,7 @@ NetworkTimes time_network(const NetworkCase& test, int repeats) {
   const std::size_t passes = test.both_directions ? 1 : 2;
   options.set("updates_first",
               std::to_string((static_cast<std::size_t>(repeats) + 1) * kUpdates / passes));
-  resolve_csbm_recipe(options, variant);
+  options.resolve();
   const CsbmRecipe recipe = read_csbm_recipe(options, variant);
   const TrainingData data(pair, "", "", 0);
   const std::size_t before = backend::of(kDevice).memory_in_use();
