@@ -3,6 +3,7 @@
 # installed, and writes one JSON of results. For machines that cannot install packages:
 #   bench/gpu.sh pack HEADERS     where the packages are: copies what such a machine lacks of them
 #   bench/gpu.sh run OUT [HEADERS]   there: OUT/results.json, with its tests, timings and PyTorch's
+#   bench/gpu.sh measure OUT      the same with the programs that are in build-gpu
 #   bench/gpu.sh profile          after it: time, bytes and rate of each kernel at D = 64, by ncu
 #   bench/gpu.sh sanitize         after it: the tests under compute-sanitizer
 set -euo pipefail
@@ -20,7 +21,7 @@ join() {
 }
 
 # Seconds of the whole protocol at D = 64, one seed, for runs of a few updates: what it costs does
-# not depend on how well they are trained.
+# not depend on how well they are trained. Of CSBM without the particles of its joint KL as well.
 time_evaluation() {
   local folder=$1 pair=d64-gaussian-0.02-spread separator="{"
   local -A options=([oracle]="" [dlightsb]="--set updates=200"
@@ -34,6 +35,8 @@ time_evaluation() {
       --run "$folder/$solver" --device cuda --json | seconds_of)"
     separator=", "
   done
+  printf ', "csbm without particles": %s' "$(build-gpu/bridgemark evaluate "$pair" \
+    --run "$folder/csbm" --particles 0 --device cuda --json | seconds_of)"
   echo "}"
 }
 
@@ -72,6 +75,39 @@ EOF
   echo "}"
 }
 
+build() {
+  local out=$1 headers=$2
+  mkdir -p "$out"
+  cmake -S . -B build-gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DBRIDGEMARK_CUDA=ON \
+    -DCMAKE_CUDA_ARCHITECTURES=native -DBRIDGEMARK_TEST_FLOORS=backend -DBRIDGEMARK_WERROR=OFF \
+    ${headers:+-DCMAKE_PREFIX_PATH="$(realpath "$headers")"} >"$out/configure.log" 2>&1 ||
+    { tail -n 30 "$out/configure.log"; exit 1; }
+  cmake --build build-gpu --target bridgemark_tests gpu_bench chain_bench training_bench bridgemark_cli \
+    >"$out/build.log" 2>&1 || { grep -E -A5 "error|FAILED" "$out/build.log" | head -n 60; exit 1; }
+}
+
+measure() {
+  local out=$1
+  mkdir -p "$out"
+  parts=$(mktemp -d)
+  trap 'join "$parts" >"$out/results.json"; rm -rf "$parts"' EXIT
+  build-gpu/bridgemark_tests --gtest_filter='Cuda*:*/cuda' --gtest_output="json:$parts/gtest.json" ||
+    touch "$parts/failed"
+  counts_of "$parts/gtest.json" >"$parts/tests.json"
+  build-gpu/gpu_bench --json "$parts/gpu_bench.json" || true
+  build-gpu/chain_bench --device cuda --json "$parts/chain_bench.json" || true
+  local runs
+  runs=$(mktemp -d)
+  time_evaluation "$runs" | tee "$parts/evaluation.json"
+  time_sharing "$runs" | tee "$parts/sharing.json"
+  rm -rf "$runs"
+  if python3 -c 'import torch' 2>/dev/null; then
+    build-gpu/training_bench --dim 64 --dump build-gpu/problem >/dev/null
+    python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$parts/torch.json"
+  fi
+  [ ! -e "$parts/failed" ]
+}
+
 case "${1:-}" in
   pack)
     mkdir -p "$2/include"
@@ -82,28 +118,11 @@ case "${1:-}" in
     cmark-gfm --extension table docs/corrections.md >"$2/include/bridgemark/corrections.html"
     ;;
   run)
-    out=$2
-    mkdir -p "$out"
-    cmake -S . -B build-gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DBRIDGEMARK_CUDA=ON \
-      -DCMAKE_CUDA_ARCHITECTURES=native -DBRIDGEMARK_TEST_FLOORS=backend -DBRIDGEMARK_WERROR=OFF \
-      ${3:+-DCMAKE_PREFIX_PATH="$(realpath "$3")"} >"$out/configure.log" 2>&1 ||
-      { tail -n 30 "$out/configure.log"; exit 1; }
-    cmake --build build-gpu --target bridgemark_tests gpu_bench chain_bench training_bench bridgemark_cli \
-      >"$out/build.log" 2>&1 || { grep -E -A5 "error|FAILED" "$out/build.log" | head -n 60; exit 1; }
-    parts=$(mktemp -d)
-    trap 'join "$parts" >"$out/results.json"; rm -rf "$parts"' EXIT
-    build-gpu/bridgemark_tests --gtest_filter='Cuda*:*/cuda' --gtest_output="json:$parts/gtest.json"
-    counts_of "$parts/gtest.json" >"$parts/tests.json"
-    build-gpu/gpu_bench --json "$parts/gpu_bench.json" || true
-    build-gpu/chain_bench --device cuda --json "$parts/chain_bench.json" || true
-    runs=$(mktemp -d)
-    time_evaluation "$runs" | tee "$parts/evaluation.json"
-    time_sharing "$runs" | tee "$parts/sharing.json"
-    rm -rf "$runs"
-    if python3 -c 'import torch' 2>/dev/null; then
-      build-gpu/training_bench --dim 64 --dump build-gpu/problem >/dev/null
-      python3 bench/torch_training.py build-gpu/problem --device cuda | tee "$parts/torch.json"
-    fi
+    build "$2" "${3:-}"
+    measure "$2"
+    ;;
+  measure)
+    measure "$2"
     ;;
   profile)
     metrics=gpu__time_duration.sum,dram__bytes.sum,lts__t_bytes.sum
@@ -141,7 +160,7 @@ case "${1:-}" in
     done
     ;;
   *)
-    sed -n '2,7p' "$0"
+    sed -n '2,8p' "$0"
     exit 2
     ;;
 esac
