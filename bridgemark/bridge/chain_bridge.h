@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "bridgemark/bridge/bridge.h"
@@ -17,6 +18,7 @@ class ChainBridge : public Bridge {
   std::span<const double> log_weights() const override { return potential_.log_start(); }
   const Array3<double>& log_cores() const override { return potential_.log_cores(); }
   const Array3<double>& log_moves() const override { return potential_.log_moves(); }
+  std::shared_ptr<const Bridge> with_source(CpPotential source) const override;
 
  private:
   ChainPotential potential_;

@@ -14,6 +14,12 @@ const Array3<double>& CpBridge::log_moves() const {
   return none;
 }
 
+std::shared_ptr<const Bridge> CpBridge::with_source(CpPotential source) const {
+  auto bridge = std::make_shared<CpBridge>(*this);
+  bridge->set_source(std::move(source));
+  return bridge;
+}
+
 CpPotential CpBridge::normalizer(const Context& context) const {
   return {potential_.log_beta(), propagated_cores(context, ReferenceChain(process(), 1), 0)};
 }

@@ -70,6 +70,8 @@ ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge>
     std::vector<double> log_p0(count);
     source.log_probability(states, log_p0);
     set_closed(source_over_normaliser(host, *bridge_, states, std::move(log_p0)));
+  } else if (source.kind() == SourceKind::kMixture) {
+    envelope_ = std::make_shared<ReversedBridge>(host, bridge_, source.parts());
   } else {
     envelope_ = std::make_shared<ReversedBridge>(host, bridge_, source.log_pmf());
   }

@@ -18,7 +18,8 @@ namespace bridgemark {
 //   two-sided pairs     f is given;
 //   few states          one component for each state that p0 allows, listed;
 //   observed states     one component for each of them.
-// For any other p0 with independent coordinates it is the envelope of ReversedBridge.
+// For any other p0 with independent coordinates, or a mixture of such, it is the envelope of
+// ReversedBridge.
 class ReverseTruth {
  public:
   // A space with at most so many states is listed.

@@ -255,6 +255,20 @@ const Matrix<double>& SourceDistribution::log_pmf() const {
   return tables_->log_pmf;
 }
 
+CpPotential SourceDistribution::parts() const {
+  if (kind_ == SourceKind::kEmpirical) {
+    throw_invalid("source", "an empirical source has no parts with independent coordinates");
+  }
+  const std::size_t M = tables_->log_weights.size(), S = tables_->log_pmf.cols();
+  Array3<double> log_cores(dim_, S, M);
+  for (std::size_t m = 0; m < M; ++m) {
+    for (std::size_t d = 0; d < dim_; ++d) {
+      for (std::size_t s = 0; s < S; ++s) log_cores(d, s, m) = tables_->log_pmf(m * dim_ + d, s);
+    }
+  }
+  return {tables_->log_weights, std::move(log_cores)};
+}
+
 const Matrix<double>& SourceDistribution::given_pmf() const {
   if (kind_ != SourceKind::kProduct) {
     throw_invalid("source", "a {} source was given no pmf", source_kind_name(kind_));

@@ -70,6 +70,10 @@ class SourceDistribution {
   // The pmf rows of independent coordinates; throws InvalidArgument for any other source.
   const Matrix<double>& log_pmf() const;
 
+  // The parts as a potential whose components are their laws, one for independent coordinates;
+  // throws InvalidArgument for observed states.
+  CpPotential parts() const;
+
   // What product() was given, bit for bit, for the record; throws InvalidArgument for any other
   // source.
   const Matrix<double>& given_pmf() const;
