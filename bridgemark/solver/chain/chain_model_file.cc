@@ -5,6 +5,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/solver/source/source_file.h"
 
 namespace bridgemark {
 
@@ -19,12 +20,12 @@ void save_chain_model(const ChainBridge& bridge, const std::filesystem::path& pa
   };
   add("log_moves", potential.log_moves());
   add("log_cores", potential.log_cores());
+  add_source(writer, bridge);
   writer.write(path);
 }
 
-std::shared_ptr<const ChainBridge> load_chain_model(const ReferenceProcess& process,
-                                                    std::size_t dim,
-                                                    const std::filesystem::path& path) {
+std::shared_ptr<const Bridge> load_chain_model(const ReferenceProcess& process, std::size_t dim,
+                                               const std::filesystem::path& path) {
   const SafetensorsFile file = SafetensorsFile::load(path);
   const auto S = static_cast<std::size_t>(process.num_categories());
   if (file.shape("log_start").size() != 1) {
@@ -34,10 +35,12 @@ std::shared_ptr<const ChainBridge> load_chain_model(const ReferenceProcess& proc
   file.expect_shape("log_moves", std::vector{dim - 1, K, K});
   file.expect_shape("log_cores", std::vector{dim, S, K});
   try {
-    return std::make_shared<const ChainBridge>(
-        process, ChainPotential(file.read_doubles("log_start"),
-                                Array3<double>(dim - 1, K, K, file.read_doubles("log_moves")),
-                                Array3<double>(dim, S, K, file.read_doubles("log_cores"))));
+    return with_source_of(
+        file,
+        std::make_shared<const ChainBridge>(
+            process, ChainPotential(file.read_doubles("log_start"),
+                                    Array3<double>(dim - 1, K, K, file.read_doubles("log_moves")),
+                                    Array3<double>(dim, S, K, file.read_doubles("log_cores")))));
   } catch (const InvalidArgument& error) {
     throw_file(path.string(), "{}", error.what());
   }

@@ -12,8 +12,7 @@ namespace bridgemark {
 void save_chain_model(const ChainBridge& bridge, const std::filesystem::path& path);
 
 // Throws FileError where the file does not fit the process and the dimension.
-std::shared_ptr<const ChainBridge> load_chain_model(const ReferenceProcess& process,
-                                                    std::size_t dim,
-                                                    const std::filesystem::path& path);
+std::shared_ptr<const Bridge> load_chain_model(const ReferenceProcess& process, std::size_t dim,
+                                               const std::filesystem::path& path);
 
 }  // namespace bridgemark

@@ -1,12 +1,14 @@
 #include "bridgemark/solver/chain/dlightsb_chain.h"
 
 #include <optional>
+#include <utility>
 
 #include "bridgemark/solver/chain/chain_model_file.h"
 #include "bridgemark/solver/chain/chain_recipe.h"
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/held_out_model.h"
+#include "bridgemark/solver/source/source_density.h"
 
 namespace bridgemark {
 
@@ -35,6 +37,8 @@ class DLightSbChain : public TrainedSolver {
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
+  bool has_both_directions() const override { return true; }
+
   void save(const Coupling& coupling, const std::filesystem::path& path) const override {
     save_chain_model(dynamic_cast<const ChainBridge&>(coupling), path);
   }
@@ -47,6 +51,12 @@ class DLightSbChain : public TrainedSolver {
   TrainingPlan training_plan(const SolverOptions& options) const override {
     const ChainRecipe recipe = read_chain_recipe(options);
     return {name(), recipe.cp.updates, recipe.cp.checkpoint_seconds, recipe.cp.log_every};
+  }
+
+  std::shared_ptr<const Coupling> completed(
+      const Context& host, const FitProblem& problem, const SolverOptions& options,
+      std::uint64_t seed, std::shared_ptr<const Coupling> trained) const override {
+    return with_source_density(host, problem, options, seed, std::move(trained));
   }
 
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,

@@ -8,9 +8,18 @@
 
 namespace bridgemark {
 
-// What was fitted to a problem, read from x1 to x0. A solver of both directions answers itself. A
-// bridge over the reference is turned round by Bayes' rule with the problem's own x0 as p0: for
-// data x0 is one of its rows. Throws InvalidArgument where neither is possible, with the reason.
+// A bridge is turned round where at most so many proposals are needed for a draw, on average.
+inline constexpr double kMostProposalsADraw = 1e4;
+
+// What was fitted to a problem, read from x1 to x0 by what was learned alone: networks answer
+// themselves, and a bridge with a law of x0 is turned round by Bayes' rule. Null where neither is
+// there. Throws InvalidArgument for a bridge whose draws need more than kMostProposalsADraw, with
+// the number.
+std::shared_ptr<const Coupling> learned_reverse(const Context& context, const FitProblem& problem,
+                                                const std::shared_ptr<const Coupling>& coupling);
+
+// The same, and a bridge without a law of x0 is turned round with the problem's own x0 as p0: for
+// data x0 is one of its rows. Throws InvalidArgument where that is not possible, with the reason.
 std::shared_ptr<const Coupling> reverse_coupling(const Context& context, const FitProblem& problem,
                                                  const std::shared_ptr<const Coupling>& coupling);
 

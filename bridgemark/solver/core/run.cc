@@ -27,6 +27,7 @@
 #include "bridgemark/solver/core/checkpoint_shards.h"
 #include "bridgemark/solver/core/data_file.h"
 #include "bridgemark/solver/core/rank_agreement.h"
+#include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/core/run_result.h"
@@ -455,11 +456,14 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
     throw_invalid("run", "{} was fitted to pair {}, got {}", folder.string(), pair_text(fitted_to),
                   pair_text(asked));
   }
-  const auto coupling = load(pair.reversed())->reversed();
+  const BenchmarkPair fitted = pair.reversed();
+  const auto coupling =
+      learned_reverse(context, trained_problem(context, config, fitted), load(fitted));
   if (!coupling) {
-    throw_invalid(
-        "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'",
-        folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name);
+    throw_invalid("run",
+                  "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'{}",
+                  folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name,
+                  solver.has_both_directions() ? "; train it without source=none" : "");
   }
   return coupling;
 }

@@ -86,7 +86,8 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
     diagnostics["bytes_an_update"] =
         static_cast<double>(context.ranks->bytes_exchanged() - exchanged) / std::max(updates, 1.0);
   }
-  return {finish(context, *model, name(), summary.updates, files.model), std::move(diagnostics),
+  auto trained = finish(context, *model, name(), summary.updates, files.model);
+  return {completed(host, problem, options, seed, std::move(trained)), std::move(diagnostics),
           std::move(summary.history)};
 }
 

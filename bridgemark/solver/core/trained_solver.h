@@ -41,6 +41,13 @@ class TrainedSolver : public Solver {
                                                    std::uint64_t seed) const = 0;
 
  protected:
+  // What a fit ends with, made of the coupling in which the training ended.
+  virtual std::shared_ptr<const Coupling> completed(const Context&, const FitProblem&,
+                                                    const SolverOptions&, std::uint64_t,
+                                                    std::shared_ptr<const Coupling> trained) const {
+    return trained;
+  }
+
   virtual TrainingPlan training_plan(const SolverOptions& options) const = 0;
 };
 

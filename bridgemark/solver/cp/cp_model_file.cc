@@ -10,6 +10,7 @@
 #include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/solver/source/source_file.h"
 
 namespace bridgemark {
 
@@ -116,11 +117,12 @@ void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path) {
   writer.add("log_beta", {potential.num_components()}, std::span(potential.log_beta()));
   writer.add("log_cores", {cores.extent(0), cores.extent(1), cores.extent(2)},
              std::span(cores.data(), cores.size()));
+  add_source(writer, bridge);
   writer.write(path);
 }
 
-std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
-                                              const std::filesystem::path& path) {
+std::shared_ptr<const Bridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
+                                            const std::filesystem::path& path) {
   const SafetensorsFile file = SafetensorsFile::load(path);
   const auto S = static_cast<std::size_t>(process.num_categories());
   if (file.shape("log_beta").size() != 1) {
@@ -129,11 +131,12 @@ std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, s
   const std::size_t K = file.shape("log_beta")[0];
   file.expect_shape("log_cores", std::vector{dim, S, K});
   try {
-    return std::make_shared<const CpBridge>(
-        process,
-        CpPotential(file.read_doubles("log_beta"),
-                    Array3<double>(dim, S, K, file.read_doubles("log_cores"))),
-        read_num_steps(file, path));
+    return with_source_of(
+        file, std::make_shared<const CpBridge>(
+                  process,
+                  CpPotential(file.read_doubles("log_beta"),
+                              Array3<double>(dim, S, K, file.read_doubles("log_cores"))),
+                  read_num_steps(file, path)));
   } catch (const InvalidArgument& error) {
     throw_file(path.string(), "{}", error.what());
   }

@@ -12,7 +12,8 @@
 namespace bridgemark {
 
 // The parameters of a CP bridge as safetensors: log_beta [K], log_cores [D,S,K], and num_steps in
-// the metadata where it was fitted as a chain.
+// the metadata where it was fitted as a chain; where it has a law of x0, that as well
+// (source_file.h).
 void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path);
 
 // The same file from ranks that each have a share of the components, in the order of the ranks. One
@@ -22,8 +23,8 @@ void save_shared_cp_model(RankGroup& ranks, const backend::CpTensors<float>& sha
                           const std::filesystem::path& path);
 
 // Throws FileError where the file does not fit the process and the dimension.
-std::shared_ptr<const CpBridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
-                                              const std::filesystem::path& path);
+std::shared_ptr<const Bridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
+                                            const std::filesystem::path& path);
 
 // A solver whose coupling is a CP bridge over the pair's reference: how it is kept.
 class CpBridgeSolver : public Solver {

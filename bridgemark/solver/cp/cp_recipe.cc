@@ -13,6 +13,7 @@
 #include "bridgemark/math/normal.h"
 #include "bridgemark/solver/core/shared_options.h"
 #include "bridgemark/solver/cp/held_out_model.h"
+#include "bridgemark/solver/source/source_density.h"
 
 namespace bridgemark {
 
@@ -103,6 +104,7 @@ std::vector<OptionSpec> cp_options() {
                            "dimensions, {} beyond",
                            kNoiseOfFew, kFewDimensions, kNoiseOfMany),
        .or_auto = true},
+      source_option(),
   };
   append(specs, data_options());
   append(specs, writing_options());

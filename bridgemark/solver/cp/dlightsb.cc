@@ -18,6 +18,7 @@
 #include "bridgemark/solver/cp/cp_model_file.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
 #include "bridgemark/solver/cp/held_out_model.h"
+#include "bridgemark/solver/source/source_density.h"
 
 namespace bridgemark {
 
@@ -55,6 +56,8 @@ class CpSolver : public TrainedSolver {
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
+  bool has_both_directions() const override { return true; }
+
   void save(const Coupling& coupling, const std::filesystem::path& path) const override {
     save_cp_model(dynamic_cast<const CpBridge&>(coupling), path);
   }
@@ -73,6 +76,12 @@ class CpSolver : public TrainedSolver {
   TrainingPlan training_plan(const SolverOptions& options) const override {
     const CpRecipe recipe = read_cp_recipe(options);
     return {name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every};
+  }
+
+  std::shared_ptr<const Coupling> completed(
+      const Context& host, const FitProblem& problem, const SolverOptions& options,
+      std::uint64_t seed, std::shared_ptr<const Coupling> trained) const override {
+    return with_source_density(host, problem, options, seed, std::move(trained));
   }
 
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,

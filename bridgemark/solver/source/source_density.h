@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "bridgemark/bridge/coupling.h"
+#include "bridgemark/bridge/cp_potential.h"
+#include "bridgemark/core/context.h"
+#include "bridgemark/pair/fit_problem.h"
+#include "bridgemark/process/reference_process.h"
+#include "bridgemark/solver/core/options.h"
+#include "bridgemark/solver/core/training_data.h"
+
+// The law of x0 that a bridge solver fits beside its potential. With it the learned joint law is
+// p0(x0) q(x1|x0), so that one training answers x0 given x1 as well.
+namespace bridgemark {
+
+// `source`: which laws are tried.
+OptionSpec source_option();
+
+// A mixture of independent coordinates. The number of its parts and of pseudo-rows is chosen by the
+// likelihood of rows kept apart, and its parameters come from all rows: those of a finite set, or
+// many of endless ones. A category that no row has gets what the reference would bring there.
+// `only_product`: one part.
+CpPotential fit_source_density(const Context& context, const TrainingData& data,
+                               const ReferenceProcess& reference, std::size_t dim,
+                               bool only_product);
+
+// A bridge with the law of x0 that the options ask for; any other coupling, and none, as it is.
+std::shared_ptr<const Coupling> with_source_density(const Context& context,
+                                                    const FitProblem& problem,
+                                                    const SolverOptions& options,
+                                                    std::uint64_t seed,
+                                                    std::shared_ptr<const Coupling> coupling);
+
+}  // namespace bridgemark
