@@ -19,7 +19,7 @@ namespace bridgemark {
 
 namespace {
 
-class CpModel : public TrainedModel {
+class CpModel : public PotentialModel {
  public:
   CpModel(const CpTask& task, const CpRecipe& recipe, const backend::ComponentShare& share,
           std::size_t total, std::unique_ptr<backend::CpTrainer> trainer)
@@ -68,18 +68,22 @@ class CpModel : public TrainedModel {
     trainer_->set_state(std::move(state));
   }
 
+  backend::CpTensors<float> potential() const override { return present(); }
+
   std::shared_ptr<const Coupling> coupling() const override {
-    const backend::CpTrainingState& state = trainer_->state();
-    return bridge_of(chain_.process(), recipe_.average > 0.0 ? state.average : state.parameters,
-                     own_num_steps_);
+    return bridge_of(chain_.process(), present(), own_num_steps_);
   }
 
   void save_shared(RankGroup& ranks, const std::filesystem::path& path) const override {
-    const backend::CpTrainingState& state = trainer_->state();
-    save_shared_cp_model(ranks, recipe_.average > 0.0 ? state.average : state.parameters, path);
+    save_shared_cp_model(ranks, present(), path);
   }
 
  private:
+  const backend::CpTensors<float>& present() const {
+    const backend::CpTrainingState& state = trainer_->state();
+    return recipe_.average > 0.0 ? state.average : state.parameters;
+  }
+
   // What of the shard's components is ours. Components are innermost in every tensor.
   void load_shard(const SafetensorsFile& shard, const backend::ComponentShare& held,
                   backend::CpTrainingState& state) const {
@@ -130,8 +134,8 @@ backend::CpTrainerPlan cp_trainer_plan(const Context& host, const CpTask& task,
   return plan;
 }
 
-std::unique_ptr<TrainedModel> make_cp_model(const Context& context, const CpTask& task,
-                                            const CpRecipe& recipe, backend::CpTrainerPlan plan) {
+std::unique_ptr<PotentialModel> make_cp_model(const Context& context, const CpTask& task,
+                                              const CpRecipe& recipe, backend::CpTrainerPlan plan) {
   const std::size_t total = context.ranks ? recipe.components : plan.start.num_components;
   return std::make_unique<CpModel>(task, recipe, backend::component_share(context, total), total,
                                    backend::of(context).make_trainer(context, std::move(plan)));

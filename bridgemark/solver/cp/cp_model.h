@@ -27,9 +27,16 @@ backend::CpTrainerPlan cp_trainer_plan(const Context& host, const CpTask& task,
                                        const CpRecipe& recipe, const TrainingData& data,
                                        backend::CpTensors<float> start);
 
+// A model whose end others may start from.
+class PotentialModel : public TrainedModel {
+ public:
+  // The parameters of its potential at the update it has come to.
+  virtual backend::CpTensors<float> potential() const = 0;
+};
+
 // A CP bridge, or a chain bridge where the plan starts with moves, in training on the context's
 // device.
-std::unique_ptr<TrainedModel> make_cp_model(const Context& context, const CpTask& task,
-                                            const CpRecipe& recipe, backend::CpTrainerPlan plan);
+std::unique_ptr<PotentialModel> make_cp_model(const Context& context, const CpTask& task,
+                                              const CpRecipe& recipe, backend::CpTrainerPlan plan);
 
 }  // namespace bridgemark

@@ -42,7 +42,7 @@ StatesView first_rows(const States& states, std::size_t most) {
   return states.view().slice(0, std::min(states.rows(), most));
 }
 
-class HeldOutModel : public TrainedModel {
+class HeldOutModel : public PotentialModel {
  public:
   HeldOutModel(const Context& context, const Context& host, const FitProblem& problem,
                const CpTask& task, const CpRecipe& recipe, const HeldOutSettings& settings,
@@ -117,9 +117,11 @@ class HeldOutModel : public TrainedModel {
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
   // While it searches, that of the present size as the last look would finish it.
-  std::shared_ptr<const Coupling> coupling() const override {
-    return bridge(phase_ == Phase::kSearch ? finisher(present()).finish(last_.finish) : chosen_);
+  Tensors potential() const override {
+    return phase_ == Phase::kSearch ? finisher(present()).finish(last_.finish) : chosen_;
   }
+
+  std::shared_ptr<const Coupling> coupling() const override { return bridge(potential()); }
 
   Diagnostics diagnostics() const override {
     Diagnostics found = {
@@ -490,10 +492,11 @@ void refuse_holdout_on_ranks(const Context& context, const FitProblem& problem,
   }
 }
 
-std::unique_ptr<TrainedModel> make_held_out_model(const Context& context, const Context& host,
-                                                  const FitProblem& problem, const CpTask& task,
-                                                  const CpRecipe& recipe,
-                                                  const HeldOutSettings& settings, StartFn start) {
+std::unique_ptr<PotentialModel> make_held_out_model(const Context& context, const Context& host,
+                                                    const FitProblem& problem, const CpTask& task,
+                                                    const CpRecipe& recipe,
+                                                    const HeldOutSettings& settings,
+                                                    StartFn start) {
   return std::make_unique<HeldOutModel>(context, host, problem, task, recipe, settings,
                                         std::move(start));
 }

@@ -44,10 +44,10 @@ using StartFn =
     std::function<backend::CpTensors<float>(const TrainingData& data, std::size_t components)>;
 
 // A model on the rows of problem.data(), which must not be null. `host` is the context's CPU.
-std::unique_ptr<TrainedModel> make_held_out_model(const Context& context, const Context& host,
-                                                  const FitProblem& problem, const CpTask& task,
-                                                  const CpRecipe& recipe,
-                                                  const HeldOutSettings& settings, StartFn start);
+std::unique_ptr<PotentialModel> make_held_out_model(const Context& context, const Context& host,
+                                                    const FitProblem& problem, const CpTask& task,
+                                                    const CpRecipe& recipe,
+                                                    const HeldOutSettings& settings, StartFn start);
 
 // Components that the search starts with.
 inline constexpr std::size_t kLargestSearched = 32;
