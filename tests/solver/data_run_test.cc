@@ -140,10 +140,11 @@ TEST(DataRuns, AnyReferenceIsKept) {
   }
 }
 
-// Read backwards, a bridge answers with rows of x0 itself, and by Bayes' rule.
+// Read backwards, a bridge without a law of x0 answers with rows of x0 itself, by Bayes' rule.
 TEST(DataRuns, ABridgeIsTurnedRound) {
   const FitProblem problem = low_to_high();
-  const RunConfig config{"dlightsb", "", 0, quick_options("dlightsb")};
+  RunConfig config{"dlightsb", "", 0, quick_options("dlightsb")};
+  config.options["source"] = "none";
   const testing::TempDir dir;
   const Fitted fitted = train_run({}, config, problem, dir.path() / "run", false);
   const auto reverse = reverse_coupling({}, problem, fitted.coupling);

@@ -5,45 +5,51 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
-#include "bridgemark/solver/source/source_file.h"
+#include "bridgemark/solver/direction/bridge_file.h"
 
 namespace bridgemark {
 
-void save_chain_model(const ChainBridge& bridge, const std::filesystem::path& path) {
-  const ChainPotential& potential = bridge.potential();
-  SafetensorsWriter writer;
+namespace {
+
+void add_chain_bridge(SafetensorsWriter& writer, const std::string& prefix, const Bridge& bridge) {
+  const ChainPotential& potential = dynamic_cast<const ChainBridge&>(bridge).potential();
   writer.set_metadata("kind", "chain-bridge");
-  writer.add("log_start", {potential.num_components()}, std::span(potential.log_start()));
+  writer.add(prefix + "log_start", {potential.num_components()}, std::span(potential.log_start()));
   const auto add = [&](const char* name, const Array3<double>& values) {
-    writer.add(name, {values.extent(0), values.extent(1), values.extent(2)},
+    writer.add(prefix + name, {values.extent(0), values.extent(1), values.extent(2)},
                std::span(values.data(), values.size()));
   };
   add("log_moves", potential.log_moves());
   add("log_cores", potential.log_cores());
-  add_source(writer, bridge);
-  writer.write(path);
 }
 
-std::shared_ptr<const Bridge> load_chain_model(const ReferenceProcess& process, std::size_t dim,
-                                               const std::filesystem::path& path) {
-  const SafetensorsFile file = SafetensorsFile::load(path);
+std::shared_ptr<const Bridge> read_chain_bridge(const SafetensorsFile& file,
+                                                const std::string& prefix,
+                                                const ReferenceProcess& process, std::size_t dim) {
   const auto S = static_cast<std::size_t>(process.num_categories());
-  if (file.shape("log_start").size() != 1) {
-    throw_file(path.string(), "tensor 'log_start' must have one axis");
+  const std::string start = prefix + "log_start", moves = prefix + "log_moves",
+                    cores = prefix + "log_cores";
+  if (file.shape(start).size() != 1) {
+    throw_file(file.path(), "tensor '{}' must have one axis", start);
   }
-  const std::size_t K = file.shape("log_start")[0];
-  file.expect_shape("log_moves", std::vector{dim - 1, K, K});
-  file.expect_shape("log_cores", std::vector{dim, S, K});
-  try {
-    return with_source_of(
-        file,
-        std::make_shared<const ChainBridge>(
-            process, ChainPotential(file.read_doubles("log_start"),
-                                    Array3<double>(dim - 1, K, K, file.read_doubles("log_moves")),
-                                    Array3<double>(dim, S, K, file.read_doubles("log_cores")))));
-  } catch (const InvalidArgument& error) {
-    throw_file(path.string(), "{}", error.what());
-  }
+  const std::size_t K = file.shape(start)[0];
+  file.expect_shape(moves, std::vector{dim - 1, K, K});
+  file.expect_shape(cores, std::vector{dim, S, K});
+  return std::make_shared<const ChainBridge>(
+      process, ChainPotential(file.read_doubles(start),
+                              Array3<double>(dim - 1, K, K, file.read_doubles(moves)),
+                              Array3<double>(dim, S, K, file.read_doubles(cores))));
+}
+
+}  // namespace
+
+void save_chain_model(const Coupling& coupling, const std::filesystem::path& path) {
+  save_bridges(coupling, path, add_chain_bridge);
+}
+
+std::shared_ptr<const Coupling> load_chain_model(const Context& context, const FitProblem& problem,
+                                                 const std::filesystem::path& path) {
+  return load_bridges(context, problem, path, read_chain_bridge);
 }
 
 }  // namespace bridgemark

@@ -1,5 +1,7 @@
 #include "bridgemark/solver/chain/chain_recipe.h"
 
+#include <utility>
+
 #include "bridgemark/bridge/chain_potential.h"
 #include "bridgemark/solver/core/shared_options.h"
 
@@ -25,11 +27,19 @@ std::vector<OptionSpec> chain_options() {
                    .kind = RealRange{1e-6, 1.0 - 1e-6},
                    .default_value = "0.1",
                    .help = "starting probability to leave a state"});
+  specs.push_back({.key = "start",
+                   .kind = Choices{{"both", "samples"}},
+                   .default_value = "both",
+                   .paper = "samples",
+                   .help = "of endless draws; samples: states start on rows of p1; both: also on "
+                           "the merged components of a mixture trained before, and the chain that "
+                           "is better on fresh rows is kept"});
   return specs;
 }
 
 ChainRecipe read_chain_recipe(const SolverOptions& options) {
-  ChainRecipe recipe{read_training_recipe(options), options.real("init_switch")};
+  ChainRecipe recipe{read_training_recipe(options), options.real("init_switch"),
+                     options.is("start", "both")};
   read_components(options, "states", kEndlessStates, recipe.cp);
   recipe.cp.is_chain = true;
   return recipe;
@@ -41,11 +51,15 @@ backend::CpTensors<float> initial_chain_parameters(const Context& context,
                                                    int num_categories, std::uint64_t seed) {
   backend::CpTensors<float> start =
       initial_cp_parameters(context, recipe.cp, data, dim, num_categories, seed);
-  const std::size_t K = start.num_components;
-  const Array3<double> moves = switching_moves(dim, K, K > 1 ? recipe.init_switch : 0.0);
-  start.is_chain = true;
-  start.log_moves.assign(moves.data(), moves.data() + moves.size());
-  return start;
+  return with_moves(std::move(start), recipe.init_switch);
+}
+
+backend::CpTensors<float> with_moves(backend::CpTensors<float> components, double leaving) {
+  const std::size_t K = components.num_components;
+  const Array3<double> moves = switching_moves(components.dim, K, K > 1 ? leaving : 0.0);
+  components.is_chain = true;
+  components.log_moves.assign(moves.data(), moves.data() + moves.size());
+  return components;
 }
 
 }  // namespace bridgemark

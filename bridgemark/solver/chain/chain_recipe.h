@@ -16,6 +16,7 @@ namespace bridgemark {
 struct ChainRecipe {
   CpRecipe cp;
   double init_switch;  // probability to leave a state, to any other alike
+  bool two_starts;     // chain_starts.h
 };
 
 // recipe=tuned: what works at 64 dimensions. recipe=paper: as the paper trains DLightSB.
@@ -29,5 +30,8 @@ backend::CpTensors<float> initial_chain_parameters(const Context& context,
                                                    const ChainRecipe& recipe,
                                                    const TrainingData& data, std::size_t dim,
                                                    int num_categories, std::uint64_t seed);
+
+// Components as the states of a chain, left with probability `leaving` for any other alike.
+backend::CpTensors<float> with_moves(backend::CpTensors<float> components, double leaving);
 
 }  // namespace bridgemark

@@ -5,10 +5,12 @@
 
 #include "bridgemark/solver/chain/chain_model_file.h"
 #include "bridgemark/solver/chain/chain_recipe.h"
+#include "bridgemark/solver/chain/chain_starts.h"
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model.h"
 #include "bridgemark/solver/cp/held_out_model.h"
-#include "bridgemark/solver/source/source_density.h"
+#include "bridgemark/solver/direction/direction_choice.h"
+#include "bridgemark/solver/direction/source_density.h"
 
 namespace bridgemark {
 
@@ -22,7 +24,7 @@ class DLightSbChain : public TrainedSolver {
   }
   std::vector<OptionSpec> options() const override { return chain_options(); }
 
-  void check(const Context&, const FitProblem& problem,
+  void check(const Context& context, const FitProblem& problem,
              const SolverOptions& options) const override {
     const CpRecipe recipe = read_chain_recipe(options).cp;
     const double D = static_cast<double>(problem.dim()), S = problem.num_categories(),
@@ -34,17 +36,18 @@ class DLightSbChain : public TrainedSolver {
                             {{sizeof(float) * (7.0 * D * K * K + 8.0 * D * S * K), "states"},
                              {sizeof(float) * 6.0 * B * D * K, "batch_size"}});
     read_held_out_settings(options, problem.reference());
+    check_direction(context, options);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   bool has_both_directions() const override { return true; }
 
   void save(const Coupling& coupling, const std::filesystem::path& path) const override {
-    save_chain_model(dynamic_cast<const ChainBridge&>(coupling), path);
+    save_chain_model(coupling, path);
   }
-  std::shared_ptr<const Coupling> load(const Context&, const FitProblem& problem,
+  std::shared_ptr<const Coupling> load(const Context& context, const FitProblem& problem,
                                        const std::filesystem::path& path) const override {
-    return load_chain_model(problem.reference(), problem.dim(), path);
+    return load_chain_model(context, problem, path);
   }
 
  protected:
@@ -62,6 +65,19 @@ class DLightSbChain : public TrainedSolver {
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
                                            const FitProblem& problem, const SolverOptions& options,
                                            std::uint64_t seed) const override {
+    return make_directed_model(
+        context, problem, options,
+        {read_chain_recipe(options).cp.updates, 0, seed,
+         [context, host, seed](const FitProblem& ends, const SolverOptions& of_ends) {
+           return make_one_way(context, host, ends, of_ends, seed);
+         }});
+  }
+
+ private:
+  static std::unique_ptr<PotentialModel> make_one_way(const Context& context, const Context& host,
+                                                      const FitProblem& problem,
+                                                      const SolverOptions& options,
+                                                      std::uint64_t seed) {
     const ChainRecipe recipe = read_chain_recipe(options);
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
     const CpTask task{ReferenceChain(problem.reference(), 1), std::nullopt, seed, {}, {}};
@@ -74,6 +90,9 @@ class DLightSbChain : public TrainedSolver {
                                    sized.cp.components = states;
                                    return initial_chain_parameters(host, sized, rows, dim, S, seed);
                                  });
+    }
+    if (recipe.two_starts) {
+      return make_chain_of_two_starts(context, host, problem, recipe, data, seed);
     }
     return make_cp_model(context, task, recipe.cp,
                          cp_trainer_plan(host, task, recipe.cp, data,

@@ -28,17 +28,22 @@ void require_acceptance(const Context& context, const FitProblem& problem,
 
 }  // namespace
 
+ReverseTruth turn_round(const Context& context, const FitProblem& problem,
+                        const std::shared_ptr<const Bridge>& bridge) {
+  ReverseTruth turned(context, bridge, SourceDistribution::mixture(*bridge->source()),
+                      std::nullopt);
+  if (turned.envelope() != nullptr) {
+    require_acceptance(context.on_host(), problem, *turned.envelope());
+  }
+  return turned;
+}
+
 std::shared_ptr<const Coupling> learned_reverse(const Context& context, const FitProblem& problem,
                                                 const std::shared_ptr<const Coupling>& coupling) {
   if (auto own = coupling->reversed()) return own;
   const auto bridge = std::dynamic_pointer_cast<const Bridge>(coupling);
   if (!bridge || bridge->source() == nullptr) return nullptr;
-  const ReverseTruth turned(context, bridge, SourceDistribution::mixture(*bridge->source()),
-                            std::nullopt);
-  if (turned.envelope() != nullptr) {
-    require_acceptance(context.on_host(), problem, *turned.envelope());
-  }
-  return turned.coupling();
+  return turn_round(context, problem, bridge).coupling();
 }
 
 std::shared_ptr<const Coupling> reverse_coupling(const Context& context, const FitProblem& problem,

@@ -10,7 +10,7 @@
 #include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
-#include "bridgemark/solver/source/source_file.h"
+#include "bridgemark/solver/direction/bridge_file.h"
 
 namespace bridgemark {
 
@@ -19,16 +19,42 @@ namespace {
 constexpr char kNumSteps[] = "num_steps";
 constexpr char kCpBridge[] = "cp-bridge";
 
-int read_num_steps(const SafetensorsFile& file, const std::filesystem::path& path) {
-  const auto found = file.metadata().find(kNumSteps);
+int read_num_steps(const SafetensorsFile& file, const std::string& prefix) {
+  const auto found = file.metadata().find(prefix + kNumSteps);
   if (found == file.metadata().end()) return 0;
   const std::string& text = found->second;
   int steps = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), steps);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw_file(path.string(), "metadata '{}' must be a whole number, got '{}'", kNumSteps, text);
+    throw_file(file.path(), "metadata '{}{}' must be a whole number, got '{}'", prefix, kNumSteps,
+               text);
   }
   return steps;
+}
+
+void add_cp_bridge(SafetensorsWriter& writer, const std::string& prefix, const Bridge& bridge) {
+  const CpPotential& potential = dynamic_cast<const CpBridge&>(bridge).potential();
+  const Array3<double>& cores = potential.log_cores();
+  writer.set_metadata("kind", kCpBridge);
+  if (bridge.own_num_steps() > 0) {
+    writer.set_metadata(prefix + kNumSteps, std::to_string(bridge.own_num_steps()));
+  }
+  writer.add(prefix + "log_beta", {potential.num_components()}, std::span(potential.log_beta()));
+  writer.add(prefix + "log_cores", {cores.extent(0), cores.extent(1), cores.extent(2)},
+             std::span(cores.data(), cores.size()));
+}
+
+std::shared_ptr<const Bridge> read_cp_bridge(const SafetensorsFile& file, const std::string& prefix,
+                                             const ReferenceProcess& process, std::size_t dim) {
+  const auto S = static_cast<std::size_t>(process.num_categories());
+  const std::string beta = prefix + "log_beta", cores = prefix + "log_cores";
+  if (file.shape(beta).size() != 1) throw_file(file.path(), "tensor '{}' must have one axis", beta);
+  const std::size_t K = file.shape(beta)[0];
+  file.expect_shape(cores, std::vector{dim, S, K});
+  return std::make_shared<const CpBridge>(
+      process,
+      CpPotential(file.read_doubles(beta), Array3<double>(dim, S, K, file.read_doubles(cores))),
+      read_num_steps(file, prefix));
 }
 
 // What check_logarithms() asks of the largest values; that all are finite is known.
@@ -106,49 +132,23 @@ void save_shared_cp_model(RankGroup& ranks, const backend::CpTensors<float>& sha
   ranks.barrier();
 }
 
-void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path) {
-  const CpPotential& potential = bridge.potential();
-  const Array3<double>& cores = potential.log_cores();
-  SafetensorsWriter writer;
-  writer.set_metadata("kind", kCpBridge);
-  if (bridge.own_num_steps() > 0) {
-    writer.set_metadata(kNumSteps, std::to_string(bridge.own_num_steps()));
-  }
-  writer.add("log_beta", {potential.num_components()}, std::span(potential.log_beta()));
-  writer.add("log_cores", {cores.extent(0), cores.extent(1), cores.extent(2)},
-             std::span(cores.data(), cores.size()));
-  add_source(writer, bridge);
-  writer.write(path);
+void save_cp_model(const Coupling& coupling, const std::filesystem::path& path) {
+  save_bridges(coupling, path, add_cp_bridge);
 }
 
-std::shared_ptr<const Bridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
-                                            const std::filesystem::path& path) {
-  const SafetensorsFile file = SafetensorsFile::load(path);
-  const auto S = static_cast<std::size_t>(process.num_categories());
-  if (file.shape("log_beta").size() != 1) {
-    throw_file(path.string(), "tensor 'log_beta' must have one axis");
-  }
-  const std::size_t K = file.shape("log_beta")[0];
-  file.expect_shape("log_cores", std::vector{dim, S, K});
-  try {
-    return with_source_of(
-        file, std::make_shared<const CpBridge>(
-                  process,
-                  CpPotential(file.read_doubles("log_beta"),
-                              Array3<double>(dim, S, K, file.read_doubles("log_cores"))),
-                  read_num_steps(file, path)));
-  } catch (const InvalidArgument& error) {
-    throw_file(path.string(), "{}", error.what());
-  }
+std::shared_ptr<const Coupling> load_cp_model(const Context& context, const FitProblem& problem,
+                                              const std::filesystem::path& path) {
+  return load_bridges(context, problem, path, read_cp_bridge);
 }
 
 void CpBridgeSolver::save(const Coupling& coupling, const std::filesystem::path& path) const {
-  save_cp_model(dynamic_cast<const CpBridge&>(coupling), path);
+  save_cp_model(coupling, path);
 }
 
-std::shared_ptr<const Coupling> CpBridgeSolver::load(const Context&, const FitProblem& problem,
+std::shared_ptr<const Coupling> CpBridgeSolver::load(const Context& context,
+                                                     const FitProblem& problem,
                                                      const std::filesystem::path& path) const {
-  return load_cp_model(problem.reference(), problem.dim(), path);
+  return load_cp_model(context, problem, path);
 }
 
 }  // namespace bridgemark

@@ -11,20 +11,19 @@
 
 namespace bridgemark {
 
-// The parameters of a CP bridge as safetensors: log_beta [K], log_cores [D,S,K], and num_steps in
-// the metadata where it was fitted as a chain; where it has a law of x0, that as well
-// (source_file.h).
-void save_cp_model(const CpBridge& bridge, const std::filesystem::path& path);
+// The parameters of CP bridges as safetensors: log_beta [K], log_cores [D,S,K], and num_steps in
+// the metadata where one was fitted as a chain; what else there is says bridge_file.h.
+void save_cp_model(const Coupling& coupling, const std::filesystem::path& path);
 
-// The same file from ranks that each have a share of the components, in the order of the ranks. One
-// row of the cores after the other passes through the first rank, which writes it. Throws
-// InvalidArgument on all ranks where the parameters are no law.
+// The file of one bridge from ranks that each have a share of the components, in the order of the
+// ranks. One row of the cores after the other passes through the first rank, which writes it.
+// Throws InvalidArgument on all ranks where the parameters are no law.
 void save_shared_cp_model(RankGroup& ranks, const backend::CpTensors<float>& share,
                           const std::filesystem::path& path);
 
-// Throws FileError where the file does not fit the process and the dimension.
-std::shared_ptr<const Bridge> load_cp_model(const ReferenceProcess& process, std::size_t dim,
-                                            const std::filesystem::path& path);
+// Throws FileError where the file does not fit the problem.
+std::shared_ptr<const Coupling> load_cp_model(const Context& context, const FitProblem& problem,
+                                              const std::filesystem::path& path);
 
 // A solver whose coupling is a CP bridge over the pair's reference: how it is kept.
 class CpBridgeSolver : public Solver {

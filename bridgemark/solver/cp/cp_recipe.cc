@@ -13,7 +13,8 @@
 #include "bridgemark/math/normal.h"
 #include "bridgemark/solver/core/shared_options.h"
 #include "bridgemark/solver/cp/held_out_model.h"
-#include "bridgemark/solver/source/source_density.h"
+#include "bridgemark/solver/direction/direction_choice.h"
+#include "bridgemark/solver/direction/source_density.h"
 
 namespace bridgemark {
 
@@ -34,17 +35,25 @@ std::string noise_for_init(const SolverOptions& options) {
 // long steps. What they leave of noise the average takes away (results/dlightsb).
 constexpr double kWay = 120.0, kHighestRate = 0.12;
 
+constexpr double kLowestRate = 0.01;
+
 constexpr int kEndlessComponents = 1000;
+
+double rate_of_way(double way, double highest, double updates) {
+  return std::clamp(way / updates, kLowestRate, highest);
+}
 
 }  // namespace
 
 OptionDefault rate_for_updates(double way, double highest) {
-  constexpr double kLowest = 0.01;
-  return {fmt::format("{} / updates, within {} and {}", way, kLowest, highest),
+  return {fmt::format("{} / updates, within {} and {}", way, kLowestRate, highest),
           [=](const SolverOptions& options) {
-            const double rate = std::clamp(way / options.integer("updates"), kLowest, highest);
-            return fmt::format("{:.4g}", rate);
+            return fmt::format("{:.4g}", rate_of_way(way, highest, options.integer("updates")));
           }};
+}
+
+double tuned_rate(std::int64_t updates) {
+  return rate_of_way(kWay, kHighestRate, static_cast<double>(updates));
 }
 
 std::vector<backend::CpUpdate> CpRecipe::updates_from(std::int64_t first, std::size_t count) const {
@@ -105,6 +114,7 @@ std::vector<OptionSpec> cp_options() {
                            kNoiseOfFew, kFewDimensions, kNoiseOfMany),
        .or_auto = true},
       source_option(),
+      direction_option(),
   };
   append(specs, data_options());
   append(specs, writing_options());

@@ -44,6 +44,9 @@ std::vector<OptionSpec> cp_options();
 // A rate for the number of updates: way / updates, between 0.01 and `highest`.
 OptionDefault rate_for_updates(double way, double highest);
 
+// That of recipe=tuned.
+double tuned_rate(std::int64_t updates);
+
 // The number of components, or of what a solver has of the kind: at the `most`, and `endless` of
 // them where it is left to the solver and draws are endless.
 OptionSpec components_option(std::string key, int most, int endless, const std::string& what);

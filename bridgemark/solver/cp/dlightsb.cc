@@ -18,7 +18,8 @@
 #include "bridgemark/solver/cp/cp_model_file.h"
 #include "bridgemark/solver/cp/cp_recipe.h"
 #include "bridgemark/solver/cp/held_out_model.h"
-#include "bridgemark/solver/source/source_density.h"
+#include "bridgemark/solver/direction/direction_choice.h"
+#include "bridgemark/solver/direction/source_density.h"
 
 namespace bridgemark {
 
@@ -53,17 +54,18 @@ class CpSolver : public TrainedSolver {
     task({}, problem, options, 0);
     read_held_out_settings(options, problem.reference());
     refuse_holdout_on_ranks(context, problem, options);
+    check_direction(context, options);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   bool has_both_directions() const override { return true; }
 
   void save(const Coupling& coupling, const std::filesystem::path& path) const override {
-    save_cp_model(dynamic_cast<const CpBridge&>(coupling), path);
+    save_cp_model(coupling, path);
   }
-  std::shared_ptr<const Coupling> load(const Context&, const FitProblem& problem,
+  std::shared_ptr<const Coupling> load(const Context& context, const FitProblem& problem,
                                        const std::filesystem::path& path) const override {
-    return load_cp_model(problem.reference(), problem.dim(), path);
+    return load_cp_model(context, problem, path);
   }
 
  protected:
@@ -87,6 +89,19 @@ class CpSolver : public TrainedSolver {
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,
                                            const FitProblem& problem, const SolverOptions& options,
                                            std::uint64_t seed) const override {
+    return make_directed_model(
+        context, problem, options,
+        {read_cp_recipe(options).updates, matched_steps(options), seed,
+         [this, context, host, seed](const FitProblem& ends, const SolverOptions& of_ends) {
+           return make_one_way(context, host, ends, of_ends, seed);
+         }});
+  }
+
+ private:
+  std::unique_ptr<PotentialModel> make_one_way(const Context& context, const Context& host,
+                                               const FitProblem& problem,
+                                               const SolverOptions& options,
+                                               std::uint64_t seed) const {
     const CpRecipe recipe = read_cp_recipe(options);
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
     const CpTask what = task(host, problem, options, seed);

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/source/mixture_em.h"
+#include "bridgemark/solver/direction/mixture_em.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/source/source_density.h"
+#include "bridgemark/solver/direction/source_density.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "bridgemark/math/philox.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/solver/core/holdout.h"
-#include "bridgemark/solver/source/mixture_em.h"
+#include "bridgemark/solver/direction/mixture_em.h"
 
 namespace bridgemark {
 

@@ -1,0 +1,131 @@
+#include "bridgemark/solver/chain/chain_starts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bridgemark/metric/held_out_objective.h"
+#include "bridgemark/solver/cp/component_merge.h"
+#include "bridgemark/solver/cp/component_shares.h"
+#include "bridgemark/solver/cp/cp_parameters.h"
+#include "bridgemark/solver/cp/staged_model.h"
+
+namespace bridgemark {
+
+namespace {
+
+using Tensors = backend::CpTensors<float>;
+
+// The mixture: more components than states, of which mergers are left.
+constexpr std::size_t kMixtureComponents = 256;
+constexpr double kMixtureUpdates = 0.4;  // of the chain's
+constexpr double kMixturePeak = 0.05;    // DLightSB's start
+
+// The chain that starts on it is near its end already: a high rate throws it off.
+constexpr double kMergedUpdates = 0.5, kMergedRate = 0.25;
+constexpr double kMergedSwitch = 0.01;
+
+// Rows that no training draws, that merge and that choose.
+constexpr std::uint64_t kFreshRows = std::uint64_t{3} << 60;
+constexpr std::size_t kRowsToMerge = 2000, kRowsThatChoose = 1 << 15;
+
+std::int64_t share_of(std::int64_t updates, double share) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(updates) * share));
+}
+
+CpRecipe mixture_recipe(const CpRecipe& chain) {
+  CpRecipe recipe = chain;
+  recipe.is_chain = false;
+  recipe.updates = share_of(chain.updates, kMixtureUpdates);
+  recipe.learning_rate = tuned_rate(recipe.updates);
+  recipe.init_peak = kMixturePeak;
+  recipe.components = std::max(kMixtureComponents, chain.components);
+  return recipe;
+}
+
+CpRecipe merged_recipe(const CpRecipe& chain) {
+  CpRecipe recipe = chain;
+  recipe.updates = share_of(chain.updates, kMergedUpdates);
+  recipe.learning_rate *= kMergedRate;
+  return recipe;
+}
+
+class ChainStarts {
+ public:
+  ChainStarts(const Context& context, const Context& host, const FitProblem& problem,
+              const ChainRecipe& recipe, TrainingData data, std::uint64_t seed)
+      : context_(context),
+        host_(host),
+        process_(problem.reference()),
+        dim_(problem.dim()),
+        recipe_(recipe),
+        data_(std::move(data)),
+        seed_(seed) {}
+
+  std::unique_ptr<PotentialModel> mixture() const {
+    const CpRecipe recipe = mixture_recipe(recipe_.cp);
+    return model(recipe, initial_cp_parameters(host_, recipe, data_, dim_,
+                                               process_.num_categories(), seed_));
+  }
+
+  std::unique_ptr<PotentialModel> on_mixture(const Tensors& mixture) const {
+    Tensors merged = merge_components(
+        host_, mixture, log_reach(host_, process_, data_.x0(host_, kRowsToMerge, kFreshRows)),
+        data_.x1(host_, kRowsToMerge, kFreshRows), recipe_.cp.components);
+    return model(merged_recipe(recipe_.cp), with_moves(std::move(merged), kMergedSwitch));
+  }
+
+  std::unique_ptr<PotentialModel> on_samples() const {
+    return model(recipe_.cp, initial_chain_parameters(host_, recipe_, data_, dim_,
+                                                      process_.num_categories(), seed_));
+  }
+
+  StagedEnd better(const Tensors& on_mixture, const Tensors& on_samples) const {
+    const auto merged = bridge_of(process_, on_mixture, 0),
+               sampled = bridge_of(process_, on_samples, 0);
+    const std::uint64_t first = kFreshRows + kRowsToMerge;
+    const States x0 = data_.x0(host_, kRowsThatChoose, first),
+                 x1 = data_.x1(host_, kRowsThatChoose, first);
+    const MeanEstimate gain = objective_difference(held_out_objective(context_, *merged, x0, x1),
+                                                   held_out_objective(context_, *sampled, x0, x1));
+    const bool takes_merged = gain.mean > 0.0;
+    return {takes_merged ? merged : sampled,
+            takes_merged ? std::size_t{1} : std::size_t{2},
+            {{"start", std::string(takes_merged ? "mixture" : "samples")},
+             {"start_gain", takes_merged ? gain.mean : -gain.mean},
+             {"start_gain_error", gain.standard_error}}};
+  }
+
+ private:
+  std::unique_ptr<PotentialModel> model(const CpRecipe& recipe, Tensors start) const {
+    const CpTask task{ReferenceChain(process_, 1), std::nullopt, seed_, {}, {}};
+    return make_cp_model(context_, task, recipe,
+                         cp_trainer_plan(host_, task, recipe, data_, std::move(start)));
+  }
+
+  Context context_, host_;
+  ReferenceProcess process_;
+  std::size_t dim_;
+  ChainRecipe recipe_;
+  TrainingData data_;
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::unique_ptr<PotentialModel> make_chain_of_two_starts(
+    const Context& context, const Context& host, const FitProblem& problem,
+    const ChainRecipe& recipe, const TrainingData& data, std::uint64_t seed) {
+  const auto starts =
+      std::make_shared<const ChainStarts>(context, host, problem, recipe, data, seed);
+  const std::int64_t updates = recipe.cp.updates, of_mixture = share_of(updates, kMixtureUpdates),
+                     of_merged = share_of(updates, kMergedUpdates);
+  return make_staged_model(
+      "start",
+      {{"mixture", of_mixture, of_mixture, [=](EndedStages) { return starts->mixture(); }},
+       {"chain on the mixture", of_merged, of_merged,
+        [=](EndedStages ended) { return starts->on_mixture(ended[0].potential); }},
+       {"chain on samples", updates, updates, [=](EndedStages) { return starts->on_samples(); }}},
+      [=](EndedStages ended) { return starts->better(ended[1].potential, ended[2].potential); });
+}
+
+}  // namespace bridgemark
