@@ -1,0 +1,91 @@
+#include "cli/evaluate_data.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/metric/own_data/comparison_json.h"
+#include "bridgemark/metric/own_data/comparison_text.h"
+#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_contestant.h"
+#include "cli/output.h"
+
+namespace bridgemark::cli {
+
+namespace {
+
+constexpr const char* kDataFileOptions[] = {"--x0", "--x1"};
+
+// What else goes with them.
+constexpr std::array<std::string_view, 7> kOptionsBesideData = {
+    "--run", "--seed", "--threads", "--device", "--progress", "--quiet", "--json"};
+
+bool belongs_to_data(const CLI::Option& option) {
+  const auto is_name = [&](std::string_view name) { return option.check_name(std::string(name)); };
+  return std::ranges::any_of(kDataFileOptions, is_name) ||
+         std::ranges::any_of(kOptionsBesideData, is_name);
+}
+
+}  // namespace
+
+void add_data_options(CLI::App& command, DataFiles& files) {
+  const std::string data = "Own data in place of a pair";
+  command
+      .add_option(kDataFileOptions[0], files.x0,
+                  "States that no run was trained on, integers .npy [n,D]")
+      ->group(data);
+  command
+      .add_option(kDataFileOptions[1], files.x1, "The same of the other end, .npy [m,D]; unpaired")
+      ->group(data);
+}
+
+bool asks_for_data(const CLI::App& command) {
+  return std::ranges::any_of(kDataFileOptions,
+                             [&](const char* name) { return command.count(name) > 0; });
+}
+
+void check_data_request(const CLI::App& command) {
+  if (command.count("PAIR") > 0) {
+    throw_invalid("evaluate", "give one of PAIR and --x0 with --x1, got both");
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || belongs_to_data(*option)) continue;
+    throw_invalid("evaluate", "{} is of a PAIR and its truth, which data has not; got it with --x0",
+                  option->get_name());
+  }
+  if (command.count("--x0") == 0 || command.count("--x1") == 0) {
+    throw_invalid("evaluate", "--x0 and --x1 must be given together, got {}",
+                  command.count("--x0") == 0 ? "--x1" : "--x0");
+  }
+  if (command.count("--run") == 0) {
+    throw_invalid("evaluate", "--x0 and --x1 need --run, once or more, got none");
+  }
+}
+
+int evaluate_data(const CommonOptions& common, const DataFiles& files,
+                  const std::vector<std::string>& runs) {
+  const Context context = common.context();
+  const States x0 = load_states(files.x0), x1 = load_states(files.x1);
+  std::vector<DataContestant> contestants;
+  for (const std::string& folder : runs) {
+    LoadedRun run = load_whole_run(context, folder);
+    contestants.push_back(run_contestant(context, terminal_text(folder), run.config, run.problem,
+                                         std::move(run.coupling), x0.rows()));
+  }
+  const DataComparisonRecord record =
+      compare_and_record(context, x0, x1, contestants, {.seed = common.seed});
+  for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
+  if (common.json) {
+    say("{}\n", record.record().dump(2));
+  } else {
+    say("{}\n", comparison_text(record.comparison));
+  }
+  return 0;
+}
+
+}  // namespace bridgemark::cli
