@@ -115,7 +115,7 @@ void add_evaluate(CLI::App& app, Action& action) {
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers --label Mine --add-to out\n"
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers --label Mine --submission mine "
       "--training-seconds 12\n"
-      "  bridgemark evaluate --x0 a.npy --x1 b.npy --run run --run other\n"
+      "  bridgemark evaluate --x0 a.npy --x1 b.npy --run run --run other --report page.html\n"
       "The answers folder holds pred_x1.npy and pred_conditional_x1.npy, see bridgemark kit "
       "--help; optional are pred_log_marginals.npy [157,D,S] (log q(x1^d = s | x0) of the "
       "conditional inputs: the exact score) and pred_log_conditional.npy [20000] (log q(x1|x0) of "

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
+#include "bridgemark/report/data_page.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_contestant.h"
 #include "cli/output.h"
@@ -19,7 +21,7 @@ namespace bridgemark::cli {
 
 namespace {
 
-constexpr const char* kDataFileOptions[] = {"--x0", "--x1"};
+constexpr const char* kDataFileOptions[] = {"--x0", "--x1", "--report", "--vocabulary"};
 
 // What else goes with them.
 constexpr std::array<std::string_view, 7> kOptionsBesideData = {
@@ -29,6 +31,17 @@ bool belongs_to_data(const CLI::Option& option) {
   const auto is_name = [&](std::string_view name) { return option.check_name(std::string(name)); };
   return std::ranges::any_of(kDataFileOptions, is_name) ||
          std::ranges::any_of(kOptionsBesideData, is_name);
+}
+
+// What the page needs is looked at before the work whose results it shows.
+DataPageOptions page_options(const DataFiles& files) {
+  const std::filesystem::path folder = std::filesystem::path(files.report).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw_file(files.report, "its folder is not there");
+  }
+  DataPageOptions options;
+  if (!files.vocabulary.empty()) options.vocabulary = load_vocabulary(files.vocabulary);
+  return options;
 }
 
 }  // namespace
@@ -42,6 +55,16 @@ void add_data_options(CLI::App& command, DataFiles& files) {
   command
       .add_option(kDataFileOptions[1], files.x1, "The same of the other end, .npy [m,D]; unpaired")
       ->group(data);
+  CLI::Option* report = command.add_option(
+      kDataFileOptions[2], files.report,
+      "Page to write: the scores, and rows before and after as images where D is a square, else as "
+      "a heat map");
+  report->group(data);
+  command
+      .add_option(kDataFileOptions[3], files.vocabulary,
+                  "File with a word a line, one for each category: the page shows rows as words")
+      ->group(data)
+      ->needs(report);
 }
 
 bool asks_for_data(const CLI::App& command) {
@@ -70,6 +93,7 @@ void check_data_request(const CLI::App& command) {
 int evaluate_data(const CommonOptions& common, const DataFiles& files,
                   const std::vector<std::string>& runs) {
   const Context context = common.context();
+  const DataPageOptions page = page_options(files);
   const States x0 = load_states(files.x0), x1 = load_states(files.x1);
   std::vector<DataContestant> contestants;
   for (const std::string& folder : runs) {
@@ -77,8 +101,12 @@ int evaluate_data(const CommonOptions& common, const DataFiles& files,
     contestants.push_back(run_contestant(context, terminal_text(folder), run.config, run.problem,
                                          std::move(run.coupling), x0.rows()));
   }
+  check_vocabulary(page, contestants[0].coupling->num_categories());
   const DataComparisonRecord record =
       compare_and_record(context, x0, x1, contestants, {.seed = common.seed});
+  if (!files.report.empty()) {
+    write_file_atomically(files.report, data_page(record.comparison, x0, x1, page));
+  }
   for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
   if (common.json) {
     say("{}\n", record.record().dump(2));

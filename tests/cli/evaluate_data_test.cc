@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/metric/own_data/data_score.h"
@@ -119,6 +121,40 @@ TEST_F(EvaluateData, BridgesAreComparedInNats) {
   EXPECT_THAT(expect_success(evaluate({"--run", path("features"), "--run", path("half")})),
               HasSubstr("their references differ, gaussian with gamma 0.2 and 128 steps and "
                         "gaussian with gamma 0.2 and 64 steps"));
+}
+
+TEST_F(EvaluateData, WritesAPage) {
+  const std::string page = path("page.html"), words = path("words.txt");
+  const std::vector<std::string> arguments =
+      evaluate({"--run", path("features"), "--report", page});
+  EXPECT_EQ(expect_success(arguments), expect_success(evaluate({"--run", path("features")})));
+  EXPECT_THAT(testing::slurp(page), AllOf(HasSubstr("<!doctype html>"), HasSubstr("<svg ")));
+  std::string vocabulary;
+  for (int s = 0; s < 16; ++s) vocabulary += "word" + std::to_string(s) + "\n";
+  write_file_atomically(words, vocabulary);
+  expect_success(
+      evaluate({"--run", path("features"), "--report", page, "--vocabulary", words, "--json"}));
+  EXPECT_THAT(testing::slurp(page), AllOf(HasSubstr("word7"), ::testing::Not(HasSubstr("<svg "))));
+
+  std::filesystem::remove(page);
+  const auto refuses = [&](std::vector<std::string> more, const std::string& text) {
+    const ProgramRun run = run_program(evaluate(std::move(more)));
+    EXPECT_EQ(run.status, 2) << text;
+    EXPECT_EQ(run.out, "") << text;
+    EXPECT_THAT(run.err, HasSubstr(text));
+    EXPECT_FALSE(std::filesystem::exists(page));
+  };
+  const std::string features = path("features");
+  refuses({"--run", features, "--vocabulary", words}, "--vocabulary requires --report");
+  refuses({"--run", features, "--report", path("none") + "/page.html"}, "its folder is not there");
+  refuses({"--run", features, "--report", page, "--vocabulary", path("none")}, "none");
+  write_file_atomically(words, vocabulary + "one more\n");
+  refuses({"--run", features, "--report", page, "--vocabulary", words},
+          "the vocabulary must have a line for each of the 16 categories, got 17");
+  const ProgramRun with_pair =
+      run_program({"evaluate", "d2-uniform-0.01", "--run", features, "--report", page});
+  EXPECT_EQ(with_pair.status, 2);
+  EXPECT_THAT(with_pair.err, HasSubstr("give one of PAIR and --x0 with --x1, got both"));
 }
 
 TEST_F(EvaluateData, TheTrainingFileIsSaidAloud) {
