@@ -90,7 +90,7 @@ TEST_F(EvaluateData, PrintsATableWithWhatEachNumberMeans) {
 }
 
 TEST_F(EvaluateData, JsonIsOneObjectThatTheSeedDecides) {
-  const auto json = [&](const std::string& seed, const std::string& threads) {
+  const auto scored = [&](const std::string& seed, const std::string& threads) {
     nlohmann::json object = nlohmann::json::parse(
         expect_success(evaluate({"--run", path("features"), "--run", path("rows"), "--json",
                                  "--seed", seed, "--threads", threads})));
@@ -98,9 +98,9 @@ TEST_F(EvaluateData, JsonIsOneObjectThatTheSeedDecides) {
     object.erase("peak_memory_bytes");
     return object;
   };
-  const nlohmann::json first = json("4", "1");
-  EXPECT_EQ(first, json("4", "2"));
-  EXPECT_NE(first.at("runs"), json("5", "1").at("runs"));
+  const nlohmann::json first = scored("4", "1");
+  EXPECT_EQ(first, scored("4", "2"));
+  EXPECT_NE(first.at("runs"), scored("5", "1").at("runs"));
   EXPECT_EQ(first.at("seed"), 4);
   const nlohmann::json& scores = first.at("runs").at(0).at("scores");
   EXPECT_TRUE(scores.at(kHeldOutObjective).at("value").is_number());
