@@ -73,6 +73,11 @@ bool asks_for_data(const CLI::App& command) {
 }
 
 void check_data_request(const CLI::App& command) {
+  const bool has_x0 = command.count("--x0") > 0, has_x1 = command.count("--x1") > 0;
+  if (!has_x0 && !has_x1) {
+    throw_invalid("evaluate", "{} needs --x0 and --x1, got it without",
+                  command.count("--report") > 0 ? "--report" : "--vocabulary");
+  }
   if (command.count("PAIR") > 0) {
     throw_invalid("evaluate", "give one of PAIR and --x0 with --x1, got both");
   }
@@ -81,9 +86,9 @@ void check_data_request(const CLI::App& command) {
     throw_invalid("evaluate", "{} is of a PAIR and its truth, which data has not; got it with --x0",
                   option->get_name());
   }
-  if (command.count("--x0") == 0 || command.count("--x1") == 0) {
+  if (!has_x0 || !has_x1) {
     throw_invalid("evaluate", "--x0 and --x1 must be given together, got {}",
-                  command.count("--x0") == 0 ? "--x1" : "--x0");
+                  has_x0 ? "--x0" : "--x1");
   }
   if (command.count("--run") == 0) {
     throw_invalid("evaluate", "--x0 and --x1 need --run, once or more, got none");
