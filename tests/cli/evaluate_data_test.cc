@@ -151,7 +151,7 @@ TEST_F(EvaluateData, WritesAPage) {
   write_file_atomically(words, vocabulary + "one more\n");
   refuses({"--run", features, "--report", page, "--vocabulary", words},
           "the vocabulary must have a line for each of the 16 categories, got 17");
-  for (const std::string& pair : {"d2-uniform-0.01", "--json"}) {
+  for (const char* pair : {"d2-uniform-0.01", "--json"}) {
     const ProgramRun without = run_program({"evaluate", pair, "--run", features, "--report", page});
     EXPECT_EQ(without.status, 2);
     EXPECT_THAT(without.err, HasSubstr("--report needs --x0 and --x1, got it without"));

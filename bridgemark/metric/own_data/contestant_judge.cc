@@ -116,9 +116,16 @@ ContestantJudge::Fit ContestantJudge::fit_of_x1(const States& rows) const {
   }
   C2stOptions options;
   options.seed = derive_seed(seed_, kClassifier);
-  const C2stResult found = c2st(context_, drawn_rows(x1_, count, derive_seed(seed_, kHeldOutRows)),
-                                rows.view().slice(0, count), num_categories_, options);
-  fit.auc = {kDataC2stAuc, {found.auc, found.auc_standard_error}};
+  try {
+    const C2stResult found =
+        c2st(context_, drawn_rows(x1_, count, derive_seed(seed_, kHeldOutRows)),
+             rows.view().slice(0, count), num_categories_, options);
+    fit.auc = {kDataC2stAuc, {found.auc, found.auc_standard_error}};
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {  // a training that diverged is no reason to lose all else
+    fit.auc = missing_score(kDataC2stAuc, error.what());
+  }
   return fit;
 }
 
