@@ -35,6 +35,7 @@
 // The protocol of the benchmark and the scores it is made of
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/evaluation.h"
+#include "bridgemark/metric/own_data/compare_on.h"
 #include "bridgemark/metric/particle_kl.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/sample_scores.h"

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/printable.h"
@@ -14,6 +15,7 @@
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/submission/score_destination.h"
 #include "cli/command.h"
+#include "cli/evaluate_data.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
@@ -24,7 +26,8 @@ struct EvaluateOptions {
   CommonOptions common;
   std::string pair;
   std::string predictions;
-  std::string run;
+  std::vector<std::string> runs;
+  DataFiles data;
   std::string label;
   std::string add_to;
   std::string submission;
@@ -36,9 +39,15 @@ struct EvaluateOptions {
 };
 
 void check_source(const EvaluateOptions& options) {
-  if (options.predictions.empty() == options.run.empty()) {
+  if (options.pair.empty()) {
+    throw_invalid("evaluate", "give one of PAIR and --x0 with --x1, got none");
+  }
+  if (options.predictions.empty() == options.runs.empty()) {
     throw_invalid("evaluate", "give one of --predictions and --run, got {}",
-                  options.run.empty() ? "none" : "both");
+                  options.runs.empty() ? "none" : "both");
+  }
+  if (options.runs.size() > 1) {
+    throw_invalid("evaluate", "one --run is scored on a PAIR, got {}", options.runs.size());
   }
 }
 
@@ -59,7 +68,7 @@ ScoreDestination destination_of(const EvaluateOptions& options) {
   destination.rows = options.rows;
   destination.training_seed = options.training_seed;
   if (options.training_seconds_given) destination.training_seconds = options.training_seconds;
-  const bool knows_training = !options.run.empty();
+  const bool knows_training = !options.runs.empty();
   check_destination(destination, {.rows = knows_training, .seconds = knows_training},
                     kDestinationWords);
   return destination;
@@ -70,16 +79,17 @@ int run_evaluate(const EvaluateOptions& options) {
   ScoreDestination destination = destination_of(options);
   const Context context = options.common.context();
   const BenchmarkPair pair = load_pair(options.pair);
+  const std::string run = options.runs.empty() ? std::string() : options.runs[0];
   const std::string what = !options.label.empty() ? options.label
-                           : options.run.empty()  ? options.predictions
-                                                  : options.run;
+                           : run.empty()          ? options.predictions
+                                                  : run;
   const std::shared_ptr<const Coupling> coupling =
-      options.run.empty() ? load_predictions(context, pair, options.predictions,
-                                             options.evaluation.conditional_samples)
-                          : load_run(context, pair, options.run);
+      run.empty() ? load_predictions(context, pair, options.predictions,
+                                     options.evaluation.conditional_samples)
+                  : load_run(context, pair, run);
   EvaluationOptions evaluation = options.evaluation;
   evaluation.seed = options.common.seed;
-  if (!options.run.empty()) take_training_of_run(options.run, destination);
+  if (!run.empty()) take_training_of_run(run, destination);
   const EvaluationRecord record = evaluate_to(context, pair, *coupling, evaluation, destination);
   if (options.common.json) {
     say("{}\n", record.json.dump(2));
@@ -96,7 +106,8 @@ int run_evaluate(const EvaluateOptions& options) {
 
 void add_evaluate(CLI::App& app, Action& action) {
   auto options = std::make_shared<EvaluateOptions>();
-  CLI::App* command = app.add_subcommand("evaluate", "Score a run or a solver's answer files");
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Score a run or a solver's answer files, or runs on data without a truth");
   command->footer(
       "Examples:\n"
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers\n"
@@ -104,13 +115,22 @@ void add_evaluate(CLI::App& app, Action& action) {
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers --label Mine --add-to out\n"
       "  bridgemark evaluate d2-gaussian-0.02 --predictions answers --label Mine --submission mine "
       "--training-seconds 12\n"
+      "  bridgemark evaluate --x0 a.npy --x1 b.npy --run run --run other --report page.html\n"
       "The answers folder holds pred_x1.npy and pred_conditional_x1.npy, see bridgemark kit "
       "--help; optional are pred_log_marginals.npy [157,D,S] (log q(x1^d = s | x0) of the "
       "conditional inputs: the exact score) and pred_log_conditional.npy [20000] (log q(x1|x0) of "
-      "the test set: the joint KL).");
-  command->add_option("PAIR", options->pair, "A preset or a pair folder")->required();
+      "the test set: the joint KL).\n"
+      "Data has no truth: with --x0 and --x1, rows that no run was trained on, bridges are "
+      "compared by their held-out objective, and all runs by how their draws fit x1, what they "
+      "repeat of their training rows, what they cost and how their directions fit each other.");
+  command->add_option("PAIR", options->pair, "A preset or a pair folder");
   command->add_option("--predictions", options->predictions, "Folder with a solver's answers");
-  command->add_option("--run", options->run, "Run folder of bridgemark train");
+  command
+      ->add_option("--run", options->runs,
+                   "Run folder of bridgemark train; with --x0 and --x1 as often as there are runs")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  add_data_options(*command, options->data);
   command->add_option("--label", options->label,
                       "What the printed list and tables call the solver");
   command->add_option("--add-to", options->add_to,
@@ -169,6 +189,11 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_json_option(*command, options->common);
   command->callback([=, &action] {
     options->training_seconds_given = command->count("--training-seconds") > 0;
+    if (asks_for_data(*command)) {
+      check_data_request(*command);
+      action = [=] { return evaluate_data(options->common, options->data, options->runs); };
+      return;
+    }
     action = [=] { return run_evaluate(*options); };
   });
 }

@@ -127,8 +127,9 @@ void add_train(CLI::App& app, Action& action) {
       "--set components=100000\n"
       "With --samples a solver sees that many unpaired rows of either end, the same for everyone, "
       "and nothing else of the pair but its reference.\n"
-      "Data has no truth: sample --run draws from such a run; evaluate PAIR scores it on a pair of "
-      "the same reference, S and D.\n"
+      "Data has no truth: sample --run draws from such a run, evaluate --x0 --x1 compares runs on "
+      "rows that they were not trained on, and evaluate PAIR scores one on a pair of the same "
+      "reference, S and D.\n"
       "Ranks that mpirun or srun starts share the model of dlightsb (bridgemark-mpi).");
   command->add_option("SOLVER", options->solver, "A solver, see below")->required();
   command->add_option("--pair", options->pair, "A preset or a pair folder");

@@ -71,12 +71,6 @@ DataProblem make_data_problem(const Context& context, DataParts parts) {
 
 void require_data_of_pair(const FitProblem& data, const BenchmarkPair& pair,
                           std::string_view what) {
-  const auto text = [](const ReferenceProcess& process) {
-    return process.kind() == ReferenceKind::kMatrix
-               ? fmt::format("a matrix with {} steps", process.total_steps())
-               : fmt::format("{} with gamma {} and {} steps", reference_kind_name(process.kind()),
-                             process.gamma(), process.total_steps());
-  };
   const auto refuse = [&](std::string_view part, const auto& here, const auto& there) {
     throw_invalid("data", "{} was fitted to data whose {} must be that of pair '{}', {}, got {}",
                   what, part, pair.identity().name, there, here);
@@ -87,7 +81,7 @@ void require_data_of_pair(const FitProblem& data, const BenchmarkPair& pair,
     refuse("S", data.num_categories(), pair.num_categories());
   }
   if (!same_process(ours, theirs)) {
-    const std::string here = text(ours), there = text(theirs);
+    const std::string here = reference_text(ours), there = reference_text(theirs);
     refuse("reference", here == there ? "another " + here : here, there);
   }
 }

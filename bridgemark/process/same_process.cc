@@ -1,5 +1,7 @@
 #include "bridgemark/process/same_process.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace bridgemark {
@@ -15,6 +17,13 @@ bool same_process(const ReferenceProcess& a, const ReferenceProcess& b) {
     if (!(std::abs(std::exp(p.data()[i]) - std::exp(q.data()[i])) <= 1e-12)) return false;
   }
   return true;
+}
+
+std::string reference_text(const ReferenceProcess& process) {
+  return process.kind() == ReferenceKind::kMatrix
+             ? fmt::format("a matrix with {} steps", process.total_steps())
+             : fmt::format("{} with gamma {} and {} steps", reference_kind_name(process.kind()),
+                           process.gamma(), process.total_steps());
 }
 
 }  // namespace bridgemark

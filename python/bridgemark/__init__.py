@@ -22,6 +22,7 @@ from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
 from ._experiments import load_results, report, run
 from ._outside import OutsideCoupling
+from ._own_data import DataComparison, compare_on
 from ._paper import paper_results
 from ._plots import plot_conditional, plot_samples, plot_trajectories
 from ._results import Difference, Result, compare, evaluate, paired_difference
@@ -31,6 +32,7 @@ from ._tables import Table
 
 __all__ = [
     "Coupling",
+    "DataComparison",
     "Difference",
     "OutsideCoupling",
     "Pair",
@@ -42,6 +44,7 @@ __all__ = [
     "build_pair",
     "check_submission",
     "compare",
+    "compare_on",
     "evaluate",
     "load",
     "load_results",

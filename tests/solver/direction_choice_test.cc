@@ -9,10 +9,10 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/pair/two_way_bridge.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/direction/two_way_bridge.h"
 #include "tests/support/killed_run.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"

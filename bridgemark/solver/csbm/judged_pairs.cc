@@ -16,7 +16,7 @@ namespace {
 // iteration.
 enum Detail : std::uint32_t { kFirstEnds = 2, kStep, kState, kChain };
 
-States first_rows(const States& states, std::size_t count) {
+States rows_up_to(const States& states, std::size_t count) {
   States rows(count, states.cols());
   std::copy_n(states.data(), rows.size(), rows.data());
   return rows;
@@ -32,8 +32,8 @@ JudgedPairs::JudgedPairs(const Context& host, const ReferenceChain& chain, Judge
       rows_(std::move(rows)),
       pinned_(pinned_rows(host, chain, rows_.seed)) {
   const std::size_t pairs = std::min({rows_.x0.rows(), rows_.x1.rows(), kMostPairs});
-  rows_.x0 = first_rows(rows_.x0, pairs);
-  rows_.x1 = first_rows(rows_.x1, pairs);
+  rows_.x0 = rows_up_to(rows_.x0, pairs);
+  rows_.x1 = rows_up_to(rows_.x1, pairs);
   points_ = std::clamp<std::size_t>(kMostPoints / std::max<std::size_t>(pairs, 1), 1,
                                     static_cast<std::size_t>(chain.num_steps()));
   pinned_.time_key = {rows_.seed, DrawPurpose::kHoldout, kStep};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/solver/direction/two_way_bridge.h"
+#include "bridgemark/pair/two_way_bridge.h"
 
 namespace bridgemark {
 

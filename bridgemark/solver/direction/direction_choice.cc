@@ -8,11 +8,11 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
+#include "bridgemark/pair/two_way_bridge.h"
 #include "bridgemark/solver/core/holdout.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/cp/cp_parameters.h"
 #include "bridgemark/solver/direction/source_density.h"
-#include "bridgemark/solver/direction/two_way_bridge.h"
 
 namespace bridgemark {
 

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/direction/two_way_bridge.h"
+#include "bridgemark/pair/two_way_bridge.h"
 
 #include <optional>
 #include <utility>

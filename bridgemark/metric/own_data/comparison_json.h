@@ -1,0 +1,34 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "bridgemark/core/context.h"
+#include "bridgemark/metric/own_data/compare_on.h"
+
+namespace bridgemark {
+
+// {"x0_rows", "x1_rows", "dim", "num_categories", "compared_rows", "seed",
+//  "runs": [{"name", "reference", "training_x0_rows", "training_x1_rows",
+//            "trained_on_endless_draws", "overlap": {"x0": {...}, "x1": {...}} or null,
+//            "scores": {name: {"value", "standard_error", "beside", "beside_standard_error",
+//                              "missing", "note"}}}],
+//  "differences": [{"first", "second", "difference", "standard_error", "told_apart", "missing"}],
+//  "warnings": [...], "meanings": {name: {"title", "unit", "beside", "better", "meaning"}}}.
+// JSON has no infinity: an infinite number is the text "inf" or "-inf". What cannot be given is
+// null, and its "missing" says why.
+nlohmann::json comparison_json(const DataComparison& comparison);
+
+// compare_on() with all that says where it comes from: what `evaluate --x0 --json` prints and
+// Python returns.
+struct DataComparisonRecord {
+  DataComparison comparison;
+  nlohmann::json record() const;  // comparison_json() with version, device, machine and seconds
+
+  std::string device, machine;
+  double seconds = 0.0;
+};
+DataComparisonRecord compare_and_record(const Context& context, StatesView x0, StatesView x1,
+                                        std::span<const DataContestant> contestants,
+                                        const DataComparisonOptions& options = {});
+
+}  // namespace bridgemark

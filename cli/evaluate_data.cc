@@ -1,0 +1,124 @@
+#include "cli/evaluate_data.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/npy.h"
+#include "bridgemark/io/printable.h"
+#include "bridgemark/metric/own_data/comparison_json.h"
+#include "bridgemark/metric/own_data/comparison_text.h"
+#include "bridgemark/report/data_page.h"
+#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/core/run_contestant.h"
+#include "cli/output.h"
+
+namespace bridgemark::cli {
+
+namespace {
+
+constexpr const char* kDataFileOptions[] = {"--x0", "--x1", "--report", "--vocabulary"};
+
+// What else goes with them.
+constexpr std::array<std::string_view, 7> kOptionsBesideData = {
+    "--run", "--seed", "--threads", "--device", "--progress", "--quiet", "--json"};
+
+bool belongs_to_data(const CLI::Option& option) {
+  const auto is_name = [&](std::string_view name) { return option.check_name(std::string(name)); };
+  return std::ranges::any_of(kDataFileOptions, is_name) ||
+         std::ranges::any_of(kOptionsBesideData, is_name);
+}
+
+// What the page needs is looked at before the work whose results it shows.
+DataPageOptions page_options(const DataFiles& files) {
+  const std::filesystem::path folder = std::filesystem::path(files.report).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw_file(files.report, "its folder is not there");
+  }
+  DataPageOptions options;
+  if (!files.vocabulary.empty()) options.vocabulary = load_vocabulary(files.vocabulary);
+  return options;
+}
+
+}  // namespace
+
+void add_data_options(CLI::App& command, DataFiles& files) {
+  const std::string data = "Own data in place of a pair";
+  command
+      .add_option(kDataFileOptions[0], files.x0,
+                  "States that no run was trained on, integers .npy [n,D]")
+      ->group(data);
+  command
+      .add_option(kDataFileOptions[1], files.x1, "The same of the other end, .npy [m,D]; unpaired")
+      ->group(data);
+  CLI::Option* report = command.add_option(
+      kDataFileOptions[2], files.report,
+      "Page to write: the scores, and rows before and after as images where D is a square, else as "
+      "a heat map");
+  report->group(data);
+  command
+      .add_option(kDataFileOptions[3], files.vocabulary,
+                  "File with a word a line, one for each category: the page shows rows as words")
+      ->group(data)
+      ->needs(report);
+}
+
+bool asks_for_data(const CLI::App& command) {
+  return std::ranges::any_of(kDataFileOptions,
+                             [&](const char* name) { return command.count(name) > 0; });
+}
+
+void check_data_request(const CLI::App& command) {
+  const bool has_x0 = command.count("--x0") > 0, has_x1 = command.count("--x1") > 0;
+  if (!has_x0 && !has_x1) {
+    throw_invalid("evaluate", "{} needs --x0 and --x1, got it without",
+                  command.count("--report") > 0 ? "--report" : "--vocabulary");
+  }
+  if (command.count("PAIR") > 0) {
+    throw_invalid("evaluate", "give one of PAIR and --x0 with --x1, got both");
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || belongs_to_data(*option)) continue;
+    throw_invalid("evaluate", "{} is of a PAIR and its truth, which data has not; got it with --x0",
+                  option->get_name());
+  }
+  if (!has_x0 || !has_x1) {
+    throw_invalid("evaluate", "--x0 and --x1 must be given together, got {}",
+                  has_x0 ? "--x0" : "--x1");
+  }
+  if (command.count("--run") == 0) {
+    throw_invalid("evaluate", "--x0 and --x1 need --run, once or more, got none");
+  }
+}
+
+int evaluate_data(const CommonOptions& common, const DataFiles& files,
+                  const std::vector<std::string>& runs) {
+  const Context context = common.context();
+  const DataPageOptions page = page_options(files);
+  const States x0 = load_states(files.x0), x1 = load_states(files.x1);
+  std::vector<DataContestant> contestants;
+  for (const std::string& folder : runs) {
+    LoadedRun run = load_whole_run(context, folder);
+    contestants.push_back(run_contestant(context, terminal_text(folder), run.config, run.problem,
+                                         std::move(run.coupling), x0.rows()));
+  }
+  check_vocabulary(page, contestants[0].coupling->num_categories());
+  const DataComparisonRecord record =
+      compare_and_record(context, x0, x1, contestants, {.seed = common.seed});
+  if (!files.report.empty()) {
+    write_file_atomically(files.report, data_page(record.comparison, x0, x1, page));
+  }
+  for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
+  if (common.json) {
+    say("{}\n", record.record().dump(2));
+  } else {
+    say("{}\n", comparison_text(record.comparison));
+  }
+  return 0;
+}
+
+}  // namespace bridgemark::cli
