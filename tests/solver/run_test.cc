@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -211,6 +213,32 @@ TEST_F(RunTest, OneRunAtATimeWorksInAFolder) {
   }
   train(config("reference"));
   EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
+}
+
+// While a run trains, its folder is removed and another process makes a run of that name.
+TEST_F(RunTest, AReplacedFolderGetsNothingOfTheRunThatLostIt) {
+  RunConfig first = config("dlightsb"), second = config("reference");
+  first.options = {{"updates", "64"}, {"components", "3"}, {"batch_size", "4"}, {"log_every", "1"}};
+  bool replaced = false;
+  const Context context{
+      .num_threads = 1,
+      .progress = [&](std::string_view, std::uint64_t done, std::uint64_t, std::string_view) {
+        if (replaced || done < 16) return;
+        replaced = true;
+        const pid_t other = fork();
+        if (other == 0) {
+          std::filesystem::remove_all(run_path());
+          train_run({.num_threads = 1}, second, run_path(), false);
+          _exit(0);
+        }
+        waitpid(other, nullptr, 0);
+      }};
+  EXPECT_THAT(error_of<FolderLost>([&] { train_run(context, first, run_path(), false); }),
+              AllOf(HasSubstr(run_path().string()), HasSubstr("replaced")));
+  EXPECT_EQ(load_run_config(run_path()).solver, "reference");
+  EXPECT_FALSE(std::filesystem::exists(run_path() / "checkpoint.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
+  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
 }
 
 TEST_F(RunTest, ResultsOfNoRunAreLeftAlone) {

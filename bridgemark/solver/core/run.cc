@@ -246,25 +246,26 @@ class RunFolder {
       if (found_ != Found::kComplete) sweep_temporaries(folder_, kRunFiles);
     }
     if (context_.ranks) context_.ranks->broadcast(std::as_writable_bytes(std::span(&found_, 1)));
+    if (!context_.is_first_rank()) held_.emplace(folder_);
     return found_;
   }
 
   // What was asked for cannot be: leaves no run behind.
   void undo() {
     if (!lock_) return;
-    std::error_code ignored;
+    const bool there = lock_->folder().is_there();
     if (found_ == Found::kNothing) {
-      std::filesystem::remove(folder_ / kRunConfig, ignored);
-      std::filesystem::remove(folder_ / kRunData, ignored);
+      lock_->folder().remove(kRunConfig);
+      lock_->folder().remove(kRunData);
     }
     lock_.reset();
-    if (new_folder_) std::filesystem::remove(folder_, ignored);
+    std::error_code ignored;
+    if (new_folder_ && there) std::filesystem::remove(folder_, ignored);
   }
 
   // It always will diverge: the next run here may be another.
   void free_for_others() {
-    std::error_code ignored;
-    if (lock_) std::filesystem::remove(folder_ / kRunConfig, ignored);
+    if (lock_) lock_->folder().remove(kRunConfig);
   }
 
  private:
@@ -283,6 +284,7 @@ class RunFolder {
   bool new_folder_ = false;
   Found found_ = Found::kNothing;
   std::optional<FolderLock> lock_;
+  std::optional<HeldFolder> held_;  // by a rank that has no lock
 };
 
 // Ranks that were started for runs of their own would each train a part of none.
