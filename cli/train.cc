@@ -69,6 +69,8 @@ int run_train(const TrainOptions& options) {
   for (const std::string& assignment : options.assignments) {
     solver_options.set_assignment(assignment);
   }
+  SolverOptions checked = solver_options;
+  find_solver(options.solver).resolve(checked);  // complains before anything is read
   const FitProblem problem = problem_of(options, context);
   if (speaks_for_ranks()) warn_if_still(problem.reference());
   train_run(
