@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <span>
@@ -19,7 +18,6 @@
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/disk/temporaries.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/toml_text.h"
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -157,62 +155,6 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
 }
 
 }  // namespace
-
-void save_run_config(const RunConfig& config, const std::filesystem::path& folder) {
-  toml::table options;
-  for (const auto& [key, value] : config.options) options.insert(key, value);
-  // TOML integers end at 2^63 - 1, so seeds travel as text.
-  toml::table table{{"solver", config.solver},
-                    {"pair", config.pair},
-                    {"seed", std::to_string(config.seed)},
-                    {"options", options}};
-  if (config.rows.samples > 0) {
-    table.insert("samples", std::to_string(config.rows.samples));
-    table.insert("training_set", std::to_string(config.rows.training_set));
-  }
-  std::ostringstream text;
-  text << table << '\n';
-  write_file_atomically(folder / kRunConfig, text.str());
-}
-
-RunConfig load_run_config(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kRunConfig;
-  const std::string file = path.string();
-  const std::string text = read_file(path, std::size_t{1} << 20);
-  const toml::table table = parse_toml(text, file);
-  const auto string_at = [&](const char* key) {
-    const auto value = table[key].value_exact<std::string>();
-    if (!value) throw_file(file, "'{}' must be a string", key);
-    return *value;
-  };
-  RunConfig config;
-  config.solver = string_at("solver");
-  config.pair = string_at("pair");
-  const auto number_at = [&](const char* key, auto& value) {
-    const std::string number = string_at(key);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc() || end != number.data() + number.size()) {
-      throw_file(file, "'{}' must be a whole number, got '{}'", key, number);
-    }
-  };
-  number_at("seed", config.seed);
-  if (table.contains("samples")) {
-    number_at("samples", config.rows.samples);
-    number_at("training_set", config.rows.training_set);
-  }
-  if (const toml::table* options = table["options"].as_table()) {
-    for (const auto& [key, value] : *options) {
-      const auto option = value.value_exact<std::string>();
-      if (!option) throw_file(file, "option '{}' must be a string", key.str());
-      config.options[std::string(key.str())] = *option;
-    }
-  }
-  for (const auto& solver : all_solvers()) {
-    if (solver->name() != config.solver) continue;
-    config.options = with_todays_keys(solver->options(), std::move(config.options));
-  }
-  return config;
-}
 
 bool is_complete_run(const std::filesystem::path& folder) {
   return path_exists(folder / kRunResult);
