@@ -241,6 +241,59 @@ TEST_F(RunTest, AReplacedFolderGetsNothingOfTheRunThatLostIt) {
   EXPECT_NO_THROW(load_run({}, pair(), run_path()));
 }
 
+TEST_F(RunTest, FilesOfTwoRunsAreNotMixed) {
+  RunConfig trained = config("dlightsb");
+  trained.options = {{"updates", "4"}, {"components", "3"}, {"batch_size", "4"}};
+  train(trained);
+  const std::string identity = load_run_config(run_path()).identity;
+  EXPECT_EQ(identity.size(), 32u);
+  EXPECT_EQ(load_run_result(run_path()).at("run_identity"), identity);
+  const auto other = dir_.path() / "other";
+  train_run({}, trained, other, false);
+  for (const char* file : {"config.toml", "result.json"}) {
+    const std::string own = read(run_path() / file);
+    write(run_path() / file, read(other / file));
+    const auto refused = AllOf(HasSubstr(identity), HasSubstr("files of two runs"));
+    EXPECT_THAT(load_error(), refused) << file;
+    EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }), refused) << file;
+    EXPECT_THAT(train_error(trained, true), refused) << file;
+    write(run_path() / file, own);
+  }
+  std::filesystem::remove(run_path() / "result.json");  // it would go on from the other's
+  write(run_path() / "checkpoint.safetensors", read(other / "checkpoint.safetensors"));
+  EXPECT_THAT(train_error(trained, true),
+              AllOf(HasSubstr("checkpoint.safetensors"), HasSubstr("files of two runs")));
+}
+
+TEST_F(RunTest, AModelIsTheOneOfItsResult) {
+  RunConfig trained = config("dlightsb");
+  trained.options = {{"updates", "4"}, {"components", "3"}, {"batch_size", "4"}};
+  train(trained);
+  trained.seed = 6;
+  train_run({}, trained, dir_.path() / "other", false);
+  write(run_path() / "model.safetensors", read(dir_.path() / "other" / "model.safetensors"));
+  EXPECT_THAT(load_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("fingerprint")));
+}
+
+// As versions before 0.2 left it.
+TEST_F(RunTest, AFolderWithoutARunsIdentityLoads) {
+  train(config("feature-wise"));
+  RunConfig before = load_run_config(run_path());
+  before.identity.clear();
+  save_run_config(before, run_path());
+  nlohmann::json result = load_run_result(run_path());
+  result.erase("run_identity");
+  result.erase("model_fingerprint");
+  save_json(run_path() / "result.json", result);
+  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
+  EXPECT_NO_THROW(load_whole_run({}, run_path()));
+  train(config("feature-wise"), true);
+  EXPECT_THAT(read(run_path() / "config.toml"), Not(HasSubstr("run_identity")));
+  std::filesystem::remove(run_path() / "result.json");
+  train(config("feature-wise"), true);
+  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
+}
+
 TEST_F(RunTest, ResultsOfNoRunAreLeftAlone) {
   std::filesystem::create_directory(run_path());
   write(run_path() / "result.json", "{}");

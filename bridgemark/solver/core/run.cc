@@ -91,6 +91,16 @@ void require_complete(const std::filesystem::path& folder) {
   throw_file(folder.string(), "the run is not complete; resume its training");
 }
 
+// What a complete run learned, where its files are all of that run.
+std::shared_ptr<const Coupling> load_model(const Context& context, const RunConfig& config,
+                                           const FitProblem& problem,
+                                           const std::filesystem::path& folder) {
+  refuse_mixed_runs(config, folder);
+  auto coupling = find_solver(config.solver).load(context, problem, folder / kRunModel);
+  refuse_other_model(load_run_result(folder), folder);
+  return coupling;
+}
+
 [[noreturn]] void refuse_second_run(const std::filesystem::path& folder) {
   throw_file(folder.string(), "already holds a run; give another folder or resume it");
 }
@@ -118,6 +128,7 @@ void refuse_other_run(const RunConfig& config, const FitProblem& problem,
       before.options != config.options || before.rows != config.rows) {
     throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
   }
+  refuse_mixed_runs(before, folder);
   refuse_other_data(problem, folder);
   refuse_other_identity(identity, folder);
 }
@@ -139,8 +150,6 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
                           fitted.history.empty() ? event.dump() + "\n" : log_text(fitted.history));
   }
   nlohmann::json result = {{"solver", config.solver},
-                           {"pair", identity.pair},
-                           {"data", identity.data},
                            {"seed", config.seed},
                            {"options", config.options},
                            {"version", kVersion},
@@ -150,6 +159,7 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
                            {"wall_seconds", seconds},
                            {"peak_memory_bytes", peak_memory_bytes()},
                            {"diagnostics", diagnostics_json(fitted.diagnostics)}};
+  add_identity(result, identity, folder / kRunModel);
   add_training_rows(result, config.rows);
   save_json(folder / kRunResult, result);
 }
@@ -254,15 +264,20 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   check_rows(config, problem);
   require_rank_support(context, solver);
   require_one_run(context, config, folder);
-  const RunIdentity identity = run_identity(problem_record(problem), config);
+  RunIdentity identity = run_identity(problem_record(problem), config);
 
   RunFolder place(context, folder, resume);
   const Found found = place.open(config, problem, identity);
   const bool first = context.is_first_rank();
+  if (first) {  // which writes what says so
+    config.identity =
+        found == Found::kNothing ? new_run_identity() : load_run_config(folder).identity;
+    identity.run = config.identity;
+  }
   if (found == Found::kComplete) {
     if (context.rank_count() > 1) return {};
     return {problem.pair() ? load_run(context, *problem.pair(), folder)
-                           : solver.load(context, problem, folder / kRunModel),
+                           : load_model(context, config, problem, folder),
             read_diagnostics(load_run_result(folder).at("diagnostics")), load_run_history(folder)};
   }
 
@@ -297,6 +312,7 @@ void save_run(const Context& context, const RunConfig& request, const FitProblem
   check_rows(request, problem);
   RunConfig config = request;
   config.options = resolve_options(find_solver(request.solver), request).values();
+  config.identity = new_run_identity();
   const RunIdentity identity = run_identity(problem_record(problem), config);
   create_folder(folder);
   const FolderLock lock(folder);
@@ -372,7 +388,7 @@ LoadedRun load_whole_run(const Context& context, const std::filesystem::path& fo
   }
   require_complete(folder);
   FitProblem problem = load_data(folder / kRunData);
-  auto coupling = find_solver(config.solver).load(context, problem, folder / kRunModel);
+  auto coupling = load_model(context, config, problem, folder);
   return {std::move(config), std::move(problem), std::move(coupling)};
 }
 
@@ -380,14 +396,13 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
                                          const std::filesystem::path& folder) {
   const RunConfig config = load_run_config(folder);
   require_complete(folder);
-  const Solver& solver = find_solver(config.solver);
   if (path_exists(folder / kRunData)) {
     const FitProblem data = load_data(folder / kRunData);
     require_data_of_pair(data, pair, folder.string());
-    return solver.load(context, data, folder / kRunModel);
+    return load_model(context, config, data, folder);
   }
   const auto load = [&](const BenchmarkPair& of) {
-    return solver.load(context, trained_problem(context, config, of), folder / kRunModel);
+    return load_model(context, config, trained_problem(context, config, of), folder);
   };
   const nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = pair_record(pair);
   if (same_pair(fitted_to, asked)) return load(pair);
@@ -404,10 +419,10 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
   const auto coupling =
       learned_reverse(context, trained_problem(context, config, fitted), load(fitted));
   if (!coupling) {
-    throw_invalid("run",
-                  "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'{}",
-                  folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name,
-                  solver.has_both_directions() ? "; train it without source=none" : "");
+    throw_invalid(
+        "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'{}",
+        folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name,
+        find_solver(config.solver).has_both_directions() ? "; train it without source=none" : "");
   }
   return coupling;
 }

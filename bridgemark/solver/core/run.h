@@ -34,6 +34,9 @@ struct RunConfig {
   std::uint64_t seed = 0;
   std::map<std::string, std::string, std::less<>> options;  // every option of the solver
   TrainingRows rows = {};  // a training set of the pair, or endless draws of it
+  // Given to a run when it begins, and in each of its files that says what it is of; empty in a
+  // folder of an older version. Not part of a request.
+  std::string identity = {};
 };
 
 // Write and read the config.toml of a run folder. Throw FileError for one that is not there or not

@@ -7,6 +7,7 @@
 #include "bridgemark/io/toml_text.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
@@ -19,6 +20,7 @@ void save_run_config(const RunConfig& config, const std::filesystem::path& folde
                     {"pair", config.pair},
                     {"seed", std::to_string(config.seed)},
                     {"options", options}};
+  if (!config.identity.empty()) table.insert(kRunIdentityKey, config.identity);
   if (config.rows.samples > 0) {
     table.insert("samples", std::to_string(config.rows.samples));
     table.insert("training_set", std::to_string(config.rows.training_set));
@@ -53,6 +55,7 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
     number_at("samples", config.rows.samples);
     number_at("training_set", config.rows.training_set);
   }
+  if (table.contains(kRunIdentityKey)) config.identity = string_at(kRunIdentityKey);
   if (const toml::table* options = table["options"].as_table()) {
     for (const auto& [key, value] : *options) {
       const auto option = value.value_exact<std::string>();
