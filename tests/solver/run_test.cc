@@ -241,6 +241,37 @@ TEST_F(RunTest, AReplacedFolderGetsNothingOfTheRunThatLostIt) {
   EXPECT_NO_THROW(load_run({}, pair(), run_path()));
 }
 
+// A run finds its pair from another folder, and where the two have moved together or one of them
+// alone has.
+TEST_F(RunTest, FindsItsPairWhereverItIsReadFrom) {
+  namespace fs = std::filesystem;
+  const fs::path here = fs::current_path(), project = dir_.path() / "project";
+  fs::create_directory(project);
+  fs::rename(pair_path(), project / "pair");
+  fs::create_directory(dir_.path() / "elsewhere");
+  fs::current_path(project);
+  RunConfig given = config("reference");
+  given.pair = "pair";
+  train_run({}, given, "run", false);
+  fs::current_path(dir_.path() / "elsewhere");
+  EXPECT_EQ(load_whole_run({}, "../project/run").problem.name(), "pair");
+  given.pair = "../project/pair";
+  EXPECT_NO_THROW(train_run({}, given, "../project/run", true));  // the same place by another name
+  fs::copy(project / "run", dir_.path() / "run", fs::copy_options::recursive);
+  EXPECT_NO_THROW(load_whole_run({}, run_path()));  // by the whole path
+  fs::rename(project, dir_.path() / "moved");
+  EXPECT_NO_THROW(load_whole_run({}, "../moved/run"));  // by the path from the run
+  EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }),
+              AllOf(HasSubstr("its pair"), HasSubstr((project / "pair").string())));
+  // Another pair of that place is not taken for it.
+  PairSpec other = testing::small_spec();
+  other.seed = 77;
+  fs::create_directory(project);
+  write_pair_folder({}, testing::pair_with_test_set(other, 200), project / "pair");
+  EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }), HasSubstr("its pair"));
+  fs::current_path(here);
+}
+
 TEST_F(RunTest, FilesOfTwoRunsAreNotMixed) {
   RunConfig trained = config("dlightsb");
   trained.options = {{"updates", "4"}, {"components", "3"}, {"batch_size", "4"}};

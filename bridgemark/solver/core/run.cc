@@ -28,6 +28,7 @@
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_identity.h"
+#include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
@@ -124,8 +125,7 @@ void refuse_other_run(const RunConfig& config, const FitProblem& problem,
                       bool resume) {
   if (!resume) refuse_second_run(folder);
   const RunConfig before = load_run_config(folder);
-  if (before.solver != config.solver || before.pair != config.pair || before.seed != config.seed ||
-      before.options != config.options || before.rows != config.rows) {
+  if (!is_same_request(before, folder, config)) {
     throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
   }
   refuse_mixed_runs(before, folder);
@@ -383,7 +383,8 @@ Diagnostics read_diagnostics(const nlohmann::json& object) {
 LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder) {
   RunConfig config = load_run_config(folder);
   if (!path_exists(folder / kRunData)) {
-    const BenchmarkPair pair = load_pair(config.pair);
+    require_complete(folder);
+    const BenchmarkPair pair = load_pair_of_run(config, folder, load_run_result(folder).at("pair"));
     return {std::move(config), pair, load_run(context, pair, folder)};
   }
   require_complete(folder);

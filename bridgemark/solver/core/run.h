@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,11 @@ struct RunConfig {
   // Given to a run when it begins, and in each of its files that says what it is of; empty in a
   // folder of an older version. Not part of a request.
   std::string identity = {};
+  // Where the folder of the pair was when the run began; likewise.
+  struct PairPaths {
+    std::string whole, from_run;
+  };
+  std::optional<PairPaths> pair_paths = {};
 };
 
 // Write and read the config.toml of a run folder. Throw FileError for one that is not there or not

@@ -8,9 +8,17 @@
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_identity.h"
+#include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
+
+namespace {
+
+// For a pair in a folder.
+constexpr char kPairPath[] = "pair_path", kPairFromRun[] = "pair_from_run";
+
+}  // namespace
 
 void save_run_config(const RunConfig& config, const std::filesystem::path& folder) {
   toml::table options;
@@ -21,6 +29,10 @@ void save_run_config(const RunConfig& config, const std::filesystem::path& folde
                     {"seed", std::to_string(config.seed)},
                     {"options", options}};
   if (!config.identity.empty()) table.insert(kRunIdentityKey, config.identity);
+  if (const auto paths = paths_of_pair(config.pair, folder)) {
+    table.insert(kPairPath, paths->whole);
+    table.insert(kPairFromRun, paths->from_run);
+  }
   if (config.rows.samples > 0) {
     table.insert("samples", std::to_string(config.rows.samples));
     table.insert("training_set", std::to_string(config.rows.training_set));
@@ -56,6 +68,9 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
     number_at("training_set", config.rows.training_set);
   }
   if (table.contains(kRunIdentityKey)) config.identity = string_at(kRunIdentityKey);
+  if (table.contains(kPairPath)) {
+    config.pair_paths = {string_at(kPairPath), string_at(kPairFromRun)};
+  }
   if (const toml::table* options = table["options"].as_table()) {
     for (const auto& [key, value] : *options) {
       const auto option = value.value_exact<std::string>();
