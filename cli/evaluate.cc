@@ -56,6 +56,7 @@ ScoreDestination destination_of(const EvaluateOptions& options) {
   if (!options.submission.empty()) destination.submission = options.submission;
   if (!options.label.empty()) destination.label = options.label;
   destination.pair_name = options.pair;
+  destination.note = [](const std::string& text) { note("{}\n", terminal_text(text)); };
   destination.rows = options.rows;
   destination.training_seed = options.training_seed;
   if (options.training_seconds_given) destination.training_seconds = options.training_seconds;
