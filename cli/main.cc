@@ -96,5 +96,6 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   reserve_standard_files();
+  fail_writes_beyond_limit();
   return leave_ranks(run_program(argc, argv));
 }

@@ -141,6 +141,32 @@ TEST(Interrupt, OneOfTwoTrainingsHasTheFolder) {
   }
 }
 
+// Under ulimit -f a write beyond the limit is an error like a full disk.
+TEST(Interrupt, AFileLimitIsALine) {
+  const TempDir dir;
+  const std::string folder = dir.path().string();
+  const auto limited = [&](const std::string& arguments) {
+    const std::string command = "ulimit -f 64; ASAN_OPTIONS=detect_leaks=0 '" BRIDGEMARK_PROGRAM
+                                "' " +
+                                arguments + " >/dev/null 2>'" + folder + "/err'";
+    const int raw = std::system(("bash -c \"" + command + "\"").c_str());
+    const std::string said = testing::slurp(folder + "/err");
+    std::filesystem::remove(folder + "/err");
+    EXPECT_TRUE(WIFEXITED(raw) && WEXITSTATUS(raw) == 2) << arguments << ": " << raw;
+    EXPECT_NE(said.find("bridgemark: "), std::string::npos) << said;
+    EXPECT_NE(said.find("File too large"), std::string::npos) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  };
+  limited("sample d2-gaussian-0.05 --what x1 -n 30000 -o '" + folder + "/x.npy'");
+  EXPECT_TRUE(files_below(dir.path()).empty());
+  limited("train dlightsb --pair d2-gaussian-0.05 --set updates=3 --set components=300 -o '" +
+          folder + "/run'");
+  for (const std::string& file : files_below(dir.path())) {
+    EXPECT_EQ(file.find(".tmp-"), std::string::npos) << file;
+    EXPECT_FALSE(file.ends_with("/lock")) << file;
+  }
+}
+
 // A run folder is removed while its training goes on, and another training takes its name.
 TEST(Interrupt, ATrainingThatLostItsFolderEndsWithALine) {
   const TempDir dir, logs;
