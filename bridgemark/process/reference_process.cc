@@ -53,7 +53,10 @@ UniformPower uniform_power(int num_categories, double gamma, int n) {
     return {identity, off_diagonal, n == 1 ? 1.0 - gamma : identity + off_diagonal};
   }
   const double identity = -std::exp(log_identity);
-  return {identity, (1.0 - identity) / S, -std::expm1(std::log(S - 1.0) + log_identity) / S};
+  // Of one step the difference of two numbers near 1 would lose a tiny 1 - gamma; of three and more
+  // steps it is not small.
+  return {identity, (1.0 - identity) / S,
+          n == 1 ? 1.0 - gamma : -std::expm1(std::log(S - 1.0) + log_identity) / S};
 }
 
 Matrix<double> log_uniform_power(int num_categories, double gamma, int n) {

@@ -54,7 +54,7 @@ void expect_powers(const ReferenceProcess& process, const Wide& step, const std:
 TEST(ReferenceProcess, UniformPowersAreMatrixPowers) {
   for (const int S : {2, 3, 16}) {
     // From 1 - 1/S on the identity part of an odd power is negative.
-    for (const double gamma : {1e-4, 0.005, 0.3, 0.5, 0.9, 0.999}) {
+    for (const double gamma : {1e-4, 0.005, 0.3, 0.5, 0.9, 0.999, 1.0 - 1e-13, 1.0 - 0x1p-53}) {
       expect_powers(ReferenceProcess::uniform(S, gamma), testing::uniform_step(S, gamma),
                     fmt::format("S {}, gamma {}", S, gamma));
     }
