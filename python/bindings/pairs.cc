@@ -184,9 +184,8 @@ nb::object log_cores(const BenchmarkPair& pair) {
 nb::object log_reference(const BenchmarkPair& pair, const WholeNumber& n) {
   const auto total = static_cast<std::uint64_t>(pair.bridge().process().total_steps());
   const int power = static_cast<int>(n.in_range("n", 0, total));
-  return to_numpy(interruptible([&](const Context& context) {
-    return Matrix<double>(pair.reference().log_power(context, power));
-  }));
+  return to_numpy(interruptible(
+      [&](const Context& context) { return pair.reference().log_power_once(context, power); }));
 }
 
 nb::object gamma(const BenchmarkPair& pair) {

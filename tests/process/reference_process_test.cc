@@ -341,5 +341,19 @@ TEST(ReferenceProcess, PowersDoNotDependOnHistory) {
   }
 }
 
+// Who asks for one power after the other, once each, gets those that chains get, and few are kept.
+TEST(ReferenceProcess, PowersThatAreAskedForOnceAreNotKept) {
+  const ReferenceProcess once = ReferenceProcess::gaussian(7, 0.3),
+                         kept = ReferenceProcess::gaussian(7, 0.3);
+  for (int n = 0; n <= 128; ++n) {
+    const int from_end = 128 - n;
+    EXPECT_EQ(once.log_power_once(kContext, from_end), kept.log_power(kContext, from_end)) << n;
+  }
+  EXPECT_LE(once.num_kept_powers(), 8u);
+  EXPECT_EQ(kept.num_kept_powers(), 129u);
+  EXPECT_EQ(error_of<InvalidArgument>([&] { once.log_power_once(kContext, 129); }),
+            "[reference] power must lie in 0..128, got 129");
+}
+
 }  // namespace
 }  // namespace bridgemark
