@@ -32,6 +32,7 @@ def _states_on(device: Any, rows: int, dim: int) -> Callable[[], Any]:
         raise ValueError(f"[python] device must be 'cpu', 'cuda' or 'cuda:0', got {device!r}")
     shape = (rows, dim)
     if kind == "cpu":
+        _core.require_states_memory(rows, dim)
         return lambda: np.empty(shape, np.int32)
     _core.require_gpu()
     library = _library_of_gpu_arrays()

@@ -54,6 +54,17 @@ def test_samples_of_a_named_device_are_the_same_rows(pair):
         np.testing.assert_array_equal(left, right)
 
 
+def test_rows_that_no_memory_holds_are_refused(pair):
+    message = r"^\[memory\] drawing 1000000000000000 rows of \d+ states needs about [\d.]+ GiB, and"
+    for draw in (pair.sample_x0, pair.sample_x1, pair.sample_joint):
+        with pytest.raises(ValueError, match=message):
+            draw(10**15)
+        with pytest.raises(ValueError, match=message):
+            draw(10**15, device="cpu")
+    with pytest.raises(ValueError, match=message):
+        pair.batches(10**15)
+
+
 def test_bad_requests_are_named(pair):
     for call in (pair.sample_x0, pair.sample_x1, pair.sample_joint):
         with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'cuda:0', got 'tpu'"):
