@@ -40,8 +40,8 @@ struct PairSpec {
 };
 
 // Throws InvalidArgument for values out of range. The same spec gives the same pair, bit for bit,
-// on every machine.
-BenchmarkPair build_pair(const PairSpec& spec);
+// on every machine. Throws Interrupted where the context asks for it.
+BenchmarkPair build_pair(const PairSpec& spec, const Context& context = {});
 
 // Throws InvalidArgument for a number out of range, before anything of its size is made; build_pair
 // asks it first.

@@ -121,8 +121,9 @@ BenchmarkPair build(
   if (min_distance) set_family_number(parts.spec, "min_distance", *min_distance);
   if (switch_rate) set_family_number(parts.spec, "switch_rate", *switch_rate);
   parts.spec.reverse = reverse;
-  BenchmarkPair pair =
-      interruptible([&](const Context&) { return build_pair(custom_spec(std::move(parts))); });
+  BenchmarkPair pair = interruptible([&](const Context& context) {
+    return build_pair(custom_spec(std::move(parts)), context);
+  });
   warn_if_still(pair.bridge().process(), CalledFrom::kNative);
   return pair;
 }

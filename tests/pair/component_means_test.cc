@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "bridgemark/core/error.h"
 #include "tests/support/chi_square.h"
 
 namespace bridgemark {
@@ -72,6 +74,15 @@ TEST(ComponentMeans, StayAfterTheLastTry) {
   PairSpec spec = spread_spec();
   spec.num_categories = 11;  // 5..5: there is one mean
   EXPECT_EQ(draw_component_means(spec), Matrix<int>(4, 3, std::vector<int>(12, 5)));
+}
+
+TEST(ComponentMeans, TheirDrawIsInterrupted) {
+  PairSpec spec = spread_spec();
+  spec.num_components = 20000;
+  int asked = 0;
+  const Context context{.interrupt = [&] { return ++asked > 100; }};
+  EXPECT_THROW(draw_component_means(spec, context), Interrupted);
+  EXPECT_THROW(build_pair(spec, {.interrupt = [] { return true; }}), Interrupted);
 }
 
 }  // namespace
