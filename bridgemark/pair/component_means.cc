@@ -108,4 +108,23 @@ Matrix<int> draw_component_means(const PairSpec& spec, const Context& context) {
   throw_invalid("pair", "unknown family");
 }
 
+void require_min_distance(const PairSpec& spec, const Context& context) {
+  const Matrix<int> drawn = draw_component_means(spec, context);
+  const auto mean = [&](std::size_t k) { return Mean(drawn.row(k), drawn.row(k) + drawn.cols()); };
+  for (std::size_t k = 1; k < drawn.rows(); ++k) {
+    context.throw_if_interrupted();
+    const Mean one = mean(k);
+    for (std::size_t other = 0; other < k; ++other) {
+      const double apart = distance(one, mean(other));
+      if (apart >= spec.min_distance) continue;
+      throw_invalid("pair",
+                    "min_distance must be one that {} means in {} categories and {} dimensions "
+                    "have after {} tries each, got {}: two are {:.4g} apart; lower it, or take "
+                    "fewer components",
+                    spec.num_components, spec.num_categories, spec.dim, kTries, spec.min_distance,
+                    apart);
+    }
+  }
+}
+
 }  // namespace bridgemark

@@ -17,4 +17,8 @@ namespace bridgemark {
 // is empty. Each (component, try) has draws of its own. A spread mean takes only exact operations.
 Matrix<int> draw_component_means(const PairSpec& spec, const Context& context = {});
 
+// Throws InvalidArgument where two of them are closer than spec.min_distance. For a distance that a
+// user has asked for: the families' own is one that the last try may miss.
+void require_min_distance(const PairSpec& spec, const Context& context = {});
+
 }  // namespace bridgemark

@@ -95,7 +95,7 @@ BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
   }
   const bool drawn = !spec.potential && !spec.source_potential;
   PairSpec other = spec;
-  other.seed = derive_seed(spec.seed, 1);
+  other.seed = source_potential_seed(spec);
   CpPotential source =
       spec.source_potential ? *spec.source_potential : make_potential(other, context);
   CpPotential target = spec.potential ? *spec.potential : make_potential(spec, context);
@@ -239,6 +239,8 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
                    spec.potential ? *spec.potential : make_potential(spec, context)),
           spec.reverse};
 }
+
+std::uint64_t source_potential_seed(const PairSpec& spec) { return derive_seed(spec.seed, 1); }
 
 const std::vector<PairSpec>& preset_specs() {
   static const std::vector<PairSpec> presets = make_presets();

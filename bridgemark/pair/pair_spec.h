@@ -47,6 +47,9 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context = {});
 // asks it first.
 void check_spec(const PairSpec& spec);
 
+// Family twosided: the seed of the means of f, where it is drawn.
+std::uint64_t source_potential_seed(const PairSpec& spec);
+
 // d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in four families: 12 pairs
 // as the paper's text describes them (sphere), then NAME-spread, 12 stand-ins for those of its
 // tables, NAME-chain, 12 that no CP potential fits, and NAME-twosided, 12 with closed forms in both

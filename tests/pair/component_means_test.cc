@@ -76,6 +76,21 @@ TEST(ComponentMeans, StayAfterTheLastTry) {
   EXPECT_EQ(draw_component_means(spec), Matrix<int>(4, 3, std::vector<int>(12, 5)));
 }
 
+// A distance that somebody asked for is kept or refused.
+TEST(ComponentMeans, ADistanceThatCannotBeMetIsRefused) {
+  PairSpec spec = spread_spec();
+  EXPECT_NO_THROW(require_min_distance(spec));
+  spec.min_distance = 60.0;
+  try {
+    require_min_distance(spec);
+    FAIL() << "was taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("4 means in 50 categories and 3 dimensions"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(ComponentMeans, TheirDrawIsInterrupted) {
   PairSpec spec = spread_spec();
   spec.num_components = 20000;
