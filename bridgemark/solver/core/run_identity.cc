@@ -96,11 +96,11 @@ void add_identity(nlohmann::json& result, const RunIdentity& identity,
 }
 
 void refuse_mixed_runs(const RunConfig& config, const std::filesystem::path& folder) {
-  const json result = result_in(folder);
-  if (const auto said = result.find(kRunIdentityKey); said != result.end()) {
-    const auto file = folder / kRunResult;
-    refuse_other_run_in(file, json_get<std::string>(result, kRunIdentityKey, file.string()),
-                        config);
+  if (const auto file = folder / kRunResult; path_exists(file)) {
+    const json result = result_in(folder);
+    const auto said = json_get_or<std::string>(result, kRunIdentityKey, "", file.string());
+    refuse_other_run_in(file, said, config);
+    return;
   }
   const CheckpointMetadata checkpoint = checkpoint_in(folder);
   if (const auto said = checkpoint.find(kRunIdentityKey); said != checkpoint.end()) {

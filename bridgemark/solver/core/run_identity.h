@@ -37,8 +37,9 @@ void add_identity(nlohmann::json& result, const RunIdentity& identity,
 // pair or other data. What says nothing, because it is older, is let through.
 void refuse_other_identity(const RunIdentity& identity, const std::filesystem::path& folder);
 
-// Throws FileError, naming both, where the result or the checkpoint in a run folder is of another
-// run than the configuration. What says nothing, because it is older, is let through.
+// Throws FileError, naming both, where the result in a run folder, or the checkpoint that a run
+// without one goes on from, is of another run than the configuration. What says nothing, because it
+// is older, is let through.
 void refuse_mixed_runs(const RunConfig& config, const std::filesystem::path& folder);
 
 // The same for the model of a complete run: it must be the file that the result was written of.
