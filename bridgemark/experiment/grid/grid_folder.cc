@@ -18,6 +18,7 @@
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/core/run_pair.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 
@@ -63,7 +64,7 @@ void GridFolder::refuse_conflict(const ExperimentRun& run, bool go_on,
   if (!path_exists(folder / kRunConfig)) return;
   if (!go_on) throw_file(folder.string(), "already holds a run; give another folder or resume it");
   const RunConfig before = load_run_config(folder);
-  if (!is_same_request(before, folder, run.config)) {
+  if (!is_same_request(before, folder, run.config, find_solver(run.config.solver).options())) {
     throw_file(folder.string(),
                "holds a run with another configuration; give the experiment another folder");
   }

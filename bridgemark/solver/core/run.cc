@@ -125,7 +125,7 @@ void refuse_other_run(const RunConfig& config, const FitProblem& problem,
                       bool resume) {
   if (!resume) refuse_second_run(folder);
   const RunConfig before = load_run_config(folder);
-  if (!is_same_request(before, folder, config)) {
+  if (!is_same_request(before, folder, config, find_solver(config.solver).options())) {
     throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
   }
   refuse_mixed_runs(before, folder);

@@ -12,7 +12,6 @@
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/options.h"
-#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 
@@ -78,13 +77,13 @@ BenchmarkPair load_pair_of_run(const RunConfig& config, const fs::path& run_fold
              pair_text(record), fmt::join(places, ", "));
 }
 
-bool is_same_request(const RunConfig& run, const fs::path& run_folder, const RunConfig& asked) {
+bool is_same_request(const RunConfig& run, const fs::path& run_folder, const RunConfig& asked,
+                     const std::vector<OptionSpec>& specs) {
   if (run.solver != asked.solver || run.seed != asked.seed || run.rows != asked.rows ||
       !names_same_pair(run, run_folder, asked.pair)) {
     return false;
   }
   if (run.options == asked.options) return true;
-  const std::vector<OptionSpec> specs = find_solver(asked.solver).options();
   const auto is_known = [&](const auto& option) {
     return std::ranges::find(specs, option.first, &OptionSpec::key) != specs.end();
   };

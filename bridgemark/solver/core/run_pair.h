@@ -4,8 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/solver/core/option_spec.h"
 #include "bridgemark/solver/core/run.h"
 
 // How a run finds the pair that it was fitted to again: by a preset's name, or by the folder, as it
@@ -28,8 +30,8 @@ BenchmarkPair load_pair_of_run(const RunConfig& config, const std::filesystem::p
                                const nlohmann::json& record);
 
 // Whether the run in the folder is the one that is asked for: the same solver, pair, seed and rows,
-// and every option that is used.
+// and every option that is used. `specs` are the solver's.
 bool is_same_request(const RunConfig& run, const std::filesystem::path& run_folder,
-                     const RunConfig& asked);
+                     const RunConfig& asked, const std::vector<OptionSpec>& specs);
 
 }  // namespace bridgemark
