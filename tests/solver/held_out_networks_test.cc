@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Solvers, HeldOutNetworks, ::testing::Values("csbm", "al
 TEST_P(HeldOutNetworks, StatesTheLossOfTheNetworksItKeeps) {
   RunConfig config = this->config();
   config.options["imf_iterations"] = "1";
+  config.options.erase("updates_later");
   const nlohmann::json found = train(config, "run");
   const FitProblem problem = training_problem({}, pair_, config.rows);
   const Holdout holdout = split_holdout(problem, 0.2);
