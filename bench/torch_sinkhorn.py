@@ -6,7 +6,7 @@ yardstick for `train sinkhorn`, nothing else.
     bridgemark kit d64-gaussian-0.02-spread --samples 100000 -o kit
     bench/torch_sinkhorn.py kit --device cuda
     bridgemark train sinkhorn --pair d64-gaussian-0.02-spread --samples 100000 -o run \\
-      --set smoothing=0 --set holdout=0 --device cuda
+      --set smoothing=0 --device cuda
 
 Iterates until the marginal of x1 is right to the same total variation, and prints one JSON object:
 iterations, seconds, peak memory of the device and the error.

@@ -8,6 +8,7 @@
 #include "bridgemark/io/printable.h"
 #include "bridgemark/report/board/write_board.h"
 #include "cli/command.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
@@ -67,11 +68,14 @@ void add_board(CLI::App& app, Action& action) {
                    "A submission, or a folder of submissions; may be given several times")
       ->type_size(1)
       ->allow_extra_args(false);
-  command
-      ->add_option("--leave-out", options->leave_out,
-                   "A method to leave out of RESULTS, with * and ?; may be given several times")
-      ->type_size(1)
-      ->allow_extra_args(false);
+  CLI::Option* leave_out = command->add_option(
+      "--leave-out", options->leave_out,
+      "A method to leave out of RESULTS, with * and ?; may be given several times");
+  leave_out->type_size(1)->allow_extra_args(false);
+  only_for(leave_out, "RESULTS", [=]() -> std::optional<std::string> {
+    if (!options->results.empty()) return std::nullopt;
+    return "none";
+  });
   command->add_option("-o,--output", options->output, "Folder to write")->required();
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);

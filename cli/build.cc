@@ -15,6 +15,7 @@
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
@@ -32,6 +33,19 @@ struct BuildOptions {
   bool reverse = false;
   bool seed_given = false;
 };
+
+constexpr char kCustom[] = "custom";
+
+// PAIR as a refusal names it, where it is not 'custom'.
+std::optional<std::string> unless_custom(const BuildOptions& options) {
+  if (options.pair == kCustom) return std::nullopt;
+  return fmt::format("PAIR '{}'", options.pair);
+}
+
+std::optional<std::string> if_folder(const BuildOptions& options) {
+  if (options.pair == kCustom || find_preset(options.pair)) return std::nullopt;
+  return fmt::format("the pair folder '{}', which has its own", options.pair);
+}
 
 // A pair of the user's own: the construction's numbers from options, matrices and data from files.
 PairSpec spec_of(const BuildOptions& options) {
@@ -51,14 +65,23 @@ PairSpec spec_of(const BuildOptions& options) {
   return custom_spec(std::move(parts));
 }
 
+// With --reverse, the pair from the other end.
+BenchmarkPair asked_direction(BenchmarkPair pair, const BuildOptions& options) {
+  if (!options.reverse) return pair;
+  if (pair.reverse()) {
+    throw_invalid("build", "--reverse goes with a pair from p0 to p1, got {}, which is reversed",
+                  options.pair);
+  }
+  return pair.reversed();
+}
+
 BenchmarkPair make_pair(const BuildOptions& options) {
-  if (options.pair == "custom") return build_pair(spec_of(options));
+  if (options.pair == kCustom) return build_pair(spec_of(options));
   if (std::optional<PairSpec> preset = find_preset(options.pair)) {
     if (options.seed_given) *preset = sibling_of(*preset, options.common.seed);
-    preset->reverse = preset->reverse || options.reverse;
-    return build_pair(*preset);
+    return asked_direction(build_pair(*preset), options);
   }
-  return load_pair(options.pair);
+  return asked_direction(load_pair(options.pair), options);
 }
 
 int run_build(const BuildOptions& options) {
@@ -88,8 +111,10 @@ void add_build(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "Folder to write")->required();
   add_seed_option(*command, options->common,
                   "Seed of the construction; a preset given one becomes a sibling of its own");
+  only_for(command->get_option("--seed"), "a preset or PAIR 'custom'",
+           [=] { return if_folder(*options); });
   add_common_options(*command, options->common);
-  command->add_flag("--reverse", options->reverse, "Ask for p1 -> p0");
+  command->add_flag("--reverse", options->reverse, "Ask for p1 -> p0, of a pair from p0 to p1");
   const std::string group = "Options of 'custom'";
   PairSpec& spec = options->parts.spec;
   command
@@ -110,9 +135,11 @@ void add_build(CLI::App& app, Action& action) {
       ->group(group)
       ->capture_default_str();
   command
-      ->add_option("--gamma", spec.gamma, "Stochasticity of the reference: > 0; uniform: below 1")
-      ->group(group)
-      ->capture_default_str();
+      ->add_option("--gamma", options->parts.gamma,
+                   fmt::format("Stochasticity of the reference: > 0; uniform: below 1; not of a "
+                               "matrix (default: {})",
+                               spec.gamma))
+      ->group(group);
   command->add_option("--steps", spec.total_steps, "Elementary steps between x0 and x1")
       ->group(group)
       ->capture_default_str();
@@ -131,10 +158,11 @@ void add_build(CLI::App& app, Action& action) {
       ->group(group)
       ->capture_default_str();
   command
-      ->add_option("--min-distance", spec.min_distance,
-                   "All but sphere: least distance of two means, in categories")
-      ->group(group)
-      ->capture_default_str();
+      ->add_option("--min-distance", options->parts.min_distance,
+                   fmt::format("All but sphere: least distance of two means, in categories; given, "
+                               "it must be met (default: {}, tried for)",
+                               spec.min_distance))
+      ->group(group);
   command
       ->add_option("--switch-rate", spec.switch_rate,
                    "Family chain: probability to leave the component at each coordinate")
@@ -147,23 +175,26 @@ void add_build(CLI::App& app, Action& action) {
       ->group(group)
       ->capture_default_str();
   command->add_option("--name", spec.name, "Name of the pair")->group(group)->capture_default_str();
+  for (CLI::Option* option : command->get_options()) {
+    if (option->get_group() != group) continue;
+    only_for(option, "PAIR 'custom'", [=] { return unless_custom(*options); });
+  }
+  only_for(command->get_option("--gamma"), "--reference gaussian or uniform",
+           [=]() -> std::optional<std::string> {
+             if (!is_npy(options->reference)) return std::nullopt;
+             return "--reference " + options->reference;
+           });
+  for (const FamilyNumber& number : family_numbers()) {
+    std::string name = fmt::format("--{}", number.name);
+    std::replace(name.begin(), name.end(), '_', '-');
+    only_for(command->get_option(name), "--family " + number.family_names(),
+             [=]() -> std::optional<std::string> {
+               if (number.belongs_to(parse_pair_family(options->family))) return std::nullopt;
+               return "--family " + options->family;
+             });
+  }
   command->callback([=, &action] {
     options->seed_given = command->count("--seed") > 0;
-    for (const char* option :
-         {"--dim", "--categories", "--components", "--reference", "--gamma", "--steps", "--sigma",
-          "--family", "--radius", "--min-distance", "--switch-rate", "--source", "--name"}) {
-      if (options->pair != "custom" && command->count(option) > 0) {
-        throw_invalid("build", "{} goes with PAIR 'custom', got PAIR '{}'", option, options->pair);
-      }
-    }
-    for (const FamilyNumber& number : family_numbers()) {
-      std::string option = fmt::format("--{}", number.name);
-      std::replace(option.begin(), option.end(), '_', '-');
-      if (command->count(option) > 0 && !number.belongs_to(parse_pair_family(options->family))) {
-        throw_invalid("build", "{} goes with --family {}, got --family {}", option,
-                      number.family_names(), options->family);
-      }
-    }
     action = [=] { return run_build(*options); };
   });
 }

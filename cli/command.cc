@@ -9,6 +9,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/npy.h"
 #include "cli/interrupt.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
@@ -27,10 +28,15 @@ void add_seed_option(CLI::App& command, CommonOptions& options, const std::strin
 void add_training_rows_options(CLI::App& command, TrainingRows& rows, const std::string& samples) {
   CLI::Option* given =
       command.add_option("--samples", rows.samples, samples)->check(whole_number());
-  command.add_option("--training-set", rows.training_set, "Which training set of the pair")
-      ->check(whole_number())
-      ->capture_default_str()
-      ->needs(given);
+  CLI::Option* which =
+      command.add_option("--training-set", rows.training_set, "Which training set of the pair")
+          ->check(whole_number())
+          ->capture_default_str()
+          ->needs(given);
+  only_for(which, "--samples above 0", [&rows]() -> std::optional<std::string> {
+    if (rows.samples > 0) return std::nullopt;
+    return "--samples 0";
+  });
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
@@ -77,6 +83,17 @@ CLI::Validator whole_number() {
     return fmt::format("must be a whole number in 0..{}, got '{}'", UINT64_MAX, text);
   };
   return {check, "", "whole_number"};
+}
+
+CLI::Validator number_in(double least, double most) {
+  const auto check = [=](const std::string& text) -> std::string {
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (whole && value >= least && value <= most) return {};
+    return fmt::format("must be a number in {}..{}, got '{}'", least, most, text);
+  };
+  return {check, "", "number"};
 }
 
 std::filesystem::path this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }

@@ -57,6 +57,9 @@ Matrix<double> load_matrix(const std::string& path);
 // Refuses -1 and numbers beyond 64 bits, which CLI11 would wrap round or cut off.
 CLI::Validator whole_number();
 
+// Refuses NaN as well, which CLI::Range lets through.
+CLI::Validator number_in(double least, double most);
+
 // The file of this program, for those that start it again.
 std::filesystem::path this_program();
 

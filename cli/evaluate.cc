@@ -16,6 +16,7 @@
 #include "bridgemark/submission/score_destination.h"
 #include "cli/command.h"
 #include "cli/evaluate_data.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
@@ -65,6 +66,7 @@ ScoreDestination destination_of(const EvaluateOptions& options) {
   if (!options.submission.empty()) destination.submission = options.submission;
   if (!options.label.empty()) destination.label = options.label;
   destination.pair_name = options.pair;
+  destination.note = [](const std::string& text) { note("{}\n", terminal_text(text)); };
   destination.rows = options.rows;
   destination.training_seed = options.training_seed;
   if (options.training_seconds_given) destination.training_seconds = options.training_seconds;
@@ -94,7 +96,11 @@ int run_evaluate(const EvaluateOptions& options) {
   if (options.common.json) {
     say("{}\n", record.json.dump(2));
   } else {
-    say("{}\n", score_list(terminal_text(what), terminal_text(pair.identity().name),
+    const std::string named =
+        destination.rows.samples > 0
+            ? fmt::format("{}, trained on {}", what, training_rows_text(destination.rows))
+            : what;
+    say("{}\n", score_list(terminal_text(named), terminal_text(pair.identity().name),
                            evaluation.num_seeds, record.evaluation.scores));
     const std::string joint_kl = joint_kl_text(record.evaluation.joint_kl);
     if (record.evaluation.joint_kl.particles > 0) say("{}\n", joint_kl);
@@ -139,15 +145,14 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("--submission", options->submission,
                       "Folder of a submission to the board: keeps the answers and their scores "
                       "there, under --label");
-  command
-      ->add_option("--training-seed", options->training_seed,
-                   "Seed of the training behind --predictions, for --submission")
-      ->check(whole_number())
-      ->capture_default_str();
-  command
-      ->add_option("--training-seconds", options->training_seconds,
-                   "Seconds of the training behind --predictions, for --submission")
-      ->check(CLI::NonNegativeNumber);
+  CLI::Option* training_seed =
+      command->add_option("--training-seed", options->training_seed,
+                          "Seed of the training behind --predictions, for --submission");
+  training_seed->check(whole_number())->capture_default_str();
+  CLI::Option* training_seconds =
+      command->add_option("--training-seconds", options->training_seconds,
+                          "Seconds of the training behind --predictions, for --submission");
+  training_seconds->check(number_in(0.0, 1e12));
   add_training_rows_options(*command, options->rows,
                             "Rows of a training set that the solver behind --predictions was "
                             "trained on (default: 0, endless draws)");
@@ -187,6 +192,27 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_seed_option(*command, options->common, "Seed of the draws");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
+  for (CLI::Option* training : {training_seed, training_seconds}) {
+    only_for(training, "--submission", [=]() -> std::optional<std::string> {
+      if (!options->submission.empty()) return std::nullopt;
+      return "none";
+    });
+  }
+  only_for(training_seed, "--predictions", [=]() -> std::optional<std::string> {
+    if (options->runs.empty()) return std::nullopt;
+    return fmt::format("--run {}, which knows its own", options->runs[0]);
+  });
+  only_for(command->get_option("--label"), "a printed list, --add-to or --submission",
+           [=]() -> std::optional<std::string> {
+             const bool shown = !options->add_to.empty() || !options->submission.empty();
+             if (!options->common.json || shown) return std::nullopt;
+             return "--json";
+           });
+  only_for(command->get_option("--max-seconds"), "--particles above 0",
+           [=]() -> std::optional<std::string> {
+             if (options->evaluation.particles > 0) return std::nullopt;
+             return "--particles 0";
+           });
   command->callback([=, &action] {
     options->training_seconds_given = command->count("--training-seconds") > 0;
     if (asks_for_data(*command)) {

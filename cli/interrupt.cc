@@ -41,6 +41,8 @@ void handle_signals(void (*handler)(int)) {
 
 }  // namespace
 
+void fail_writes_beyond_limit() { std::signal(SIGXFSZ, SIG_IGN); }
+
 void clean_up_on_signals() { handle_signals(end_program); }
 
 void stop_on_signals() { handle_signals(request_stop); }

@@ -2,6 +2,10 @@
 
 namespace bridgemark::cli {
 
+// From here on a file that grows beyond the limit of the shell (ulimit -f) is a write that fails,
+// with a line as on a full disk, not the end of the program.
+void fail_writes_beyond_limit();
+
 // From here on SIGINT, SIGTERM and SIGHUP end the program without leaving temporary files.
 void clean_up_on_signals();
 

@@ -5,6 +5,7 @@
 #include "bridgemark/pair/family_numbers.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
@@ -54,6 +55,11 @@ void add_list(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("list", "List the benchmark pairs that come built in");
   command->footer("Example: bridgemark list --json");
   add_common_options(*command, *options);
+  only_for(command->get_option("--device"), "commands that compute",
+           [=]() -> std::optional<std::string> {
+             if (options->device == "cpu") return std::nullopt;
+             return "list --device " + options->device;
+           });
   add_json_option(*command, *options);
   command->callback([=, &action] { action = [=] { return run_list(*options); }; });
 }

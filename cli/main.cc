@@ -12,6 +12,7 @@
 #include "bridgemark/io/printable.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 
@@ -71,6 +72,7 @@ int run_program(int argc, char** argv) {
       say("{}", app.help());
       return finish_output(0);
     }
+    for (const CLI::App* command : app.get_subcommands()) refuse_unused_options(*command);
     refuse_ranks(app);
     return finish_output(action());
   } catch (const CLI::ParseError& error) {
@@ -96,5 +98,6 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   reserve_standard_files();
+  fail_writes_beyond_limit();
   return leave_ranks(run_program(argc, argv));
 }

@@ -13,6 +13,7 @@
 #include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/write_report.h"
 #include "cli/command.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
@@ -89,6 +90,14 @@ void add_report(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
+  only_for(command->get_option("--vega"), "an HTML file", [=]() -> std::optional<std::string> {
+    if (!options->tables_only) return std::nullopt;
+    return "--tables-only";
+  });
+  only_for(command->get_option("--brief"), "printed tables", [=]() -> std::optional<std::string> {
+    if (!options->common.json) return std::nullopt;
+    return "--json";
+  });
   command->callback([=, &action] { action = [=] { return run_report(*options); }; });
 }
 

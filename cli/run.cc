@@ -15,6 +15,7 @@
 #include "bridgemark/io/printable.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 #include "cli/overview.h"
 
@@ -196,8 +197,30 @@ void add_sharing_options(CLI::App& command, RunOptions& options) {
       .add_option("--stale-after", options.stale_seconds,
                   "With --shard or --slurm, seconds after which a worker that gives no sign of "
                   "life has died; the same for all")
-      ->check(CLI::Range(0.5, 1e6))
+      ->check(number_in(0.5, 1e6))
       ->capture_default_str();
+}
+
+// What --dry-run and --estimate, which make no runs, have no use for.
+void declare_use(CLI::App& command, const std::shared_ptr<RunOptions>& options) {
+  const auto if_dry = [=]() -> std::optional<std::string> {
+    if (options->dry_run) return "--dry-run";
+    return std::nullopt;
+  };
+  for (const char* name : {"--jobs", "--resume", "--shard"}) {
+    only_for(command.get_option(name), "runs that are made", [=]() -> std::optional<std::string> {
+      if (options->estimate) return "--estimate";
+      return if_dry();
+    });
+  }
+  for (const char* name : {"--device", "--threads", "--progress", "--json", "--estimate"}) {
+    only_for(command.get_option(name), "runs that are made or estimated", if_dry);
+  }
+  only_for(command.get_option("--progress"), "runs that are made",
+           [=]() -> std::optional<std::string> {
+             if (options->estimate) return "--estimate";
+             return std::nullopt;
+           });
 }
 
 // Refuses what goes with neither --shard nor --slurm, and takes sbatch's options.
@@ -255,6 +278,7 @@ void add_run(CLI::App& app, Action& action) {
                     "would take on this machine; nothing is kept");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
+  declare_use(*command, options);
   command->allow_extras();  // with --slurm they are sbatch's
   command->callback([=, &action] {
     sort_out(*command, *options);

@@ -14,6 +14,7 @@
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "cli/command.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 #include "cli/sample_run.h"
 
@@ -224,19 +225,42 @@ void add_sample(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"x0", "x1", "joint", "conditional", "trajectory"}));
   command->add_option("-n", options->count, "Number of draws, for each given row if conditional")
       ->check(whole_number());
-  command->add_option("--given", options->given, "States x0 to start from, int .npy [rows,D]");
-  command->add_option(
+  CLI::Option* given =
+      command->add_option("--given", options->given, "States x0 to start from, int .npy [rows,D]");
+  CLI::Option* num_steps = command->add_option(
       "--num-steps", options->num_steps,
       fmt::format("M, steps of a trajectory (default: {}, or those that the run was "
                   "trained with)",
                   kTrajectorySteps));
-  command
-      ->add_option("--through", options->through,
-                   "How a trajectory is drawn: step by step (markov), or its end first and its "
-                   "inside from the pinned reference (pinned); the law is the same, any takes "
-                   "markov where the truth has transitions")
-      ->check(CLI::IsMember({"any", "markov", "pinned"}))
-      ->capture_default_str();
+  CLI::Option* through = command->add_option(
+      "--through", options->through,
+      "How a trajectory is drawn: step by step (markov), or its end first and its "
+      "inside from the pinned reference (pinned); the law is the same, any takes "
+      "markov where the truth has transitions");
+  through->check(CLI::IsMember({"any", "markov", "pinned"}))->capture_default_str();
+  const auto what = [=] { return "--what " + (options->what.empty() ? "none" : options->what); };
+  only_for(given, "--run, --what conditional or --what trajectory",
+           [=]() -> std::optional<std::string> {
+             const bool starts = options->what == "conditional" || options->what == "trajectory";
+             if (!options->run.empty() || options->what.empty() || starts) return std::nullopt;
+             return what();
+           });
+  only_for(command->get_option("-n"), "trajectories from draws of p0",
+           [=]() -> std::optional<std::string> {
+             const bool from_given = options->what == "trajectory" && !options->given.empty();
+             if (!from_given || !options->run.empty()) return std::nullopt;
+             return "--given " + options->given;
+           });
+  const auto unless_trajectory = [=]() -> std::optional<std::string> {
+    if (options->what == "trajectory") return std::nullopt;
+    return what();
+  };
+  only_for(num_steps, "--what trajectory", unless_trajectory);
+  only_for(through, "--what trajectory", unless_trajectory);
+  only_for(through, "a PAIR", [=]() -> std::optional<std::string> {
+    if (options->run.empty()) return std::nullopt;
+    return "--run " + options->run;
+  });
   command->add_option("-o,--output", options->output, "File to write")->required();
   add_seed_option(*command, options->common, "Seed of the draws");
   add_common_options(*command, options->common);

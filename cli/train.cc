@@ -16,6 +16,7 @@
 #include "bridgemark/solver/registry.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/option_use.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 
@@ -69,6 +70,8 @@ int run_train(const TrainOptions& options) {
   for (const std::string& assignment : options.assignments) {
     solver_options.set_assignment(assignment);
   }
+  SolverOptions checked = solver_options;
+  find_solver(options.solver).resolve(checked);  // complains before anything is read
   const FitProblem problem = problem_of(options, context);
   if (speaks_for_ranks()) warn_if_still(problem.reference());
   train_run(
@@ -156,6 +159,15 @@ void add_train(CLI::App& app, Action& action) {
       command->add_option("--steps", options->steps, "Elementary steps from x0 to x1"));
   of_data.back()->capture_default_str();
   for (CLI::Option* option : of_data) option->group(data)->needs("--x0");
+  only_for(command->get_option("--samples"), "--pair", [=]() -> std::optional<std::string> {
+    if (options->rows.samples == 0 || options->x0.empty()) return std::nullopt;
+    return "--x0 " + options->x0;
+  });
+  only_for(command->get_option("--gamma"), "--reference gaussian or uniform",
+           [=]() -> std::optional<std::string> {
+             if (!is_npy(options->reference)) return std::nullopt;
+             return "--reference " + options->reference;
+           });
   command->add_option("-o,--output", options->output, "Run folder to write")->required();
   command->add_option("--set", options->assignments, "An option of the solver, key=value")
       ->type_size(1)

@@ -26,7 +26,6 @@ TRAININGS = [
         "csbm",
         [
             "updates_first=1",
-            "updates_later=1",
             "imf_iterations=1",
             "batch_size=2",
             "num_steps=2",

@@ -32,6 +32,12 @@ void require_memory(double bytes, std::string_view what, std::string_view lower)
                 bytes / kGibibyte, free / kGibibyte, lower);
 }
 
+void require_states_memory(std::size_t rows, std::size_t dim, int arrays) {
+  const double bytes = sizeof(std::int32_t) * static_cast<double>(rows) * static_cast<double>(dim);
+  require_memory(arrays * bytes, fmt::format("drawing {} rows of {} states", rows, dim),
+                 "the number of rows");
+}
+
 std::uint64_t resident_memory_bytes(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/statm", process));
   std::uint64_t total = 0, resident = 0;

@@ -34,10 +34,11 @@ void check_label(const std::string& label, const std::vector<RunResult>& own) {
   }
 }
 
-// What the experiment calls the column of the pair.
-std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& identity,
+// What the experiment calls the column of the pair. `others` are all results but the one that this
+// one replaces: columns of two pairs with one name could not be reported.
+std::string column_of(const std::vector<RunResult>& others, const nlohmann::json& identity,
                       const std::string& pair_name, std::size_t conditional_samples) {
-  for (const RunResult& result : own) {
+  for (const RunResult& result : others) {
     if (same_pair(result.pair_identity, identity)) {
       if (result.conditional_samples != conditional_samples) {
         throw_invalid("evaluate", "conditional_samples must be {} like the experiment's, got {}",
@@ -46,10 +47,12 @@ std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& i
       return result.pair;
     }
   }
-  for (const RunResult& result : own) {
+  for (const RunResult& result : others) {
     if (result.pair == pair_name) {
-      throw_invalid("evaluate", "the experiment has another pair '{}': {}, got {}",
-                    printable(pair_name), result.pair_identity.dump(), identity.dump());
+      throw_invalid("evaluate",
+                    "the experiment has another pair '{}': {}, which {} was scored on, got {}",
+                    printable(pair_name), result.pair_identity.dump(), printable(result.run),
+                    identity.dump());
     }
   }
   return pair_name;
@@ -71,10 +74,7 @@ std::vector<RunResult> own_results(const std::filesystem::path& folder) {
 
 // Two labels that differ in nothing but characters that no file name takes have one ID; so may a
 // label and a solver of the experiment.
-void refuse_namesake(const std::vector<RunResult>& own, const std::filesystem::path& folder,
-                     const RunResult& result) {
-  std::vector<RunResult> others = load_added_results(folder);
-  others.insert(others.end(), own.begin(), own.end());
+void refuse_namesake(const std::vector<RunResult>& others, const RunResult& result) {
   for (const RunResult& other : others) {
     if (other.run == result.run && other.method != result.method) {
       throw_invalid("evaluate", "label must differ from '{}' in letters or digits, got '{}'",
@@ -98,24 +98,50 @@ std::filesystem::path added_folder(const std::filesystem::path& folder, const Ru
   return folder / kAdded / result.run;
 }
 
-AddedResult::AddedResult(const BenchmarkPair& pair, const EvaluationOptions& options,
-                         const AddTo& target)
-    : folder_(with_results(target.folder)), lock_(folder_), own_(own_results(folder_)) {
-  check_label(target.label, own_);
-  check_training_rows(target.rows);
-  result_.experiment = own_.empty() ? folder_.filename().string() : own_[0].experiment;
-  result_.method = target.label;
+AddedResult::AddedResult(const Context& context, const BenchmarkPair& pair,
+                         const EvaluationOptions& options, AddTo target)
+    : target_(std::move(target)), conditional_samples_(options.conditional_samples) {
+  check_training_rows(target_.rows);
+  result_.method = target_.label;
   result_.solver = kOutsideSolver;
   result_.pair_identity = pair_record(pair);
-  result_.pair =
-      column_of(own_, result_.pair_identity, target.pair_name, options.conditional_samples);
   result_.dim = static_cast<int>(pair.dim());
   result_.seed = options.seed;
-  result_.rows = target.rows;
-  result_.run = run_id_text(
-      result_.pair,
-      fmt::format("{}{}.seed{}", target.label, training_rows_suffix(target.rows), options.seed));
-  refuse_namesake(own_, folder_, result_);
+  result_.rows = target_.rows;
+  with_results(target_.folder);
+  const auto lock = wait_for_folder(context);
+  look();
+}
+
+std::unique_ptr<FolderLock> AddedResult::wait_for_folder(const Context& context) {
+  const auto tell = [&] {
+    context.throw_if_interrupted();
+    if (told_ || !target_.note) return;
+    told_ = true;
+    target_.note(fmt::format("waiting for others at work in {}, {} minutes at the most",
+                             target_.folder.string(), kLongestQueue.count()));
+  };
+  return std::make_unique<FolderLock>(target_.folder, FolderLock::Holders::kOne,
+                                      LockPatience{kLongestQueue, tell});
+}
+
+void AddedResult::look() {
+  own_ = own_results(with_results(target_.folder));
+  added_ = load_added_results(target_.folder);
+  check_label(target_.label, own_);
+  result_.experiment = own_.empty() ? target_.folder.filename().string() : own_[0].experiment;
+  const auto run_on = [&](const std::string& pair) {
+    return run_id_text(pair, fmt::format("{}{}.seed{}", target_.label,
+                                         training_rows_suffix(target_.rows), result_.seed));
+  };
+  std::vector<RunResult> others = own_;
+  const std::string replaced = run_on(target_.pair_name);
+  for (const RunResult& other : added_) {
+    if (other.run != replaced || other.method != target_.label) others.push_back(other);
+  }
+  result_.pair = column_of(others, result_.pair_identity, target_.pair_name, conditional_samples_);
+  result_.run = run_on(result_.pair);
+  refuse_namesake(others, result_);
 }
 
 void AddedResult::write(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
@@ -123,13 +149,15 @@ void AddedResult::write(const Context& context, const BenchmarkPair& pair, const
   if (coupling.own_num_steps() > 0) result_.num_steps = std::to_string(coupling.own_num_steps());
   take_record(record, "evaluation", result_);
   result_.threads = context.threads();
-  const std::filesystem::path added = added_folder(folder_, result_);
+  const auto lock = wait_for_folder(context);
+  look();
+  const std::filesystem::path added = added_folder(target_.folder, result_);
   create_folder(added);
   save_samples(context, pair, coupling, result_.seed, added / kAddedSamplesFile);
   write_results({result_}, added);
   std::vector<RunResult> all = own_;
-  for (RunResult& other : load_added_results(folder_)) all.push_back(std::move(other));
-  write_results(all, folder_);
+  for (RunResult& other : load_added_results(target_.folder)) all.push_back(std::move(other));
+  write_results(all, target_.folder);
 }
 
 std::vector<RunResult> load_added_results(const std::filesystem::path& folder) {

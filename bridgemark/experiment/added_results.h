@@ -1,6 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,7 @@ namespace bridgemark {
 inline constexpr char kOutsideSolver[] = "outside";  // RunResult::solver of an added result
 inline constexpr std::size_t kAddedSamples = 1000;   // rows of samples.npy, where there are
 inline constexpr char kAddedSamplesFile[] = "samples.npy";
+inline constexpr std::chrono::minutes kLongestQueue{10};  // that an addition waits for others
 
 std::filesystem::path added_folder(const std::filesystem::path& folder, const RunResult& result);
 
@@ -32,26 +36,37 @@ struct AddTo {
   std::string label;
   std::string pair_name;
   TrainingRows rows = {};  // what the solver was trained on
+  // Told once where others are at work in the folder, for whom the addition waits.
+  std::function<void(const std::string&)> note = {};
 };
 
-// A place for the scores of a solver among the results of an experiment. No grid works in the
-// folder while it is there.
+// A place for the scores of a solver among the results of an experiment. It has the folder alone,
+// with no grid and no other addition beside it, while it looks and while it writes, not in between:
+// additions queue, each for at most kLongestQueue, and are scored side by side.
 class AddedResult {
  public:
-  // Throws FileError where the folder has no results, InvalidArgument for a label that is a method
-  // of the experiment itself, for another pair of the same name, and for another number of
+  // Throws FileError where the folder has no results, FolderBusy where others keep it for too long,
+  // InvalidArgument for a label that is a method of the experiment itself, for another pair of the
+  // same name, be it the experiment's or of another addition, and for another number of
   // conditional samples, whose scores do not compare.
-  AddedResult(const BenchmarkPair& pair, const EvaluationOptions& options, const AddTo& target);
+  AddedResult(const Context& context, const BenchmarkPair& pair, const EvaluationOptions& options,
+              AddTo target);
 
   // Writes what an evaluation of the coupling by these options said, and its first answers. The
-  // experiment's results, tables and report then have it.
+  // experiment's results, tables and report then have it. Throws as the constructor does, where
+  // the folder has changed since.
   void write(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
              const EvaluationRecord& record);
 
  private:
-  std::filesystem::path folder_;  // of the experiment
-  FolderLock lock_;
-  std::vector<RunResult> own_;  // the experiment's
+  std::unique_ptr<FolderLock> wait_for_folder(const Context& context);
+  // Under the lock: what the folder has, and whether the result goes with it.
+  void look();
+
+  AddTo target_;
+  std::size_t conditional_samples_;
+  bool told_ = false;
+  std::vector<RunResult> own_, added_;  // the experiment's, and what was added
   RunResult result_;
 };
 

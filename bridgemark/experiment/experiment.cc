@@ -98,7 +98,7 @@ class RunList {
         const OptionChoices& option = grid.options[i];
         const OptionValue& value = option.values[chosen[i]];
         line = value.line;
-        options.set(option.key, value.text);
+        options.give(option.key, value.text);
         run.assignments.push_back(option.key + "=" + value.text);
         // Tables have columns for these two.
         if (option.varied && option.key != "loss" && option.key != "num_steps") {

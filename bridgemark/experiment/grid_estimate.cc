@@ -32,7 +32,7 @@ double most_updates(const SolverOptions& options) {
 // The options of a training with a share of the updates, at least one of each kind.
 SolverOptions shortened(SolverOptions options, double share) {
   for (const OptionSpec& spec : std::vector<OptionSpec>(options.specs())) {
-    if (!spec.counts_updates) continue;
+    if (!spec.counts_updates || (spec.use && !spec.use->is_used(options))) continue;
     const double all = options.integer(spec.key);
     options.set(spec.key, std::to_string(std::max(1L, std::lround(share * all))));
   }

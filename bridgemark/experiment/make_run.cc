@@ -9,6 +9,7 @@
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_identity.h"
 
 namespace bridgemark {
 
@@ -50,11 +51,13 @@ ExperimentRun read_run(const std::string& text) {
 void make_run(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
               const std::filesystem::path& run_folder) {
   train_run(context, run.config, pair, run_folder, true);
+  const std::string identity = load_run_config(run_folder).identity;
   for (const ExperimentRun& scored : scored_runs(run)) {
     const bool reverse = !scored.scored_pair.empty();
     const BenchmarkPair asked = reverse ? pair.reversed() : pair;
-    const EvaluationRecord record = evaluate_and_record(
+    EvaluationRecord record = evaluate_and_record(
         context, asked, *load_run(context, asked, run_folder), scored.evaluation, run.config.rows);
+    if (!identity.empty()) record.json[kRunIdentityKey] = identity;
     save_json(run_folder / (reverse ? kRunReverseScores : kRunScores), record.json);
   }
 }

@@ -8,6 +8,7 @@
 #include "bridgemark/metric/record/evaluation_json.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_identity.h"
 #include "bridgemark/solver/core/run_result.h"
 
 namespace bridgemark {
@@ -63,6 +64,11 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
                              : trained.at("pair");
   if (trained.contains("data")) {
     result.data = json_part(trained, "data", json::value_t::object, result_file);
+  }
+  if (scores.contains(kRunIdentityKey) && trained.contains(kRunIdentityKey) &&
+      scores[kRunIdentityKey] != trained[kRunIdentityKey]) {
+    throw_file(scored, "has scores of another run than {} beside it; remove it to score the run",
+               kRunResult);
   }
   if (scores.contains("pair_identity") &&
       !same_pair(scores["pair_identity"], result.pair_identity)) {

@@ -8,6 +8,7 @@
 
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/pair/reverse_truth.h"
@@ -132,6 +133,7 @@ void BenchmarkPair::write_target(const Context& context, std::uint64_t seed,
   if (out.on_device) {
     return device_sampler(context).draw(context, source_key, conditional_key, first_index, {}, out);
   }
+  require_states_memory(out.rows, dim());
   States x0(out.rows, dim());
   draw_forward(context, source_key, conditional_key, first_index, x0, out);
 }
@@ -158,6 +160,7 @@ void BenchmarkPair::write_joint(const Context& context, std::uint64_t seed,
 
 States BenchmarkPair::sample_x0(const Context& context, std::size_t count, std::uint64_t seed,
                                 std::uint64_t first_index) const {
+  require_states_memory(count, dim(), reverse_ ? 2 : 1);
   States x0(count, dim());
   write_x0(context, seed, first_index, x0);
   return x0;
@@ -165,6 +168,7 @@ States BenchmarkPair::sample_x0(const Context& context, std::size_t count, std::
 
 States BenchmarkPair::sample_x1(const Context& context, std::size_t count, std::uint64_t seed,
                                 std::uint64_t first_index) const {
+  require_states_memory(count, dim(), reverse_ ? 1 : 2);
   States x1(count, dim());
   write_x1(context, seed, first_index, x1);
   return x1;
@@ -172,6 +176,7 @@ States BenchmarkPair::sample_x1(const Context& context, std::size_t count, std::
 
 PairedStates BenchmarkPair::sample_joint(const Context& context, std::size_t count,
                                          std::uint64_t seed, std::uint64_t first_index) const {
+  require_states_memory(count, dim(), 2);
   PairedStates drawn{States(count, dim()), States(count, dim())};
   write_joint(context, seed, first_index, drawn.x0, drawn.x1);
   return drawn;
@@ -250,6 +255,7 @@ Array3<std::int32_t> BenchmarkPair::sample_trajectory(const Context& context, in
                                                       std::uint64_t first_index,
                                                       Through through) const {
   const ReferenceChain chain(bridge_->process(), num_steps);  // checks num_steps
+  require_states_memory(x0.rows, (static_cast<std::size_t>(num_steps) + 1) * dim());
   const std::shared_ptr<const Coupling> coupling = require_truth(context);
   if (through == Through::kMarkov && !coupling->has_transitions(num_steps)) {
     throw_invalid("pair",

@@ -44,9 +44,11 @@ Mean draw_spread(const PairSpec& spec, DrawSequence draws) {
 
 // draw(component, attempt) until far_enough(distance) from every earlier mean, or the last try.
 template <typename Draw, typename FarEnough>
-std::vector<Mean> draw_apart(int count, Draw&& draw, FarEnough&& far_enough) {
+std::vector<Mean> draw_apart(const Context& context, int count, Draw&& draw,
+                             FarEnough&& far_enough) {
   std::vector<Mean> means;
   for (int k = 0; k < count; ++k) {
+    context.throw_if_interrupted();
     Mean mean;
     for (int attempt = 0; attempt < kTries; ++attempt) {
       mean = draw(k, attempt);
@@ -71,7 +73,7 @@ Matrix<int> categories(const std::vector<Mean>& means, int dim, Category&& categ
 
 }  // namespace
 
-Matrix<int> draw_component_means(const PairSpec& spec) {
+Matrix<int> draw_component_means(const PairSpec& spec, const Context& context) {
   const auto draws = [&](DrawPurpose purpose, int component, int attempt) {
     return DrawSequence({spec.seed, purpose, static_cast<std::uint32_t>(attempt)},
                         static_cast<std::uint64_t>(component));
@@ -80,7 +82,7 @@ Matrix<int> draw_component_means(const PairSpec& spec) {
     case PairFamily::kSphere: {
       const Quantizer quantizer(spec.num_categories, -kSphereRange, kSphereRange);
       const auto means = draw_apart(
-          spec.num_components,
+          context, spec.num_components,
           [&](int k, int attempt) {
             return draw_on_sphere(spec, draws(DrawPurpose::kPairMeans, k, attempt));
           },
@@ -95,7 +97,7 @@ Matrix<int> draw_component_means(const PairSpec& spec) {
                       2 * kSpreadMargin + 1, pair_family_name(spec.family), spec.num_categories);
       }
       const auto means = draw_apart(
-          spec.num_components,
+          context, spec.num_components,
           [&](int k, int attempt) {
             return draw_spread(spec, draws(DrawPurpose::kSpreadMeans, k, attempt));
           },
@@ -104,6 +106,25 @@ Matrix<int> draw_component_means(const PairSpec& spec) {
     }
   }
   throw_invalid("pair", "unknown family");
+}
+
+void require_min_distance(const PairSpec& spec, const Context& context) {
+  const Matrix<int> drawn = draw_component_means(spec, context);
+  const auto mean = [&](std::size_t k) { return Mean(drawn.row(k), drawn.row(k) + drawn.cols()); };
+  for (std::size_t k = 1; k < drawn.rows(); ++k) {
+    context.throw_if_interrupted();
+    const Mean one = mean(k);
+    for (std::size_t other = 0; other < k; ++other) {
+      const double apart = distance(one, mean(other));
+      if (apart >= spec.min_distance) continue;
+      throw_invalid("pair",
+                    "min_distance must be one that {} means in {} categories and {} dimensions "
+                    "have after {} tries each, got {}: two are {:.4g} apart; lower it, or take "
+                    "fewer components",
+                    spec.num_components, spec.num_categories, spec.dim, kTries, spec.min_distance,
+                    apart);
+    }
+  }
 }
 
 }  // namespace bridgemark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bridgemark/core/array.h"
+#include "bridgemark/core/context.h"
 #include "bridgemark/pair/pair_spec.h"
 
 namespace bridgemark {
@@ -14,6 +15,10 @@ namespace bridgemark {
 //           spec.min_distance, in categories, to an earlier one.
 // A mean is tried 100 times; the last try stays, however close. Throws InvalidArgument where 5..S-6
 // is empty. Each (component, try) has draws of its own. A spread mean takes only exact operations.
-Matrix<int> draw_component_means(const PairSpec& spec);
+Matrix<int> draw_component_means(const PairSpec& spec, const Context& context = {});
+
+// Throws InvalidArgument where two of them are closer than spec.min_distance. For a distance that a
+// user has asked for: the families' own is one that the last try may miss.
+void require_min_distance(const PairSpec& spec, const Context& context = {});
 
 }  // namespace bridgemark

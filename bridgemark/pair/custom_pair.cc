@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/pair/component_means.h"
+#include "bridgemark/pair/family_numbers.h"
 
 namespace bridgemark {
 
@@ -43,6 +45,14 @@ std::optional<SourceDistribution> named_source(const std::string& name, const Pa
                 name);
 }
 
+// Of the potential of each end that is drawn.
+void require_min_distances(PairSpec spec, const Context& context) {
+  if (!spec.potential && !spec.chain_potential) require_min_distance(spec, context);
+  if (spec.family != PairFamily::kTwoSided || spec.source_potential) return;
+  spec.seed = source_potential_seed(spec);
+  require_min_distance(spec, context);
+}
+
 }  // namespace
 
 ReferenceKind named_reference(const std::string& name) {
@@ -52,8 +62,9 @@ ReferenceKind named_reference(const std::string& name) {
   throw_invalid("pair", "reference must be gaussian, uniform or a matrix [S,S], got '{}'", name);
 }
 
-PairSpec custom_spec(PairParts parts) {
+PairSpec custom_spec(PairParts parts, const Context& context) {
   PairSpec spec = std::move(parts.spec);
+  if (parts.min_distance) set_family_number(spec, "min_distance", *parts.min_distance);
   auto* matrix = std::get_if<Matrix<double>>(&parts.reference);
   auto* pmf = std::get_if<Matrix<double>>(&parts.source);
   auto* states = std::get_if<States>(&parts.source);
@@ -83,6 +94,11 @@ PairSpec custom_spec(PairParts parts) {
   }
   spec.dim = dim.agreed(spec.dim);
   spec.num_categories = num_categories.agreed(spec.num_categories);
+  if (matrix && parts.gamma) {
+    throw_invalid("pair", "gamma goes with reference gaussian or uniform, got {} and a matrix",
+                  *parts.gamma);
+  }
+  if (parts.gamma) spec.gamma = *parts.gamma;
   if (matrix) {
     spec.reference = ReferenceKind::kMatrix;
     spec.reference_matrix = std::move(*matrix);
@@ -90,6 +106,7 @@ PairSpec custom_spec(PairParts parts) {
     spec.reference = named_reference(std::get<std::string>(parts.reference));
   }
   check_spec(spec);  // before a source of that size is made
+  if (parts.min_distance) require_min_distances(spec, context);
   if (pmf) {
     spec.source = SourceDistribution::product(*pmf);
   } else if (states) {

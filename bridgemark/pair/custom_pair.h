@@ -11,10 +11,14 @@ namespace bridgemark {
 
 // A pair of the user's own as a front end is given it: its parts by their names or as arrays.
 struct PairParts {
-  PairSpec spec;  // all numbers but the two sizes, and the potentials where there are some
-  // Where they are not given: what the arrays say, else the defaults of PairSpec.
+  PairSpec spec;  // all numbers but those below, and the potentials where there are some
+  // Where they are not given: what the arrays say, else the defaults of PairSpec, as for each.
   std::optional<int> dim;
   std::optional<int> num_categories;
+  // Given, it goes with a reference by name alone.
+  std::optional<double> gamma;
+  // Given, means that are closer are refused.
+  std::optional<double> min_distance;
   // "gaussian" or "uniform", or the probabilities [S,S] of an elementary step.
   std::variant<std::string, Matrix<double>> reference = std::string("gaussian");
   // p0: "gaussian" or "uniform", a pmf [D,S] of independent coordinates, or observed states [n,D].
@@ -24,9 +28,9 @@ struct PairParts {
 // The reference of a name that is no matrix. Throws InvalidArgument for any other.
 ReferenceKind named_reference(const std::string& name);
 
-// What build_pair takes. Throws InvalidArgument for an unknown name, and where two parts say
-// different sizes.
-PairSpec custom_spec(PairParts parts);
+// What build_pair takes. Throws InvalidArgument for an unknown name, where two parts say different
+// sizes, and for a number that would not be used or cannot be met.
+PairSpec custom_spec(PairParts parts, const Context& context = {});
 
 // A preset with another seed: a pair of its own, whose name says so.
 PairSpec sibling_of(PairSpec preset, std::uint64_t seed);

@@ -59,12 +59,12 @@ ReferenceProcess make_reference(const PairSpec& spec) {
 
 // log_cores[d,s,k] = log of the normal density at s around the component's mean. Only IEEE
 // operations on small integers and sigma, so the stored numbers are the same on every machine.
-CpPotential make_potential(const PairSpec& spec) {
+CpPotential make_potential(const PairSpec& spec, const Context& context) {
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   const auto D = static_cast<std::size_t>(spec.dim);
   const auto S = static_cast<std::size_t>(spec.num_categories);
   const auto K = static_cast<std::size_t>(spec.num_components);
-  const Matrix<int> means = draw_component_means(spec);
+  const Matrix<int> means = draw_component_means(spec, context);
   const double log_scale = portable_log(spec.sigma) + kHalfLogTwoPi;
   Array3<double> log_cores(D, S, K);
   for (std::size_t k = 0; k < K; ++k) {
@@ -80,8 +80,8 @@ CpPotential make_potential(const PairSpec& spec) {
 }
 
 // The mixture's cores under a hidden chain that starts evenly.
-ChainPotential make_chain_potential(const PairSpec& spec) {
-  const CpPotential components = make_potential(spec);
+ChainPotential make_chain_potential(const PairSpec& spec, const Context& context) {
+  const CpPotential components = make_potential(spec, context);
   return {components.log_beta(),
           switching_moves(components.dim(), components.num_components(), spec.switch_rate),
           components.log_cores()};
@@ -89,17 +89,18 @@ ChainPotential make_chain_potential(const PairSpec& spec) {
 
 // A two-sided pair of the mixture and another like it, their weights balanced.
 BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
-                              ReferenceProcess reference) {
+                              ReferenceProcess reference, const Context& context) {
   if (spec.source) {
     throw_invalid("pair", "source must be left out of a two-sided pair, whose p0 follows from f");
   }
   const bool drawn = !spec.potential && !spec.source_potential;
   PairSpec other = spec;
-  other.seed = derive_seed(spec.seed, 1);
-  CpPotential source = spec.source_potential ? *spec.source_potential : make_potential(other);
-  CpPotential target = spec.potential ? *spec.potential : make_potential(spec);
+  other.seed = source_potential_seed(spec);
+  CpPotential source =
+      spec.source_potential ? *spec.source_potential : make_potential(other, context);
+  CpPotential target = spec.potential ? *spec.potential : make_potential(spec, context);
   if (drawn) {
-    BalancedWeights weights = balance_weights(source, CpBridge(reference, target));
+    BalancedWeights weights = balance_weights(source, CpBridge(reference, target), context);
     source = CpPotential(std::move(weights.log_source), source.log_cores());
     target = CpPotential(std::move(weights.log_target), target.log_cores());
   }
@@ -206,7 +207,7 @@ std::vector<PairSpec> make_presets() {
 
 }  // namespace
 
-BenchmarkPair build_pair(const PairSpec& spec) {
+BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
   check_spec(spec);
   ReferenceProcess reference = make_reference(spec);
   if (reference.num_categories() != spec.num_categories) {
@@ -218,7 +219,7 @@ BenchmarkPair build_pair(const PairSpec& spec) {
                         spec.radius, spec.min_distance, spec.switch_rate};
   if (spec.family == PairFamily::kTwoSided || spec.source_potential) {
     identity.family = PairFamily::kTwoSided;
-    return build_two_sided(spec, std::move(identity), std::move(reference));
+    return build_two_sided(spec, std::move(identity), std::move(reference), context);
   }
   SourceDistribution source =
       spec.source
@@ -228,14 +229,18 @@ BenchmarkPair build_pair(const PairSpec& spec) {
   if (spec.family == PairFamily::kChain || spec.chain_potential) {
     identity.family = PairFamily::kChain;
     return {std::move(identity), std::move(source),
-            ChainBridge(std::move(reference),
-                        spec.chain_potential ? *spec.chain_potential : make_chain_potential(spec)),
+            ChainBridge(std::move(reference), spec.chain_potential
+                                                  ? *spec.chain_potential
+                                                  : make_chain_potential(spec, context)),
             spec.reverse};
   }
   return {std::move(identity), std::move(source),
-          CpBridge(std::move(reference), spec.potential ? *spec.potential : make_potential(spec)),
+          CpBridge(std::move(reference),
+                   spec.potential ? *spec.potential : make_potential(spec, context)),
           spec.reverse};
 }
+
+std::uint64_t source_potential_seed(const PairSpec& spec) { return derive_seed(spec.seed, 1); }
 
 const std::vector<PairSpec>& preset_specs() {
   static const std::vector<PairSpec> presets = make_presets();

@@ -40,12 +40,15 @@ struct PairSpec {
 };
 
 // Throws InvalidArgument for values out of range. The same spec gives the same pair, bit for bit,
-// on every machine.
-BenchmarkPair build_pair(const PairSpec& spec);
+// on every machine. Throws Interrupted where the context asks for it.
+BenchmarkPair build_pair(const PairSpec& spec, const Context& context = {});
 
 // Throws InvalidArgument for a number out of range, before anything of its size is made; build_pair
 // asks it first.
 void check_spec(const PairSpec& spec);
+
+// Family twosided: the seed of the means of f, where it is drawn.
+std::uint64_t source_potential_seed(const PairSpec& spec);
 
 // d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in four families: 12 pairs
 // as the paper's text describes them (sphere), then NAME-spread, 12 stand-ins for those of its

@@ -31,7 +31,8 @@ double rounded(double value) { return std::round(value * 0x1p20) * 0x1p-20; }
 
 }  // namespace
 
-BalancedWeights balance_weights(const CpPotential& source, const CpBridge& bridge) {
+BalancedWeights balance_weights(const CpPotential& source, const CpBridge& bridge,
+                                const Context& context) {
   const Matrix<double> log_weights = log_meetings(source, bridge);
   const std::size_t J = log_weights.rows(), K = log_weights.cols();
   const double even_source = -std::log(static_cast<double>(J)),
@@ -41,12 +42,14 @@ BalancedWeights balance_weights(const CpPotential& source, const CpBridge& bridg
   for (int round = 0; round < kMostRounds; ++round) {
     double error = 0.0;
     for (std::size_t j = 0; j < J; ++j) {
+      context.throw_if_interrupted();
       for (std::size_t k = 0; k < K; ++k) terms[k] = log_target[k] + log_weights(j, k);
       const double next = even_source - log_sum(terms.data(), K);
       error = std::max(error, std::abs(next - log_source[j]));
       log_source[j] = next;
     }
     for (std::size_t k = 0; k < K; ++k) {
+      context.throw_if_interrupted();
       for (std::size_t j = 0; j < J; ++j) terms[j] = log_source[j] + log_weights(j, k);
       log_target[k] = even_target - log_sum(terms.data(), J);
     }

@@ -18,6 +18,7 @@ struct BalancedWeights {
 // take nearly all of the coupling and leave two product distributions. Iterative scaling finds the
 // weights that give each component of either side its even share; they are rounded to 2^-20, so
 // that they are the same on every machine. `bridge` has v, `source` is f.
-BalancedWeights balance_weights(const CpPotential& source, const CpBridge& bridge);
+BalancedWeights balance_weights(const CpPotential& source, const CpBridge& bridge,
+                                const Context& context = {});
 
 }  // namespace bridgemark

@@ -53,7 +53,10 @@ UniformPower uniform_power(int num_categories, double gamma, int n) {
     return {identity, off_diagonal, n == 1 ? 1.0 - gamma : identity + off_diagonal};
   }
   const double identity = -std::exp(log_identity);
-  return {identity, (1.0 - identity) / S, -std::expm1(std::log(S - 1.0) + log_identity) / S};
+  // Of one step the difference of two numbers near 1 would lose a tiny 1 - gamma; of three and more
+  // steps it is not small.
+  return {identity, (1.0 - identity) / S,
+          n == 1 ? 1.0 - gamma : -std::expm1(std::log(S - 1.0) + log_identity) / S};
 }
 
 Matrix<double> log_uniform_power(int num_categories, double gamma, int n) {
@@ -232,24 +235,42 @@ std::optional<RankOneMatrix> ReferenceProcess::rank_one_power(int n) const {
   return RankOneMatrix{std::log(power.identity), std::log(power.off_diagonal)};
 }
 
-const Matrix<double>& ReferenceProcess::log_power(const Context& context, int n) const {
+void ReferenceProcess::check_power(int n) const {
   if (n < 0 || n > total_steps_) {
     throw_invalid("reference", "power must lie in 0..{}, got {}", total_steps_, n);
   }
-  auto& known = powers_->log;
-  {
-    const std::lock_guard lock(powers_->mutex);
-    if (const auto found = known.find(n); found != known.end()) return found->second;
-  }
+}
+
+std::size_t ReferenceProcess::num_kept_powers() const {
+  const std::lock_guard lock(powers_->mutex);
+  return powers_->log.size();
+}
+
+const Matrix<double>* ReferenceProcess::kept_power(int n) const {
+  const std::lock_guard lock(powers_->mutex);
+  const auto found = powers_->log.find(n);
+  return found == powers_->log.end() ? nullptr : &found->second;
+}
+
+Matrix<double> ReferenceProcess::log_power_once(const Context& context, int n) const {
+  check_power(n);
+  const Matrix<double>* const kept = kept_power(n);
+  return kept != nullptr ? *kept : make_power(context, n);
+}
+
+const Matrix<double>& ReferenceProcess::log_power(const Context& context, int n) const {
+  check_power(n);
+  if (const Matrix<double>* const kept = kept_power(n)) return *kept;
   // Made without the lock: it may take long, and its context may wait for somebody who waits for
   // the lock. Where two make the same, the first one stays.
   Matrix<double> made = make_power(context, n);
   const std::lock_guard lock(powers_->mutex);
-  return known.emplace(n, std::move(made)).first->second;
+  return powers_->log.emplace(n, std::move(made)).first->second;
 }
 
 Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const {
   const auto S = static_cast<std::size_t>(num_categories_);
+  require_matrices(num_categories_, 1);
   if (n == 0) {
     Matrix<double> identity(S, S, kLogZero);
     for (std::size_t s = 0; s < S; ++s) identity(s, s) = 0.0;
@@ -261,7 +282,10 @@ Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const
   int left = 1;
   while (2 * left < n) left *= 2;
   const Matrix<double>& a = log_power(context, left);
-  const Matrix<double>& b = log_power(context, n - left);
+  const bool is_power_of_two = 2 * left == n;
+  const Matrix<double>* kept = is_power_of_two ? &a : kept_power(n - left);
+  const Matrix<double> made = kept != nullptr ? Matrix<double>() : make_power(context, n - left);
+  const Matrix<double>& b = kept != nullptr ? *kept : made;
   require_matrices(num_categories_, 3);  // the product and what it is made from, scaled
   Matrix<double> product(S, S);
   backend::of(context).log_matmul(context, a, b, product.view());

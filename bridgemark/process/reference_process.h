@@ -61,8 +61,15 @@ class ReferenceProcess {
   const Matrix<double>* given_matrix() const;
 
   // log of the n-th power of the elementary matrix, [S,S] with row x_from; n = 0 is the identity.
-  // Computed on first use and kept.
+  // Computed on first use and kept: for chains, which ask for each of theirs again and again.
+  // Throws InvalidArgument where it would need more memory than is free.
   const Matrix<double>& log_power(const Context& context, int n) const;
+
+  // The same for one who asks once: of what it is made from, the powers of two alone are kept, so
+  // that no sequence of questions fills the memory.
+  Matrix<double> log_power_once(const Context& context, int n) const;
+
+  std::size_t num_kept_powers() const;
 
   // log of the law that a step leaves as it is, [S]; even for a symmetric process.
   std::vector<double> log_stationary() const;
@@ -90,6 +97,8 @@ class ReferenceProcess {
   ReferenceProcess(ReferenceKind kind, int num_categories, double gamma, int total_steps,
                    Matrix<double> log_elementary);
 
+  void check_power(int n) const;
+  const Matrix<double>* kept_power(int n) const;  // null where it is not
   Matrix<double> make_power(const Context& context, int n) const;
 
   ReferenceKind kind_;

@@ -18,10 +18,12 @@
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/tables/tables.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/core/training_log.h"
 
 namespace bridgemark {
@@ -258,8 +260,8 @@ MethodFigure run_figure(const Context& context, const BenchmarkPair& pair,
 }
 
 json pair_figure(const Context& context, const std::filesystem::path& folder,
-                 const std::string& name, const std::vector<const RunResult*>& runs) {
-  const BenchmarkPair pair = load_pair(name);
+                 const std::string& name, const BenchmarkPair& pair,
+                 const std::vector<const RunResult*>& runs) {
   const PairedStates test = pair.test_set(context);
   const Projection projection(test.x1);
   const std::size_t points = std::min(kPoints, test.x0.rows());
@@ -321,6 +323,19 @@ bool has_model(const std::filesystem::path& folder, const RunResult& result) {
              : is_complete_run(run);
 }
 
+std::optional<BenchmarkPair> find_pair(const std::filesystem::path& folder,
+                                       const RunResult& result) {
+  if (find_preset(result.pair)) return load_pair(result.pair);
+  const std::filesystem::path run = run_folder(folder, result);
+  if (result.solver != kOutsideSolver && path_exists(run / kRunConfig)) {
+    return find_pair_of_run(load_run_config(run), run, result.pair_identity);
+  }
+  if (!is_folder(result.pair)) return std::nullopt;
+  BenchmarkPair pair = load_pair(result.pair);
+  if (!same_pair(pair_record(pair), result.pair_identity)) return std::nullopt;
+  return pair;
+}
+
 json report_figures(const Context& context, const std::filesystem::path& folder,
                     const std::vector<RunResult>& results) {
   std::vector<std::string> order;
@@ -333,7 +348,15 @@ json report_figures(const Context& context, const std::filesystem::path& folder,
   }
   json figures = json::array();
   for (const std::string& pair : order) {
-    figures.push_back(pair_figure(context, folder, pair, by_pair[pair]));
+    const std::vector<const RunResult*>& runs = by_pair[pair];
+    // An experiment's own run knows more places of it than an added result.
+    std::optional<BenchmarkPair> found;
+    for (const RunResult* run : runs) {
+      if (!found) found = find_pair(folder, *run);
+    }
+    if (found) {
+      figures.push_back(pair_figure(context, folder, pair, *found, runs));
+    }
     context.report("figures", figures.size(), order.size());
   }
   return figures;

@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/pair/benchmark_pair.h"
 
 namespace bridgemark {
 
@@ -20,12 +22,17 @@ namespace bridgemark {
 //     methods: [{method, loss, num_steps, run, oracle, samples: [[x,y]..],
 //                trajectories: [[[x,y]..]..], conditional: [[[x,y]..]..]}]}]
 // A method without transitions has no trajectories; one known by its answers alone has neither
-// those nor conditionals.
+// those nor conditionals. A pair that is not there any more has no figure.
 nlohmann::json report_figures(const Context& context, const std::filesystem::path& folder,
                               const std::vector<RunResult>& results);
 
 // Whether the run's model, or of an outside solver its answers, lies in the folder.
 bool has_model(const std::filesystem::path& folder, const RunResult& result);
+
+// The pair of a result, as its run or the result itself names it; nothing where it is not there any
+// more, as a pair folder that was moved after the run, or another one by now.
+std::optional<BenchmarkPair> find_pair(const std::filesystem::path& folder,
+                                       const RunResult& result);
 
 // Losses along the training of each run that has a log:
 //   [{run, method, solver, pair, loss, num_steps, seed, points: [[update, loss, seconds]..]}], at

@@ -31,9 +31,9 @@ bool has_worst_rows(const RunResult& result) {
 std::optional<PairedStates> test_set_of(const Context& context, const std::filesystem::path& folder,
                                         const RunResult& result) {
   if (!find_preset(result.pair) && !has_model(folder, result)) return {};
-  const BenchmarkPair pair = load_pair(result.pair);
-  if (!same_pair(pair_record(pair), result.pair_identity)) return {};
-  return pair.test_set(context);
+  const std::optional<BenchmarkPair> pair = find_pair(folder, result);
+  if (!pair || !same_pair(pair_record(*pair), result.pair_identity)) return {};
+  return pair->test_set(context);
 }
 
 json state_json(const States& states, std::size_t row) {

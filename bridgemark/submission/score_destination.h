@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ struct ScoreDestination {
   TrainingRows rows = {};
   std::uint64_t training_seed = 0;
   std::optional<double> training_seconds = {};
+  // Told what the caller waits for.
+  std::function<void(const std::string&)> note = {};
 };
 
 // What is known of a training without the caller.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bridgemark/backend/backend.h"
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
@@ -62,6 +63,10 @@ void init_batches(nb::module_& module) {
   module.def(
       "require_gpu", [] { backend::of({.device = Device::kCuda}).require_device(); },
       "Raise DeviceError where this build or this machine has no GPU.");
+  module.def(
+      "require_states_memory",
+      [](std::size_t rows, std::size_t dim) { require_states_memory(rows, dim); }, "rows"_a,
+      "dim"_a, "Raise ValueError where states [rows,dim] would need more memory than is free.");
   module.def("fill_ends", fill_ends, "pair"_a, "seed"_a, "first_index"_a, "x0"_a.none(),
              "x1"_a.none(),
              nb::sig("def fill_ends(pair: Pair, seed: int, first_index: int, x0: typing.Any, x1: "

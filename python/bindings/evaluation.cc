@@ -108,6 +108,7 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   if (submission) destination.training_seed = training_seed.draw();
   const BenchmarkPair pair = given.pair();
   destination.pair_name = pair.identity().name;
+  destination.note = log_info;
   // A solver that works on a GPU's arrays is scored there.
   const Device device = is_on_gpu({nb::borrow(like)}) ? Device::kCuda : parse_device(device_text);
   EvaluationOptions options;

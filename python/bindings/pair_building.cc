@@ -90,9 +90,9 @@ decltype(PairParts::source) source_of(const ArrayLike& given) {
 
 BenchmarkPair build(
     const ArrayLike& source, const ArrayLike& reference, const std::optional<WholeNumber>& dim,
-    const std::optional<WholeNumber>& num_categories, double gamma, const WholeNumber& total_steps,
-    const WholeNumber& num_components, const std::string& family, double sigma,
-    std::optional<double> radius, std::optional<double> min_distance,
+    const std::optional<WholeNumber>& num_categories, std::optional<double> gamma,
+    const WholeNumber& total_steps, const WholeNumber& num_components, const std::string& family,
+    double sigma, std::optional<double> radius, std::optional<double> min_distance,
     std::optional<double> switch_rate, const std::optional<ArrayLike>& log_beta,
     const std::optional<ArrayLike>& log_cores, const std::optional<ArrayLike>& log_start,
     const std::optional<ArrayLike>& log_moves, const std::optional<ArrayLike>& log_source_beta,
@@ -105,7 +105,7 @@ BenchmarkPair build(
   if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
   parts.spec.name = name;
   parts.spec.seed = seed.in_range("seed", 0, UINT64_MAX);
-  parts.spec.gamma = gamma;
+  parts.gamma = gamma;
   parts.spec.total_steps = total_steps.to_int("total_steps");
   parts.spec.num_components = num_components.to_int("num_components");
   parts.spec.family = parse_pair_family(family);
@@ -118,11 +118,12 @@ BenchmarkPair build(
   parts.spec.source_potential =
       potential_of("log_source_beta", log_source_beta, "log_source_cores", log_source_cores);
   if (radius) set_family_number(parts.spec, "radius", *radius);
-  if (min_distance) set_family_number(parts.spec, "min_distance", *min_distance);
+  parts.min_distance = min_distance;
   if (switch_rate) set_family_number(parts.spec, "switch_rate", *switch_rate);
   parts.spec.reverse = reverse;
-  BenchmarkPair pair =
-      interruptible([&](const Context&) { return build_pair(custom_spec(std::move(parts))); });
+  BenchmarkPair pair = interruptible([&](const Context& context) {
+    return build_pair(custom_spec(std::move(parts), context), context);
+  });
   warn_if_still(pair.bridge().process(), CalledFrom::kNative);
   return pair;
 }
@@ -135,7 +136,7 @@ void init_pair_building(nb::module_& module) {
   module.def(
       "build_pair", build, nb::kw_only(), "source"_a = std::get<std::string>(parts.source),
       "reference"_a = std::get<std::string>(parts.reference), "dim"_a.none() = nb::none(),
-      "num_categories"_a.none() = nb::none(), "gamma"_a = spec.gamma,
+      "num_categories"_a.none() = nb::none(), "gamma"_a.none() = nb::none(),
       "total_steps"_a = spec.total_steps, "num_components"_a = spec.num_components,
       "family"_a = std::string(pair_family_name(spec.family)), "sigma"_a = spec.sigma,
       "radius"_a.none() = nb::none(), "min_distance"_a.none() = nb::none(),
@@ -147,7 +148,8 @@ void init_pair_building(nb::module_& module) {
       "A pair of your own, whose bridge is as exact as a preset's.\n\n"
       "`source` is p0: 'gaussian', 'uniform', a pmf [D,S] of independent coordinates (floats), or\n"
       "observed states [n,D] (integers), which are drawn alike.\n"
-      "`reference` is 'gaussian' or 'uniform' with stochasticity `gamma`, or a matrix [S,S] of "
+      "`reference` is 'gaussian' or 'uniform' with stochasticity `gamma` (0.02), or a matrix [S,S] "
+      "of "
       "the\n"
       "probabilities of one of `total_steps` elementary steps, strictly positive.\n"
       "The potential decides p1: `num_components` discretised Gaussians of width `sigma`\n"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/core/free_memory.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_equality.h"
 #include "bridgemark/pair/pair_folder.h"
@@ -58,13 +59,19 @@ std::vector<std::string> presets() {
 // States [n,D] that a call is about to draw.
 class DrawnStates {
  public:
-  DrawnStates(const BenchmarkPair& pair, std::size_t rows)
-      : rows_(rows), dim_(pair.dim()), values_(rows * dim_) {}
+  // `arrays`: how many of them the call makes.
+  DrawnStates(const BenchmarkPair& pair, std::size_t rows, int arrays = 1)
+      : rows_(rows), dim_(pair.dim()), values_(size(rows, dim_, arrays)) {}
 
   MutableStatesView view() const { return {values_.data(), rows_, dim_}; }
   nb::object to_numpy() { return own<std::int32_t>(std::move(values_), {rows_, dim_}); }
 
  private:
+  static std::size_t size(std::size_t rows, std::size_t dim, int arrays) {
+    require_states_memory(rows, dim, arrays);
+    return rows * dim;
+  }
+
   std::size_t rows_, dim_;
   UnwrittenValues<std::int32_t> values_;
 };
@@ -87,7 +94,7 @@ nb::object sample_x1(const BenchmarkPair& pair, const WholeNumber& n, const Seed
 
 nb::tuple sample_joint(const BenchmarkPair& pair, const WholeNumber& n, const Seed& seed) {
   const std::size_t rows = n.rows("n");
-  DrawnStates x0(pair, rows), x1(pair, rows);
+  DrawnStates x0(pair, rows, 2), x1(pair, rows);
   const std::uint64_t key = seed.draw();
   interruptible([&](const Context& context) {
     return pair.write_joint(context, key, 0, x0.view(), x1.view()), 0;
@@ -184,9 +191,8 @@ nb::object log_cores(const BenchmarkPair& pair) {
 nb::object log_reference(const BenchmarkPair& pair, const WholeNumber& n) {
   const auto total = static_cast<std::uint64_t>(pair.bridge().process().total_steps());
   const int power = static_cast<int>(n.in_range("n", 0, total));
-  return to_numpy(interruptible([&](const Context& context) {
-    return Matrix<double>(pair.reference().log_power(context, power));
-  }));
+  return to_numpy(interruptible(
+      [&](const Context& context) { return pair.reference().log_power_once(context, power); }));
 }
 
 nb::object gamma(const BenchmarkPair& pair) {

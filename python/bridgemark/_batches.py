@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,6 +33,7 @@ def _states_on(device: Any, rows: int, dim: int) -> Callable[[], Any]:
         raise ValueError(f"[python] device must be 'cpu', 'cuda' or 'cuda:0', got {device!r}")
     shape = (rows, dim)
     if kind == "cpu":
+        _core.require_states_memory(rows, dim)
         return lambda: np.empty(shape, np.int32)
     _core.require_gpu()
     library = _library_of_gpu_arrays()
@@ -59,12 +61,17 @@ def sample_joint(pair: _core.Pair, n: int, seed: int, device: Any) -> tuple[Any,
     return x0, x1
 
 
+# Of all batches: a lock of each would keep them from being copied, and it is held for a moment.
+_taking_rows = threading.Lock()
+
+
 class Batches(Iterator[tuple[Any, Any]]):
     """Endless batches (x0, x1), rows of p0 and of p1 that know nothing of each other.
 
     int32 [rows,D] each: NumPy for device "cpu", else torch (or CuPy) arrays made on that GPU, in
     the order of its current stream. A seed's rows follow each other whatever the size of the
     batches; `first_row` says where the next one begins, so that a loop can be taken up again.
+    Threads may share them: each batch is one thread's.
     """
 
     def __init__(
@@ -77,7 +84,15 @@ class Batches(Iterator[tuple[Any, Any]]):
         self.first_row = first_row
 
     def __next__(self) -> tuple[Any, Any]:
-        x0, x1 = self._empty(), self._empty()
-        _core.fill_ends(self._pair, self._seed, self.first_row, x0, x1)
-        self.first_row += self._rows
+        with _taking_rows:
+            first = self.first_row
+            self.first_row = first + self._rows
+        try:
+            x0, x1 = self._empty(), self._empty()
+            _core.fill_ends(self._pair, self._seed, first, x0, x1)
+        except BaseException:
+            with _taking_rows:  # an interrupted batch is drawn again, unless others went past it
+                if self.first_row == first + self._rows:
+                    self.first_row = first
+            raise
         return x0, x1

@@ -1,6 +1,7 @@
 """Batches of a pair's two ends."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -23,6 +24,38 @@ def test_a_loop_is_taken_up_where_it_was(pair):
     later = pair.batches(10, seed=3, first_row=batches.first_row)
     for left, right in zip(next(batches), next(later), strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+def test_threads_that_share_batches_get_each_row_once(pair):
+    rows, threads, each = 50, 8, 40
+    batches, taken = pair.batches(rows, seed=3), []
+    start = threading.Barrier(threads)
+
+    def take():
+        start.wait()
+        for _ in range(each):
+            taken.append(next(batches))
+
+    workers = [threading.Thread(target=take) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert batches.first_row == rows * threads * each
+    ends = [np.concatenate(batch, axis=1).tobytes() for batch in taken]
+    alone = itertools.islice(pair.batches(rows, seed=3), threads * each)
+    assert sorted(ends) == sorted(np.concatenate(batch, axis=1).tobytes() for batch in alone)
+
+
+def test_a_batch_that_fails_is_drawn_again(pair, monkeypatch):
+    batches = pair.batches(10, seed=3)
+    expected = next(pair.batches(10, seed=3))
+    with monkeypatch.context() as patched:
+        patched.setattr(batches, "_empty", lambda: np.empty((10, 5), np.int32))
+        with pytest.raises(ValueError):
+            next(batches)
+    assert batches.first_row == 0
+    np.testing.assert_array_equal(next(batches)[0], expected[0])
 
 
 def test_each_batch_is_an_array_of_its_own(pair):
@@ -52,6 +85,17 @@ def test_samples_of_a_named_device_are_the_same_rows(pair):
     joint = pair.sample_joint(20, 3, device="cpu")
     for left, right in zip(joint, pair.sample_joint(20, 3), strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+def test_rows_that_no_memory_holds_are_refused(pair):
+    message = r"^\[memory\] drawing 1000000000000000 rows of \d+ states needs about [\d.]+ GiB, and"
+    for draw in (pair.sample_x0, pair.sample_x1, pair.sample_joint):
+        with pytest.raises(ValueError, match=message):
+            draw(10**15)
+        with pytest.raises(ValueError, match=message):
+            draw(10**15, device="cpu")
+    with pytest.raises(ValueError, match=message):
+        pair.batches(10**15)
 
 
 def test_bad_requests_are_named(pair):

@@ -237,3 +237,11 @@ def test_saving_where_nothing_can_be_is_an_os_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         bm.load("d2-gaussian-0.02").save(tmp_path / "file")
+
+
+def test_numbers_that_would_do_nothing_are_refused():
+    with pytest.raises(ValueError, match="gamma goes with reference gaussian or uniform, got 0.3"):
+        bm.build_pair(reference=np.full((4, 4), 0.25), gamma=0.3)
+    with pytest.raises(ValueError, match="min_distance must be one that 4 means in 50 categories"):
+        bm.build_pair(family="spread", min_distance=60.0)
+    assert bm.build_pair(reference="uniform").gamma == 0.02

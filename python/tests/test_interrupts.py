@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -62,6 +63,12 @@ def test_log_probabilities(wide):
         wide.log_conditional(x0[few], x1[few]),
         bm.load("d16-gaussian-0.02").log_conditional(x0[few], x1[few]),
     )
+
+
+@pytest.mark.parametrize("family", ["sphere", "spread"])
+def test_a_pair_of_many_components(family):
+    build = partial(bm.build_pair, num_components=20_000, family=family, seed=1)
+    assert seconds_to_interrupt(build) < PROMPT
 
 
 def test_powers_of_a_reference_with_many_categories():

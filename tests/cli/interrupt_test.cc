@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -138,6 +139,60 @@ TEST(Interrupt, OneOfTwoTrainingsHasTheFolder) {
     EXPECT_EQ(statuses, (std::set<int>{0, 2}))
         << testing::slurp(logs.path() / "first") << testing::slurp(logs.path() / "second");
   }
+}
+
+// Under ulimit -f a write beyond the limit is an error like a full disk.
+TEST(Interrupt, AFileLimitIsALine) {
+  const TempDir dir;
+  const std::string folder = dir.path().string();
+  const auto limited = [&](const std::string& arguments) {
+    const std::string command = "ulimit -f 64; ASAN_OPTIONS=detect_leaks=0 '" BRIDGEMARK_PROGRAM
+                                "' " +
+                                arguments + " >/dev/null 2>'" + folder + "/err'";
+    const int raw = std::system(("bash -c \"" + command + "\"").c_str());
+    const std::string said = testing::slurp(folder + "/err");
+    std::filesystem::remove(folder + "/err");
+    EXPECT_TRUE(WIFEXITED(raw) && WEXITSTATUS(raw) == 2) << arguments << ": " << raw;
+    EXPECT_NE(said.find("bridgemark: "), std::string::npos) << said;
+    EXPECT_NE(said.find("File too large"), std::string::npos) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  };
+  limited("sample d2-gaussian-0.05 --what x1 -n 30000 -o '" + folder + "/x.npy'");
+  EXPECT_TRUE(files_below(dir.path()).empty());
+  limited("train dlightsb --pair d2-gaussian-0.05 --set updates=3 --set components=300 -o '" +
+          folder + "/run'");
+  for (const std::string& file : files_below(dir.path())) {
+    EXPECT_EQ(file.find(".tmp-"), std::string::npos) << file;
+    EXPECT_FALSE(file.ends_with("/lock")) << file;
+  }
+}
+
+// A run folder is removed while its training goes on, and another training takes its name.
+TEST(Interrupt, ATrainingThatLostItsFolderEndsWithALine) {
+  const TempDir dir, logs;
+  const std::string run = (dir.path() / "run").string();
+  ChildProcess first(
+      BRIDGEMARK_PROGRAM,
+      {"train", "dlightsb", "--pair", "d2-gaussian-0.05", "-o", run, "--set", "updates=1000000",
+       "--set", "components=5", "--set", "batch_size=8", "--set", "log_every=1", "--threads", "1"},
+      logs.path() / "out", logs.path() / "err");
+  while (!first.poll() && !std::filesystem::exists(run + "/log.jsonl")) usleep(500);
+  std::filesystem::rename(run, dir.path() / "moved");
+  const testing::ProgramRun second =
+      testing::run_program({"train", "oracle", "--pair", "d2-gaussian-0.05", "-o", run});
+  EXPECT_EQ(second.status, 0) << second.err;
+  std::optional<int> status;
+  while (!(status = first.poll())) usleep(500);
+  EXPECT_EQ(*status, 2);
+  const std::string said = testing::slurp(logs.path() / "err");
+  EXPECT_NE(said.find("bridgemark: " + run + ": was removed, moved or replaced"), std::string::npos)
+      << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  for (const char* file : {"checkpoint.safetensors", "lock"}) {
+    EXPECT_FALSE(std::filesystem::exists(run + "/" + file)) << file;
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir.path() / "moved" / "lock"));
+  testing::expect_success({"evaluate", "d2-gaussian-0.05", "--run", run});
 }
 
 }  // namespace

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/report/tables/tables.h"
 #include "bridgemark/submission/score_destination.h"
@@ -149,6 +153,75 @@ TEST_F(AddedResultsTest, AnotherPairOfTheSameNameIsRefused) {
   EXPECT_THROW(add_other("my/small"), InvalidArgument);
   EXPECT_NO_THROW(add_other("other"));
   EXPECT_EQ(results()[1].pair, "other");
+}
+
+// Columns of two pairs that have one name could not be reported.
+TEST_F(AddedResultsTest, APairThatChangedBetweenTwoAdditionsIsRefused) {
+  PairSpec spec = testing::small_spec();
+  spec.seed = 5;
+  const BenchmarkPair first = testing::pair_with_test_set(spec, 300);
+  spec.seed = 6;
+  const BenchmarkPair changed = testing::pair_with_test_set(spec, 300);
+  const auto add_on = [&](const BenchmarkPair& pair, const std::string& label) {
+    return evaluate_to({}, pair, coupling_, {.num_steps = 4, .conditional_samples = 50},
+                       {.add_to = folder(), .label = label, .pair_name = "theirs"});
+  };
+  add_on(first, "A");
+  try {
+    add_on(changed, "B");
+    FAIL() << "was added";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("has another pair 'theirs'"),
+                                    HasSubstr("theirs.A.seed0 was scored on")));
+  }
+  EXPECT_EQ(results().size(), 2u);
+  EXPECT_NO_THROW(make_tables(results(), false));
+  add_on(changed, "A");  // replaces the only result of the former pair
+  add_on(changed, "B");
+  EXPECT_EQ(results().size(), 3u);
+  EXPECT_NO_THROW(make_tables(results(), false));
+}
+
+// Additions at once wait for each other, and none is lost.
+TEST_F(AddedResultsTest, AdditionsQueue) {
+  constexpr int kAdditions = 12;
+  std::vector<std::thread> threads;
+  std::atomic<int> refused = 0;
+  for (int i = 0; i < kAdditions; ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        StayPut coupling;
+        evaluate_to({.num_threads = 1}, pair_, coupling,
+                    {.num_steps = 4, .num_trajectories = 10, .conditional_samples = 50},
+                    to("solver " + std::to_string(i)));
+      } catch (const Error&) {
+        ++refused;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(results().size(), 1u + kAdditions);
+}
+
+// Whoever waits for longer than a killed process takes to end is told, and can be interrupted.
+TEST_F(AddedResultsTest, AnAdditionThatWaitsSaysSo) {
+  auto lock = std::make_unique<FolderLock>(folder());
+  ScoreDestination destination = to("A");
+  std::vector<std::string> notes;
+  destination.note = [&](const std::string& text) {
+    notes.push_back(text);
+    lock.reset();
+  };
+  evaluate_to({}, pair_, coupling_, {.num_steps = 4, .conditional_samples = 50}, destination);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], AllOf(HasSubstr("waiting for others at work in " + folder().string()),
+                              HasSubstr("10 minutes at the most")));
+  EXPECT_EQ(results().size(), 2u);
+  lock = std::make_unique<FolderLock>(folder());
+  EXPECT_THROW(evaluate_to({.interrupt = [] { return true; }}, pair_, coupling_,
+                           {.num_steps = 4, .conditional_samples = 50}, to("B")),
+               Interrupted);
 }
 
 // A solver that was trained on rows of a training set is in the cell of their number.

@@ -14,8 +14,8 @@ void bridgemark::fuzz::read(std::string_view bytes) {
       {"dlightsb-m", {"updates=2", "components=2", "batch_size=2", "num_steps=2"}},
       {"dlightsb-chain", {"updates=2", "states=2", "batch_size=2"}},
       {"csbm",
-       {"updates_first=1", "updates_later=1", "imf_iterations=1", "batch_size=2", "num_steps=2",
-        "hidden=3", "embedding_size=2", "initial=independent"}}};
+       {"updates_first=1", "imf_iterations=1", "batch_size=2", "num_steps=2", "hidden=3",
+        "embedding_size=2", "initial=independent"}}};
   if (bytes.empty()) return;
   const Training& training = kTrainings[static_cast<unsigned char>(bytes[0]) % 4];
   const Solver& solver = find_solver(training.solver);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "bridgemark/io/disk/atomic_file.h"
-#include "bridgemark/io/disk/folder_lock.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/temp_dir.h"
 
@@ -72,20 +71,6 @@ TEST(Temporaries, AWriteClearsWhatKilledOnesLeftOfTheFile) {
   second.commit();
   EXPECT_EQ(testing::slurp(dir.path() / "out"), "second");
   EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), {}), 2);
-}
-
-TEST(FolderLock, IsHeldOnceAndLeavesNothing) {
-  const TempDir dir;
-  for (int i = 0; i < 3; ++i) {
-    const FolderLock lock(dir.path());
-    testing::contains(testing::error_of([&] { const FolderLock second(dir.path()); }),
-                      "another bridgemark run is at work in this folder");
-  }
-  EXPECT_TRUE(is_empty(dir.path()));
-  put(dir.path() / "lock", "");  // of a process that was killed
-  { const FolderLock lock(dir.path()); }
-  EXPECT_TRUE(is_empty(dir.path()));
-  testing::contains(testing::error_of([&] { const FolderLock lock(dir.path() / "none"); }), "none");
 }
 
 }  // namespace

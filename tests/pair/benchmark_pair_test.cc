@@ -197,5 +197,33 @@ TEST(BenchmarkPair, RefusesSpacesThatDiffer) {
             "[pair] p0 must live on {0..2}^2 like the bridge, got {0..3}^2");
 }
 
+// More rows than any memory holds are refused by a line, before anything is allocated.
+TEST(BenchmarkPair, DrawsThatNoMemoryHoldsAreRefused) {
+  const BenchmarkPair pair = SmallPair().pair();
+  constexpr std::size_t kTooMany = 1'000'000'000'000'000;
+  const auto refusal = [](auto&& draw) {
+    try {
+      draw();
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const auto says = [](const std::string& message, const char* gibibytes) {
+    return message.starts_with("[memory] drawing 1000000000000000 rows of 2 states needs about ") &&
+           message.find(gibibytes) != std::string::npos &&
+           message.find("lower the number of rows") != std::string::npos;
+  };
+  for (const BenchmarkPair& one : {pair, pair.reversed()}) {
+    const bool back = one.reverse();
+    const std::string x0 = refusal([&] { one.sample_x0({}, kTooMany, 1); }),
+                      x1 = refusal([&] { one.sample_x1({}, kTooMany, 1); }),
+                      both = refusal([&] { one.sample_joint({}, kTooMany, 1); });
+    EXPECT_PRED2(says, x0, back ? "14901161.2 GiB" : "7450580.6 GiB") << x0;
+    EXPECT_PRED2(says, x1, back ? "7450580.6 GiB" : "14901161.2 GiB") << x1;
+    EXPECT_PRED2(says, both, "14901161.2 GiB") << both;
+  }
+}
+
 }  // namespace
 }  // namespace bridgemark

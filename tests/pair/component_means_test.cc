@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "bridgemark/core/error.h"
 #include "tests/support/chi_square.h"
 
 namespace bridgemark {
@@ -72,6 +74,30 @@ TEST(ComponentMeans, StayAfterTheLastTry) {
   PairSpec spec = spread_spec();
   spec.num_categories = 11;  // 5..5: there is one mean
   EXPECT_EQ(draw_component_means(spec), Matrix<int>(4, 3, std::vector<int>(12, 5)));
+}
+
+// A distance that somebody asked for is kept or refused.
+TEST(ComponentMeans, ADistanceThatCannotBeMetIsRefused) {
+  PairSpec spec = spread_spec();
+  EXPECT_NO_THROW(require_min_distance(spec));
+  spec.min_distance = 60.0;
+  try {
+    require_min_distance(spec);
+    FAIL() << "was taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("4 means in 50 categories and 3 dimensions"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(ComponentMeans, TheirDrawIsInterrupted) {
+  PairSpec spec = spread_spec();
+  spec.num_components = 20000;
+  int asked = 0;
+  const Context context{.interrupt = [&] { return ++asked > 100; }};
+  EXPECT_THROW(draw_component_means(spec, context), Interrupted);
+  EXPECT_THROW(build_pair(spec, {.interrupt = [] { return true; }}), Interrupted);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ void expect_powers(const ReferenceProcess& process, const Wide& step, const std:
 TEST(ReferenceProcess, UniformPowersAreMatrixPowers) {
   for (const int S : {2, 3, 16}) {
     // From 1 - 1/S on the identity part of an odd power is negative.
-    for (const double gamma : {1e-4, 0.005, 0.3, 0.5, 0.9, 0.999}) {
+    for (const double gamma : {1e-4, 0.005, 0.3, 0.5, 0.9, 0.999, 1.0 - 1e-13, 1.0 - 0x1p-53}) {
       expect_powers(ReferenceProcess::uniform(S, gamma), testing::uniform_step(S, gamma),
                     fmt::format("S {}, gamma {}", S, gamma));
     }
@@ -339,6 +339,20 @@ TEST(ReferenceProcess, PowersDoNotDependOnHistory) {
   for (const int n : {88, 40, 24, 127}) {
     EXPECT_EQ(used.log_power(Context{}, n), fresh.log_power(Context{}, n)) << n;
   }
+}
+
+// Who asks for one power after the other, once each, gets those that chains get, and few are kept.
+TEST(ReferenceProcess, PowersThatAreAskedForOnceAreNotKept) {
+  const ReferenceProcess once = ReferenceProcess::gaussian(7, 0.3),
+                         kept = ReferenceProcess::gaussian(7, 0.3);
+  for (int n = 0; n <= 128; ++n) {
+    const int from_end = 128 - n;
+    EXPECT_EQ(once.log_power_once(kContext, from_end), kept.log_power(kContext, from_end)) << n;
+  }
+  EXPECT_LE(once.num_kept_powers(), 8u);
+  EXPECT_EQ(kept.num_kept_powers(), 129u);
+  EXPECT_EQ(error_of<InvalidArgument>([&] { once.log_power_once(kContext, 129); }),
+            "[reference] power must lie in 0..128, got 129");
 }
 
 }  // namespace

@@ -118,6 +118,8 @@ TEST_F(BoardTest, LeavesOutWhatIsNoPresetOrNamedByAPattern) {
   EXPECT_EQ(board.results.size(), 1u);
   EXPECT_EQ(board.left_out, 3u);
   EXPECT_THAT(refusal({{a}, {}, {"*"}}), HasSubstr("must be results on presets, got 4 runs"));
+  EXPECT_THAT(refusal({{a}, {}, {"DLightSB, *", "DLightSb"}}),
+              HasSubstr("leave_out must match a method of the results, got 'DLightSb'"));
 }
 
 TEST_F(BoardTest, RefusesResultsOnAnotherTruth) {

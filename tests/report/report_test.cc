@@ -13,6 +13,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/pair/pair_folder.h"
+#include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/tables/table_writers.h"
@@ -413,6 +414,34 @@ TEST_F(ReportTest, IdsAreNamesInTheFolder) {
     EXPECT_EQ(training_curves(dir_.path(), results).size(), 0u) << other;
     EXPECT_EQ(report_figures({}, dir_.path(), results).size(), 0u) << other;
   }
+}
+
+// A pair folder that was moved, or is another one by now, costs its figures and nothing else.
+TEST_F(ReportTest, APairThatIsNotThereAnyMoreIsLeftOut) {
+  namespace fs = std::filesystem;
+  std::vector<RunResult> results = {make_run("oracle", 2), make_run("reference", 3)};
+  for (RunResult& result : results) {
+    result.pair_identity = pair_record(load_pair(result.pair));
+    result.joint_kl.worst_rows = {1, 2};
+    result.scores.push_back({.name = "joint_kl", .mean = 0.5, .values = {0.5}});
+  }
+  EXPECT_EQ(report_figures({}, dir_.path(), results).size(), 2u);
+  fs::rename(dir_.path() / "pair2", dir_.path() / "moved");
+  const std::vector<Table> tables = make_tables(results, false);
+  const nlohmann::json data = data_of(report_html({}, dir_.path(), results, tables, {vega()}));
+  ASSERT_EQ(data["figures"].size(), 1u);
+  EXPECT_EQ(data["figures"][0]["pair"], results[1].pair);
+  fs::rename(dir_.path() / "pair3", dir_.path() / "pair2");  // another pair of that name
+  EXPECT_EQ(report_figures({}, dir_.path(), results).size(), 0u);
+  fs::remove_all(dir_.path() / "pair2");
+  fs::rename(dir_.path() / "moved", dir_.path() / "pair2");
+  EXPECT_EQ(report_figures({}, dir_.path(), results).size(), 1u);
+  // The experiment and its pairs have moved together, and the report is made from elsewhere.
+  fs::create_directory(dir_.path() / "all");
+  for (const char* part : {"pair2", "runs"}) {
+    fs::rename(dir_.path() / part, dir_.path() / "all" / part);
+  }
+  EXPECT_EQ(report_figures({}, dir_.path() / "all", results).size(), 1u);
 }
 
 TEST_F(ReportTest, WorksWithoutModelsAndSaysWhereVegaIs) {

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -179,6 +181,38 @@ TEST(AllOptions, EachHasAKeyOfItsOwnAndHelp) {
       EXPECT_THAT(spec.described(), HasSubstr(spec.allowed()));
     }
   }
+}
+
+// Of every option that others decide about, one case in which it is not used: a value other than
+// the default is refused, by the option's name.
+TEST(AllOptions, ValuesThatAreNotUsedAreRefused) {
+  const std::map<std::string, std::vector<std::pair<std::string, std::string>>> unused = {
+      {"init_peak", {{"init", "uniform"}, {"init_peak", "0.77"}}},
+      {"embedding_size", {{"input", "numbers"}, {"embedding_size", "77"}}},
+      {"initial_pairs", {{"initial", "independent"}, {"initial_pairs", "77"}}},
+      {"initial_batch", {{"initial", "reference"}, {"initial_batch", "77"}}},
+      {"updates_later", {{"imf_iterations", "1"}, {"updates_later", "77"}}},
+      {"patience", {{"holdout", "0"}, {"patience", "77"}}},
+      {"holdout", {{"smoothing", "2"}, {"holdout", "0.77"}}},
+      {"refit", {{"holdout", "0"}, {"smoothing", "2"}, {"refit", "no"}}}};
+  std::set<std::string> tried;
+  each_option([&](const Solver& solver, const OptionSpec& spec) {
+    if (!spec.use) return;
+    ASSERT_TRUE(unused.contains(spec.key));
+    SolverOptions options(solver.options());
+    for (const auto& [key, value] : unused.at(spec.key)) {
+      const bool decides = key == spec.key || key == spec.use->decided_by;
+      if (decides) options.set(key, value);
+    }
+    try {
+      solver.resolve(options);
+      ADD_FAILURE() << "was taken";
+    } catch (const InvalidArgument& error) {
+      EXPECT_THAT(error.what(), StartsWith("[options] " + spec.key + " goes with "));
+    }
+    tried.insert(spec.key);
+  });
+  EXPECT_EQ(tried.size(), unused.size());
 }
 
 }  // namespace

@@ -233,15 +233,18 @@ class TinyPair : public ::testing::Test {
     return fit_solver(solver, pair, assignments, 0, Context{.num_threads = 1});
   }
 
-  static std::vector<std::string> options(const std::string& iterations) {
-    return {"num_steps=4",        "imf_iterations=" + iterations,
-            "updates_first=500",  "batch_size=64",
-            "updates_later=500",  "learning_rate=0.005",
-            "hidden=24",          "input=embedding",
-            "embedding_size=6",   "ema=0.995",
-            "points=1",           "schedule=constant",
-            "initial_pairs=8192", "initial_batch=64",
-            "initial=independent"};
+  static std::vector<std::string> options(const std::string& iterations,
+                                          const std::string& initial = "independent") {
+    std::vector<std::string> all = {"num_steps=4",       "imf_iterations=" + iterations,
+                                    "updates_first=500", "batch_size=64",
+                                    "hidden=24",         "learning_rate=0.005",
+                                    "embedding_size=6",  "input=embedding",
+                                    "points=1",          "ema=0.995",
+                                    "schedule=constant", "initial=" + initial};
+    if (iterations != "1") all.push_back("updates_later=500");
+    if (initial != "independent") all.push_back("initial_pairs=8192");
+    if (initial == "minibatch-ot") all.push_back("initial_batch=64");
+    return all;
   }
 };
 
@@ -270,11 +273,12 @@ TEST_F(TinyPair, AlphaCsbmReachesTheFixedPoint) {
 
 TEST_F(TinyPair, SquaresAndOtherStartsAlsoDo) {
   const BenchmarkPair pair = build_pair(spec(false));
-  for (const char* option :
-       {"loss=mse", "initial=minibatch-ot", "initial=feature-wise", "initial=reference"}) {
-    SCOPED_TRACE(option);
-    std::vector<std::string> assignments = options("8");
-    assignments.push_back(option);
+  std::vector<std::string> squares = options("8");
+  squares.push_back("loss=mse");
+  for (const std::vector<std::string>& assignments :
+       {squares, options("8", "minibatch-ot"), options("8", "feature-wise"),
+        options("8", "reference")}) {
+    SCOPED_TRACE(assignments.back());
     EXPECT_LT(forward_kl(pair, *fit("csbm", pair, assignments).coupling), 0.03);
   }
 }
@@ -284,9 +288,7 @@ TEST_F(TinyPair, SquaresAndOtherStartsAlsoDo) {
 TEST_F(TinyPair, FirstPairsDecideTheFirstIteration) {
   const BenchmarkPair pair = build_pair(spec(false));
   const auto kl_from = [&](const std::string& initial) {
-    std::vector<std::string> assignments = options("1");
-    assignments.push_back("initial=" + initial);
-    return forward_kl(pair, *fit("csbm", pair, assignments).coupling);
+    return forward_kl(pair, *fit("csbm", pair, options("1", initial)).coupling);
   };
   const double independent = kl_from("independent");
   EXPECT_LT(kl_from("minibatch-ot"), independent);

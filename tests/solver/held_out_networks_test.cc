@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Solvers, HeldOutNetworks, ::testing::Values("csbm", "al
 TEST_P(HeldOutNetworks, StatesTheLossOfTheNetworksItKeeps) {
   RunConfig config = this->config();
   config.options["imf_iterations"] = "1";
+  config.options.erase("updates_later");
   const nlohmann::json found = train(config, "run");
   const FitProblem problem = training_problem({}, pair_, config.rows);
   const Holdout holdout = split_holdout(problem, 0.2);
@@ -165,7 +166,12 @@ TEST_P(HeldOutNetworks, IsNearerToNewRowsThanTrainingToTheEnd) {
   const auto new_loss = [&](const FitProblem& rows, const char* holdout) {
     const Solver& solver = find_solver(GetParam());
     SolverOptions options(solver.options());
-    for (const auto& [key, value] : config().options) options.set(key, value);
+    for (const auto& [key, value] : config().options) {
+      const bool stops = key == "patience" || key == "refit";
+      if (key != "updates_later" && !(stops && holdout == std::string("0"))) {
+        options.set(key, value);
+      }
+    }
     options.set("imf_iterations", "1");
     options.set("updates_first", "800");
     options.set("hidden", "48");
@@ -264,6 +270,7 @@ TEST_P(HeldOutNetworks, WithoutHoldoutAllUpdatesAreMade) {
   RunConfig config = this->config();
   config.options["weight_decay"] = "auto";
   config.options["holdout"] = "0";
+  for (const char* unused : {"patience", "refit"}) config.options.erase(unused);
   const nlohmann::json found = train(config, "run");
   EXPECT_EQ(found["updates"], both() ? 300 : 600);
   EXPECT_FALSE(found.contains("held_out_rows"));

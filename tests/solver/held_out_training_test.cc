@@ -85,6 +85,7 @@ TEST_P(HeldOutTraining, IsNearerToTheTruthThanManyComponents) {
   };
   RunConfig many = config(100);
   many.options["holdout"] = "0";
+  many.options.erase("patience");
   many.options["updates"] = "1000";
   many.options[GetParam() == "dlightsb-chain" ? "states" : "components"] = "60";
   EXPECT_LT(kl(config(100), "chosen"), 0.7 * kl(many, "many"));
@@ -121,6 +122,7 @@ TEST_P(HeldOutTraining, KilledRunsResume) {
 TEST_P(HeldOutTraining, WithoutHoldoutAllUpdatesAreMade) {
   RunConfig config = this->config();
   config.options["holdout"] = "0";
+  config.options.erase("patience");
   config.options[GetParam() == "dlightsb-chain" ? "states" : "components"] = "5";
   const nlohmann::json found = train(config, "run");
   EXPECT_EQ(found["updates"], 200);

@@ -179,5 +179,52 @@ TEST(SolverOptions, AutoIsAllowedWhereTheSpecSaysSo) {
               HasSubstr("batch must be a whole number in 1..5000 or auto, got '0'"));
 }
 
+// An option that others decide about: given where it is not used, it is refused.
+TEST(SolverOptions, ValuesThatWouldNotBeUsedAreRefused) {
+  std::vector<OptionSpec> specs = example_specs();
+  specs.push_back({.key = "peak",
+                   .kind = RealRange{0.0, 1.0},
+                   .default_value = "0.5",
+                   .paper = "0.9",
+                   .help = "height",
+                   .use = used_with("recipe", {"tuned"})});
+  specs.push_back({.key = "rest",
+                   .kind = IntegerRange{0, 9},
+                   .default_value = "3",
+                   .help = "of it",
+                   .use = used_above("tolerance", 0.1)});
+  specs.push_back({.key = "looks",
+                   .kind = IntegerRange{0, 9},
+                   .default_value = "4",
+                   .help = "at it",
+                   .use = used_with_auto("batch")});
+  const auto resolved = [&](const std::vector<std::string>& given) {
+    SolverOptions options(specs);
+    for (const std::string& assignment : given) options.set_assignment(assignment);
+    options.resolve();
+    return options;
+  };
+  const auto refusal = [&](const std::vector<std::string>& given) {
+    return error_of<InvalidArgument>([&] { resolved(given); });
+  };
+  EXPECT_EQ(refusal({"recipe=paper", "peak=0.7"}),
+            "[options] peak goes with recipe=tuned, got peak=0.7 with recipe=paper");
+  EXPECT_EQ(refusal({"peak=0.7", "recipe=paper"}), refusal({"recipe=paper", "peak=0.7"}));
+  EXPECT_EQ(refusal({"rest=5"}),
+            "[options] rest goes with tolerance above 0.1, got rest=5 with tolerance=1e-10");
+  EXPECT_THAT(refusal({"looks=5"}), HasSubstr("looks goes with batch=auto, got looks=5"));
+  EXPECT_THAT(refusal({"looks=4"}), HasSubstr("looks goes with batch=auto"));  // the default
+  EXPECT_EQ(resolved({"peak=0.7"}).real("peak"), 0.7);
+  EXPECT_EQ(resolved({"tolerance=0.2", "rest=5"}).integer("rest"), 5);
+  EXPECT_EQ(resolved({"batch=auto", "looks=5"}).integer("looks"), 5);
+  // Defaults are silent, and so is the record of a run, which has every option.
+  const SolverOptions paper = resolved({"recipe=paper"});
+  EXPECT_EQ(paper.real("peak"), 0.9);
+  SolverOptions recorded(specs);
+  for (const auto& [key, value] : paper.values()) recorded.set(key, value);
+  EXPECT_NO_THROW(recorded.resolve());
+  EXPECT_EQ(recorded.values(), paper.values());
+}
+
 }  // namespace
 }  // namespace bridgemark

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -211,6 +213,116 @@ TEST_F(RunTest, OneRunAtATimeWorksInAFolder) {
   }
   train(config("reference"));
   EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
+}
+
+// While a run trains, its folder is removed and another process makes a run of that name.
+TEST_F(RunTest, AReplacedFolderGetsNothingOfTheRunThatLostIt) {
+  RunConfig first = config("dlightsb"), second = config("reference");
+  first.options = {{"updates", "64"}, {"components", "3"}, {"batch_size", "4"}, {"log_every", "1"}};
+  bool replaced = false;
+  const Context context{
+      .num_threads = 1,
+      .progress = [&](std::string_view, std::uint64_t done, std::uint64_t, std::string_view) {
+        if (replaced || done < 16) return;
+        replaced = true;
+        const pid_t other = fork();
+        if (other == 0) {
+          std::filesystem::remove_all(run_path());
+          train_run({.num_threads = 1}, second, run_path(), false);
+          _exit(0);
+        }
+        waitpid(other, nullptr, 0);
+      }};
+  EXPECT_THAT(error_of<FolderLost>([&] { train_run(context, first, run_path(), false); }),
+              AllOf(HasSubstr(run_path().string()), HasSubstr("replaced")));
+  EXPECT_EQ(load_run_config(run_path()).solver, "reference");
+  EXPECT_FALSE(std::filesystem::exists(run_path() / "checkpoint.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
+  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
+}
+
+// A run finds its pair from another folder, and where the two have moved together or one of them
+// alone has.
+TEST_F(RunTest, FindsItsPairWhereverItIsReadFrom) {
+  namespace fs = std::filesystem;
+  const fs::path here = fs::current_path(), project = dir_.path() / "project";
+  fs::create_directory(project);
+  fs::rename(pair_path(), project / "pair");
+  fs::create_directory(dir_.path() / "elsewhere");
+  fs::current_path(project);
+  RunConfig given = config("reference");
+  given.pair = "pair";
+  train_run({}, given, "run", false);
+  fs::current_path(dir_.path() / "elsewhere");
+  EXPECT_EQ(load_whole_run({}, "../project/run").problem.name(), "small");
+  given.pair = "../project/pair";
+  EXPECT_NO_THROW(train_run({}, given, "../project/run", true));  // the same place by another name
+  fs::copy(project / "run", dir_.path() / "run", fs::copy_options::recursive);
+  EXPECT_NO_THROW(load_whole_run({}, run_path()));  // by the whole path
+  fs::rename(project, dir_.path() / "moved");
+  EXPECT_NO_THROW(load_whole_run({}, "../moved/run"));  // by the path from the run
+  EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }),
+              AllOf(HasSubstr("its pair"), HasSubstr((project / "pair").string())));
+  // Another pair of that place is not taken for it.
+  PairSpec other = testing::small_spec();
+  other.seed = 77;
+  fs::create_directory(project);
+  write_pair_folder({}, testing::pair_with_test_set(other, 200), project / "pair");
+  EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }), HasSubstr("its pair"));
+  fs::current_path(here);
+}
+
+TEST_F(RunTest, FilesOfTwoRunsAreNotMixed) {
+  RunConfig trained = config("dlightsb");
+  trained.options = {{"updates", "4"}, {"components", "3"}, {"batch_size", "4"}};
+  train(trained);
+  const std::string identity = load_run_config(run_path()).identity;
+  EXPECT_EQ(identity.size(), 32u);
+  EXPECT_EQ(load_run_result(run_path()).at("run_identity"), identity);
+  const auto other = dir_.path() / "other";
+  train_run({}, trained, other, false);
+  for (const char* file : {"config.toml", "result.json"}) {
+    const std::string own = read(run_path() / file);
+    write(run_path() / file, read(other / file));
+    const auto refused = AllOf(HasSubstr(identity), HasSubstr("files of two runs"));
+    EXPECT_THAT(load_error(), refused) << file;
+    EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }), refused) << file;
+    EXPECT_THAT(train_error(trained, true), refused) << file;
+    write(run_path() / file, own);
+  }
+  std::filesystem::remove(run_path() / "result.json");  // it would go on from the other's
+  write(run_path() / "checkpoint.safetensors", read(other / "checkpoint.safetensors"));
+  EXPECT_THAT(train_error(trained, true),
+              AllOf(HasSubstr("checkpoint.safetensors"), HasSubstr("files of two runs")));
+}
+
+TEST_F(RunTest, AModelIsTheOneOfItsResult) {
+  RunConfig trained = config("dlightsb");
+  trained.options = {{"updates", "4"}, {"components", "3"}, {"batch_size", "4"}};
+  train(trained);
+  trained.seed = 6;
+  train_run({}, trained, dir_.path() / "other", false);
+  write(run_path() / "model.safetensors", read(dir_.path() / "other" / "model.safetensors"));
+  EXPECT_THAT(load_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("fingerprint")));
+}
+
+// As versions before 0.2 left it.
+TEST_F(RunTest, AFolderWithoutARunsIdentityLoads) {
+  train(config("feature-wise"));
+  RunConfig before = load_run_config(run_path());
+  before.identity.clear();
+  save_run_config(before, run_path());
+  nlohmann::json result = load_run_result(run_path());
+  result.erase("run_identity");
+  result.erase("model_fingerprint");
+  save_json(run_path() / "result.json", result);
+  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
+  EXPECT_NO_THROW(load_whole_run({}, run_path()));
+  train(config("feature-wise"), true);
+  EXPECT_THAT(read(run_path() / "config.toml"), Not(HasSubstr("run_identity")));
+  std::filesystem::remove(run_path() / "result.json");
+  train(config("feature-wise"), true);
+  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
 }
 
 TEST_F(RunTest, ResultsOfNoRunAreLeftAlone) {

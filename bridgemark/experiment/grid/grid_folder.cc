@@ -17,6 +17,8 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_identity.h"
+#include "bridgemark/solver/core/run_pair.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 
@@ -62,9 +64,7 @@ void GridFolder::refuse_conflict(const ExperimentRun& run, bool go_on,
   if (!path_exists(folder / kRunConfig)) return;
   if (!go_on) throw_file(folder.string(), "already holds a run; give another folder or resume it");
   const RunConfig before = load_run_config(folder);
-  if (before.solver != run.config.solver || before.pair != run.config.pair ||
-      before.seed != run.config.seed || before.options != run.config.options ||
-      before.rows != run.config.rows) {
+  if (!is_same_request(before, folder, run.config, find_solver(run.config.solver).options())) {
     throw_file(folder.string(),
                "holds a run with another configuration; give the experiment another folder");
   }

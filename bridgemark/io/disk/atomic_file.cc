@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/disk/input_file.h"
 
 namespace bridgemark {
@@ -22,8 +23,8 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 constexpr int kMaxNameTries = 100;
 
 // Makes the rename durable. Best effort where a folder cannot be opened or synced as a file.
-int sync_folder(const fs::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+int sync_folder(int folder) {
+  const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return 0;
   const int error = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
@@ -49,6 +50,7 @@ AtomicFile::AtomicFile(fs::path path) : name_(path.string()), path_(std::move(pa
   }
   if (!path_.has_filename()) throw_file(name_, "names no file");
   folder_ = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+  require_held(folder_);
   const fs::file_status folder_status = fs::status(folder_, error);
   if (folder_status.type() == fs::file_type::not_found) {
     throw_file(name_, "folder '{}' does not exist", folder_.string());
@@ -62,6 +64,9 @@ AtomicFile::AtomicFile(fs::path path) : name_(path.string()), path_(std::move(pa
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     throw_file(name_, "is not a regular file");
   }
+  folder_fd_ = UnsharedFd(AT_FDCWD, folder_.c_str(), O_PATH | O_DIRECTORY);
+  if (!folder_fd_) fail("create", errno);
+  require_held(folder_, folder_fd_.get());
   open_temporary();
 }
 
@@ -71,18 +76,19 @@ void AtomicFile::open_temporary() {
   sweep_unheld_temporaries(folder_, path_.filename().string());
   int error = EEXIST;
   for (int i = 0; i < kMaxNameTries && (error == EEXIST || error == EINTR); ++i) {
-    fs::path candidate = folder_ / temporary_name(path_.filename().string());
+    const fs::path candidate = folder_ / temporary_name(path_.filename().string());
     registered_ = RegisteredTemporary(candidate);  // before it is there, so that no end misses it
     // Unlike mkstemp, open applies the umask to the mode that the final file should have.
-    fd_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd_ < 0) {
+    const fs::path name = candidate.filename();
+    fd_ = UnsharedFd(folder_fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (!fd_) {
       error = errno;
-    } else if (hold(fd_)) {
-      temporary_ = std::move(candidate);
+    } else if (hold(fd_.get())) {
+      temporary_ = name;
       return;
     } else {
-      ::close(std::exchange(fd_, -1));
-      ::unlink(candidate.c_str());
+      fd_.close();
+      ::unlinkat(folder_fd_.get(), name.c_str(), 0);
       error = EEXIST;
     }
   }
@@ -103,12 +109,16 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 void AtomicFile::commit() {
   require_open();
   flush();
-  if (::fsync(fd_) != 0) fail("sync", errno);
-  if (::close(std::exchange(fd_, -1)) != 0) fail("close", errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename", errno);
+  if (::fsync(fd_.get()) != 0) fail("sync", errno);
+  if (fd_.close() != 0) fail("close", errno);
+  require_held(folder_, folder_fd_.get());
+  const int folder = folder_fd_.get();
+  if (::renameat(folder, temporary_.c_str(), folder, path_.filename().c_str()) != 0) {
+    fail("rename", errno);
+  }
   temporary_.clear();
   registered_ = {};
-  if (const int error = sync_folder(folder_)) fail("sync the folder of", error);
+  if (const int error = sync_folder(folder)) fail("sync the folder of", error);
 }
 
 void AtomicFile::flush() {
@@ -118,7 +128,7 @@ void AtomicFile::flush() {
 
 void AtomicFile::write_through(const char* data, std::size_t bytes) {
   while (bytes > 0) {
-    const ssize_t written = ::write(fd_, data, bytes);
+    const ssize_t written = ::write(fd_.get(), data, bytes);
     if (written < 0) {
       if (errno == EINTR) continue;
       fail("write", errno);
@@ -129,18 +139,19 @@ void AtomicFile::write_through(const char* data, std::size_t bytes) {
 }
 
 void AtomicFile::require_open() const {
-  if (fd_ < 0) throw_file(name_, "cannot write: already committed, or an earlier write failed");
+  if (!fd_) throw_file(name_, "cannot write: already committed, or an earlier write failed");
 }
 
 void AtomicFile::discard() noexcept {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  fd_.close();
+  if (!temporary_.empty()) ::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
   temporary_.clear();
   registered_ = {};
 }
 
 void AtomicFile::fail(std::string_view action, int error) {
   discard();
+  require_held(folder_);  // else that is why
   throw_file(name_, "cannot {} the file: {}", action, std::generic_category().message(error));
 }
 

@@ -6,12 +6,14 @@
 #include <string_view>
 
 #include "bridgemark/io/disk/temporaries.h"
+#include "bridgemark/io/disk/unshared_fd.h"
 
 namespace bridgemark {
 
 // A file that appears whole or not at all: bytes go to a temporary file in the same folder, and
 // commit() syncs it and renames it over the path. Without commit(), or after a failure, the
-// temporary goes and the old content stays. Every failure is a FileError.
+// temporary goes and the old content stays. Every failure is a FileError; in a folder that this
+// process holds (folder_lock.h) and that is another by now, FolderLost.
 class AtomicFile {
  public:
   // A symbolic link is followed; a path that is no regular file (/dev/null) is refused, because
@@ -35,9 +37,10 @@ class AtomicFile {
   std::string name_;  // as the caller called it, for messages
   std::filesystem::path path_;
   std::filesystem::path folder_;
-  std::filesystem::path temporary_;
+  UnsharedFd folder_fd_;  // names below are in this very folder, whatever comes under its path
+  std::filesystem::path temporary_;  // its name
   RegisteredTemporary registered_;
-  int fd_ = -1;
+  UnsharedFd fd_;
   std::string buffer_;
 };
 

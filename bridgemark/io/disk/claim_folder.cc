@@ -15,6 +15,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/disk/unshared_fd.h"
 
 namespace bridgemark {
 
@@ -161,13 +162,9 @@ void ClaimFolder::remove_settled(const std::function<bool(const std::string&)>& 
 
 void ClaimFolder::alone(const std::function<void()>& work) const {
   const std::filesystem::path path = path_of(kLock);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) throw_file(path.string(), "cannot be opened: {}", reason(errno));
-  struct Closed {
-    int fd;
-    ~Closed() { ::close(fd); }  // which unlocks it
-  } closed{fd};
-  while (::flock(fd, LOCK_EX) != 0) {
+  const UnsharedFd file(AT_FDCWD, path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, 0644);
+  if (!file) throw_file(path.string(), "cannot be opened: {}", reason(errno));
+  while (::flock(file.get(), LOCK_EX) != 0) {  // until it is closed
     if (errno != EINTR) throw_file(path.string(), "cannot be locked: {}", reason(errno));
   }
   work();

@@ -76,6 +76,7 @@ class Gathering {
       }
     }
     for (const std::filesystem::path& folder : submissions) add_submission(folder);
+    refuse_idle_patterns();
     if (board_.results.empty()) {
       throw_invalid("board", "there must be results on presets, got {} runs, all left out",
                     board_.left_out);
@@ -88,8 +89,22 @@ class Gathering {
   bool is_left_out(const RunResult& result) const {
     return !why_no_board_pair(result.pair).empty() ||
            std::ranges::any_of(request_.leave_out, [&](const std::string& pattern) {
-             return fnmatch(pattern.c_str(), result.method.c_str(), 0) == 0;
+             return matches(pattern, result);
            });
+  }
+
+  static bool matches(const std::string& pattern, const RunResult& result) {
+    return fnmatch(pattern.c_str(), result.method.c_str(), 0) == 0;
+  }
+
+  // A pattern that leaves nothing out is a mistake in its letters.
+  void refuse_idle_patterns() const {
+    for (const std::string& pattern : request_.leave_out) {
+      if (!matched_.contains(pattern)) {
+        throw_invalid("board", "leave_out must match a method of the results, got '{}'",
+                      printable(pattern));
+      }
+    }
   }
 
   void add_results(const std::filesystem::path& folder) {
@@ -120,6 +135,10 @@ class Gathering {
   // The cells that no source before has.
   void add(BoardSource source, std::vector<RunResult> results, const std::filesystem::path& file) {
     source.record = source.name + "/" + kResultsJsonl;
+    for (const std::string& pattern : request_.leave_out) {
+      const auto fits = [&](const RunResult& result) { return matches(pattern, result); };
+      if (std::ranges::any_of(results, fits)) matched_.insert(pattern);
+    }
     std::set<CellKey> own;
     for (RunResult& result : results) {
       if (is_left_out(result) || taken_.contains(cell_of(result))) {
@@ -165,6 +184,7 @@ class Gathering {
 
   const Context& context_;
   const BoardRequest& request_;
+  std::set<std::string> matched_;  // patterns of leave_out that matched
   Board board_;
   std::set<CellKey> taken_;
   std::set<std::string> runs_;

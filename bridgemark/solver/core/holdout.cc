@@ -66,14 +66,17 @@ OptionSpec refit_option() {
 }
 
 std::vector<OptionSpec> stopping_options(const char* patience) {
+  OptionSpec refit = refit_option();
+  refit.use = used_above("holdout", 0);
   return {
       holdout_option(),
       {.key = "patience",
        .kind = IntegerRange{1, 1 << 20},
        .default_value = patience,
        .help = fmt::format("looks at them, one every {} updates, without gain that end a training",
-                           kUpdatesPerLook)},
-      refit_option()};
+                           kUpdatesPerLook),
+       .use = used_above("holdout", 0)},
+      refit};
 }
 
 StoppingSettings read_stopping_settings(const SolverOptions& options) {

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "bridgemark/solver/core/options.h"
+
 namespace bridgemark {
 
 namespace {
@@ -29,10 +33,32 @@ std::string allowed_text(const OptionKind& kind, bool or_auto) {
   return std::visit(AllowedText{}, kind) + (or_auto ? " or auto" : "");
 }
 
+OptionUse used_with(std::string key, std::vector<std::string> choices) {
+  std::vector<std::string> each;
+  for (const std::string& choice : choices) each.push_back(key + "=" + choice);
+  return {fmt::format("{}", fmt::join(each, " or ")),
+          [=](const SolverOptions& options) {
+            return std::ranges::any_of(
+                choices, [&](const std::string& choice) { return options.is(key, choice); });
+          },
+          key};
+}
+
+OptionUse used_above(std::string key, double least) {
+  return {fmt::format("{} above {}", key, least),
+          [=](const SolverOptions& options) { return options.number(key) > least; }, key};
+}
+
+OptionUse used_with_auto(std::string key) {
+  return {fmt::format("{}={}", key, kAuto),
+          [=](const SolverOptions& options) { return options.is_auto(key); }, key};
+}
+
 std::string OptionSpec::allowed() const { return allowed_text(kind, or_auto); }
 
 std::string OptionSpec::described() const {
   std::string text = help;
+  if (use) text += "; goes with " + use->when;
   if (const std::string values = allowed(); !values.empty()) text += "; " + values;
   if (paper) {
     text += fmt::format(" (tuned {}; paper {})", default_value.text, paper->text);

@@ -52,6 +52,20 @@ struct OptionDefault {
   Rule rule = {};    // reads options that come earlier in the solver's list
 };
 
+// When an option is used, where other options decide that.
+struct OptionUse {
+  std::string when;  // "init=p1 or init=p0"
+  std::function<bool(const SolverOptions&)> is_used;
+  std::string decided_by;  // the key that decides it, for the refusal
+};
+
+// Used with these choices of another option.
+OptionUse used_with(std::string key, std::vector<std::string> choices);
+// Used while another option is a number above this one, or auto where `key` may be.
+OptionUse used_above(std::string key, double least);
+// Used while another option is kAuto.
+OptionUse used_with_auto(std::string key);
+
 // One key that a solver understands: all there is to say of it. Help, checks, and Python's
 // signatures and types are made from it.
 struct OptionSpec {
@@ -63,6 +77,8 @@ struct OptionSpec {
   bool or_auto = false;                     // whether kAuto is allowed as well
   bool counts_updates = false;              // a training takes longer by as much as it is larger
   std::string former_key = {};              // what older files call it, which is still read
+  // Given where it is not used, it is refused; its default is taken in silence.
+  std::optional<OptionUse> use = {};
 
   // Whether it is empty until a recipe or a rule says what it is.
   bool is_left_open() const { return paper.has_value() || default_value.rule; }

@@ -41,14 +41,30 @@ OptionValues with_todays_keys(const std::vector<OptionSpec>& specs, OptionValues
   return values;
 }
 
-void SolverOptions::set(std::string_view key, std::string_view value) {
+OptionValues used_options(const std::vector<OptionSpec>& specs, OptionValues values) {
+  SolverOptions options(specs);
+  for (const auto& [key, value] : values) options.set(key, value);
+  for (const OptionSpec& spec : specs) {
+    if (spec.use && !spec.use->is_used(options)) values.erase(spec.key);
+  }
+  return values;
+}
+
+void SolverOptions::set(std::string_view key, std::string_view value) { set_known(key, value); }
+
+void SolverOptions::give(std::string_view key, std::string_view value) {
+  given_.insert(set_known(key, value));
+}
+
+// The key as it is called today.
+const std::string& SolverOptions::set_known(std::string_view key, std::string_view value) {
   for (const OptionSpec& spec : specs_) {
     if (!spec.former_key.empty() && spec.former_key == key) key = spec.key;
   }
   const auto found = values_.find(key);
   if (found != values_.end()) {
     found->second = value;
-    return;
+    return found->first;
   }
   std::vector<std::string> known;
   for (const OptionSpec& spec : specs_) known.push_back(spec.key);
@@ -62,17 +78,25 @@ void SolverOptions::set_assignment(std::string_view assignment) {
   if (equals == std::string_view::npos || equals == 0) {
     throw_invalid("options", "--set takes key=value, got '{}'", assignment);
   }
-  set(assignment.substr(0, equals), assignment.substr(equals + 1));
+  give(assignment.substr(0, equals), assignment.substr(equals + 1));
 }
 
 void SolverOptions::resolve() {
   const bool as_published = values_.contains("recipe") && is("recipe", "paper");
   for (const OptionSpec& spec : specs_) {
     std::string& value = values_[spec.key];
-    if (!spec.is_left_open() || !value.empty()) continue;
     const OptionDefault& taken = as_published && spec.paper ? *spec.paper : spec.default_value;
-    value = taken.rule ? taken.rule(*this) : taken.text;
+    const auto default_value = [&] { return taken.rule ? taken.rule(*this) : taken.text; };
+    if (spec.is_left_open() && value.empty()) value = default_value();
+    if (spec.use) refuse_unused(spec, default_value());
   }
+}
+
+void SolverOptions::refuse_unused(const OptionSpec& spec, const std::string& default_value) const {
+  if (!given_.contains(spec.key) && text(spec.key) == default_value) return;
+  if (spec.use->is_used(*this)) return;
+  throw_invalid("options", "{} goes with {}, got {}={} with {}={}", spec.key, spec.use->when,
+                spec.key, text(spec.key), spec.use->decided_by, text(spec.use->decided_by));
 }
 
 int SolverOptions::integer(std::string_view key, int most) const {
@@ -93,6 +117,10 @@ double SolverOptions::real(std::string_view key, double most) const {
     refuse(spec(key), range, text(key));
   }
   return value;
+}
+
+double SolverOptions::number(std::string_view key) const {
+  return std::holds_alternative<IntegerRange>(spec(key).kind) ? integer(key) : real(key);
 }
 
 std::vector<int> SolverOptions::integers(std::string_view key) const {

@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <span>
@@ -19,7 +18,6 @@
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/disk/temporaries.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/toml_text.h"
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -30,6 +28,7 @@
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_identity.h"
+#include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
@@ -93,6 +92,16 @@ void require_complete(const std::filesystem::path& folder) {
   throw_file(folder.string(), "the run is not complete; resume its training");
 }
 
+// What a complete run learned, where its files are all of that run.
+std::shared_ptr<const Coupling> load_model(const Context& context, const RunConfig& config,
+                                           const FitProblem& problem,
+                                           const std::filesystem::path& folder) {
+  refuse_mixed_runs(config, folder);
+  auto coupling = find_solver(config.solver).load(context, problem, folder / kRunModel);
+  refuse_other_model(load_run_result(folder), folder);
+  return coupling;
+}
+
 [[noreturn]] void refuse_second_run(const std::filesystem::path& folder) {
   throw_file(folder.string(), "already holds a run; give another folder or resume it");
 }
@@ -116,10 +125,10 @@ void refuse_other_run(const RunConfig& config, const FitProblem& problem,
                       bool resume) {
   if (!resume) refuse_second_run(folder);
   const RunConfig before = load_run_config(folder);
-  if (before.solver != config.solver || before.pair != config.pair || before.seed != config.seed ||
-      before.options != config.options || before.rows != config.rows) {
+  if (!is_same_request(before, folder, config, find_solver(config.solver).options())) {
     throw_file(folder.string(), "holds a run with another configuration (see {})", kRunConfig);
   }
+  refuse_mixed_runs(before, folder);
   refuse_other_data(problem, folder);
   refuse_other_identity(identity, folder);
 }
@@ -141,8 +150,6 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
                           fitted.history.empty() ? event.dump() + "\n" : log_text(fitted.history));
   }
   nlohmann::json result = {{"solver", config.solver},
-                           {"pair", identity.pair},
-                           {"data", identity.data},
                            {"seed", config.seed},
                            {"options", config.options},
                            {"version", kVersion},
@@ -152,67 +159,12 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
                            {"wall_seconds", seconds},
                            {"peak_memory_bytes", peak_memory_bytes()},
                            {"diagnostics", diagnostics_json(fitted.diagnostics)}};
+  add_identity(result, identity, folder / kRunModel);
   add_training_rows(result, config.rows);
   save_json(folder / kRunResult, result);
 }
 
 }  // namespace
-
-void save_run_config(const RunConfig& config, const std::filesystem::path& folder) {
-  toml::table options;
-  for (const auto& [key, value] : config.options) options.insert(key, value);
-  // TOML integers end at 2^63 - 1, so seeds travel as text.
-  toml::table table{{"solver", config.solver},
-                    {"pair", config.pair},
-                    {"seed", std::to_string(config.seed)},
-                    {"options", options}};
-  if (config.rows.samples > 0) {
-    table.insert("samples", std::to_string(config.rows.samples));
-    table.insert("training_set", std::to_string(config.rows.training_set));
-  }
-  std::ostringstream text;
-  text << table << '\n';
-  write_file_atomically(folder / kRunConfig, text.str());
-}
-
-RunConfig load_run_config(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kRunConfig;
-  const std::string file = path.string();
-  const std::string text = read_file(path, std::size_t{1} << 20);
-  const toml::table table = parse_toml(text, file);
-  const auto string_at = [&](const char* key) {
-    const auto value = table[key].value_exact<std::string>();
-    if (!value) throw_file(file, "'{}' must be a string", key);
-    return *value;
-  };
-  RunConfig config;
-  config.solver = string_at("solver");
-  config.pair = string_at("pair");
-  const auto number_at = [&](const char* key, auto& value) {
-    const std::string number = string_at(key);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc() || end != number.data() + number.size()) {
-      throw_file(file, "'{}' must be a whole number, got '{}'", key, number);
-    }
-  };
-  number_at("seed", config.seed);
-  if (table.contains("samples")) {
-    number_at("samples", config.rows.samples);
-    number_at("training_set", config.rows.training_set);
-  }
-  if (const toml::table* options = table["options"].as_table()) {
-    for (const auto& [key, value] : *options) {
-      const auto option = value.value_exact<std::string>();
-      if (!option) throw_file(file, "option '{}' must be a string", key.str());
-      config.options[std::string(key.str())] = *option;
-    }
-  }
-  for (const auto& solver : all_solvers()) {
-    if (solver->name() != config.solver) continue;
-    config.options = with_todays_keys(solver->options(), std::move(config.options));
-  }
-  return config;
-}
 
 bool is_complete_run(const std::filesystem::path& folder) {
   return path_exists(folder / kRunResult);
@@ -246,25 +198,26 @@ class RunFolder {
       if (found_ != Found::kComplete) sweep_temporaries(folder_, kRunFiles);
     }
     if (context_.ranks) context_.ranks->broadcast(std::as_writable_bytes(std::span(&found_, 1)));
+    if (!context_.is_first_rank()) held_.emplace(folder_);
     return found_;
   }
 
   // What was asked for cannot be: leaves no run behind.
   void undo() {
     if (!lock_) return;
-    std::error_code ignored;
+    const bool there = lock_->folder().is_there();
     if (found_ == Found::kNothing) {
-      std::filesystem::remove(folder_ / kRunConfig, ignored);
-      std::filesystem::remove(folder_ / kRunData, ignored);
+      lock_->folder().remove(kRunConfig);
+      lock_->folder().remove(kRunData);
     }
     lock_.reset();
-    if (new_folder_) std::filesystem::remove(folder_, ignored);
+    std::error_code ignored;
+    if (new_folder_ && there) std::filesystem::remove(folder_, ignored);
   }
 
   // It always will diverge: the next run here may be another.
   void free_for_others() {
-    std::error_code ignored;
-    if (lock_) std::filesystem::remove(folder_ / kRunConfig, ignored);
+    if (lock_) lock_->folder().remove(kRunConfig);
   }
 
  private:
@@ -283,6 +236,7 @@ class RunFolder {
   bool new_folder_ = false;
   Found found_ = Found::kNothing;
   std::optional<FolderLock> lock_;
+  std::optional<HeldFolder> held_;  // by a rank that has no lock
 };
 
 // Ranks that were started for runs of their own would each train a part of none.
@@ -310,15 +264,20 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   check_rows(config, problem);
   require_rank_support(context, solver);
   require_one_run(context, config, folder);
-  const RunIdentity identity = run_identity(problem_record(problem), config);
+  RunIdentity identity = run_identity(problem_record(problem), config);
 
   RunFolder place(context, folder, resume);
   const Found found = place.open(config, problem, identity);
   const bool first = context.is_first_rank();
+  if (first) {  // which writes what says so
+    config.identity =
+        found == Found::kNothing ? new_run_identity() : load_run_config(folder).identity;
+    identity.run = config.identity;
+  }
   if (found == Found::kComplete) {
     if (context.rank_count() > 1) return {};
     return {problem.pair() ? load_run(context, *problem.pair(), folder)
-                           : solver.load(context, problem, folder / kRunModel),
+                           : load_model(context, config, problem, folder),
             read_diagnostics(load_run_result(folder).at("diagnostics")), load_run_history(folder)};
   }
 
@@ -353,6 +312,7 @@ void save_run(const Context& context, const RunConfig& request, const FitProblem
   check_rows(request, problem);
   RunConfig config = request;
   config.options = resolve_options(find_solver(request.solver), request).values();
+  config.identity = new_run_identity();
   const RunIdentity identity = run_identity(problem_record(problem), config);
   create_folder(folder);
   const FolderLock lock(folder);
@@ -423,12 +383,13 @@ Diagnostics read_diagnostics(const nlohmann::json& object) {
 LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder) {
   RunConfig config = load_run_config(folder);
   if (!path_exists(folder / kRunData)) {
-    const BenchmarkPair pair = load_pair(config.pair);
+    require_complete(folder);
+    const BenchmarkPair pair = load_pair_of_run(config, folder, load_run_result(folder).at("pair"));
     return {std::move(config), pair, load_run(context, pair, folder)};
   }
   require_complete(folder);
   FitProblem problem = load_data(folder / kRunData);
-  auto coupling = find_solver(config.solver).load(context, problem, folder / kRunModel);
+  auto coupling = load_model(context, config, problem, folder);
   return {std::move(config), std::move(problem), std::move(coupling)};
 }
 
@@ -436,14 +397,13 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
                                          const std::filesystem::path& folder) {
   const RunConfig config = load_run_config(folder);
   require_complete(folder);
-  const Solver& solver = find_solver(config.solver);
   if (path_exists(folder / kRunData)) {
     const FitProblem data = load_data(folder / kRunData);
     require_data_of_pair(data, pair, folder.string());
-    return solver.load(context, data, folder / kRunModel);
+    return load_model(context, config, data, folder);
   }
   const auto load = [&](const BenchmarkPair& of) {
-    return solver.load(context, trained_problem(context, config, of), folder / kRunModel);
+    return load_model(context, config, trained_problem(context, config, of), folder);
   };
   const nlohmann::json fitted_to = load_run_result(folder).at("pair"), asked = pair_record(pair);
   if (same_pair(fitted_to, asked)) return load(pair);
@@ -460,10 +420,10 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
   const auto coupling =
       learned_reverse(context, trained_problem(context, config, fitted), load(fitted));
   if (!coupling) {
-    throw_invalid("run",
-                  "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'{}",
-                  folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name,
-                  solver.has_both_directions() ? "; train it without source=none" : "");
+    throw_invalid(
+        "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'{}",
+        folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name,
+        find_solver(config.solver).has_both_directions() ? "; train it without source=none" : "");
   }
   return coupling;
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,14 @@ struct RunConfig {
   std::uint64_t seed = 0;
   std::map<std::string, std::string, std::less<>> options;  // every option of the solver
   TrainingRows rows = {};  // a training set of the pair, or endless draws of it
+  // Given to a run when it begins, and in each of its files that says what it is of; empty in a
+  // folder of an older version. Not part of a request.
+  std::string identity = {};
+  // Where the folder of the pair was when the run began; likewise.
+  struct PairPaths {
+    std::string whole, from_run;
+  };
+  std::optional<PairPaths> pair_paths = {};
 };
 
 // Write and read the config.toml of a run folder. Throw FileError for one that is not there or not

@@ -1,5 +1,8 @@
 #include "bridgemark/solver/core/run_identity.h"
 
+#include <fmt/format.h>
+
+#include <random>
 #include <utility>
 
 #include "bridgemark/core/error.h"
@@ -20,6 +23,28 @@ namespace {
 
 constexpr char kPair[] = "pair";
 constexpr char kData[] = "data";
+constexpr char kModel[] = "model_fingerprint";
+
+json result_in(const std::filesystem::path& folder) {
+  const auto path = folder / kRunResult;
+  if (!path_exists(path)) return json::object();
+  json result = load_json(path);
+  if (!result.is_object()) throw_file(path.string(), "must hold an object");
+  return result;
+}
+
+CheckpointMetadata checkpoint_in(const std::filesystem::path& folder) {
+  const auto path = folder / kRunCheckpoint;
+  return path_exists(path) ? SafetensorsFile::load(path).metadata() : CheckpointMetadata();
+}
+
+void refuse_other_run_in(const std::filesystem::path& file, const std::string& said,
+                         const RunConfig& config) {
+  if (said.empty() || config.identity.empty() || said == config.identity) return;
+  throw_file(file.string(),
+             "is of run {}, but {} beside it is of run {}; the folder has files of two runs",
+             printable(said), kRunConfig, printable(config.identity));
+}
 
 void refuse_other(const RunIdentity& now, const json& pair, const json& data,
                   const std::string& file) {
@@ -51,25 +76,58 @@ RunIdentity run_identity(json pair, const RunConfig& config) {
 
 CheckpointMetadata identity_metadata(const RunIdentity& identity) {
   constexpr auto kReplace = json::error_handler_t::replace;
-  return {{kPair, identity.pair.dump(-1, ' ', true, kReplace)},
-          {kData, identity.data.dump(-1, ' ', true, kReplace)}};
+  CheckpointMetadata metadata = {{kPair, identity.pair.dump(-1, ' ', true, kReplace)},
+                                 {kData, identity.data.dump(-1, ' ', true, kReplace)}};
+  if (!identity.run.empty()) metadata[kRunIdentityKey] = identity.run;
+  return metadata;
+}
+
+std::string new_run_identity() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+void add_identity(nlohmann::json& result, const RunIdentity& identity,
+                  const std::filesystem::path& model) {
+  result[kPair] = identity.pair;
+  result[kData] = identity.data;
+  if (!identity.run.empty()) result[kRunIdentityKey] = identity.run;
+  result[kModel] = file_fingerprint(model);
+}
+
+void refuse_mixed_runs(const RunConfig& config, const std::filesystem::path& folder) {
+  if (const auto file = folder / kRunResult; path_exists(file)) {
+    const json result = result_in(folder);
+    const auto said = json_get_or<std::string>(result, kRunIdentityKey, "", file.string());
+    refuse_other_run_in(file, said, config);
+    return;
+  }
+  const CheckpointMetadata checkpoint = checkpoint_in(folder);
+  if (const auto said = checkpoint.find(kRunIdentityKey); said != checkpoint.end()) {
+    refuse_other_run_in(folder / kRunCheckpoint, said->second, config);
+  }
+}
+
+void refuse_other_model(const json& result, const std::filesystem::path& folder) {
+  const auto said = result.find(kModel);
+  if (said == result.end()) return;
+  const std::string model = (folder / kRunModel).string(), now = file_fingerprint(model);
+  if (*said == now) return;
+  throw_file(model, "has fingerprint {}, but {} beside it is of a model with {}", now, kRunResult,
+             printable(said->dump(-1, ' ', true)));
 }
 
 void refuse_other_identity(const RunIdentity& identity, const std::filesystem::path& folder) {
-  if (const auto result = folder / kRunResult; path_exists(result)) {
-    const json trained = load_json(result);
-    if (!trained.is_object()) throw_file(result.string(), "must hold an object");
-    refuse_other(identity, trained.value(kPair, json()), trained.value(kData, json()),
-                 result.string());
-  }
-  if (const auto checkpoint = folder / kRunCheckpoint; path_exists(checkpoint)) {
-    const auto metadata = SafetensorsFile::load(checkpoint).metadata();
-    const auto said = [&](const char* key) {
-      const auto found = metadata.find(key);
-      return found == metadata.end() ? json() : parse_json(found->second, checkpoint.string());
-    };
-    refuse_other(identity, said(kPair), said(kData), checkpoint.string());
-  }
+  const json trained = result_in(folder);
+  refuse_other(identity, trained.value(kPair, json()), trained.value(kData, json()),
+               (folder / kRunResult).string());
+  const CheckpointMetadata metadata = checkpoint_in(folder);
+  const std::string checkpoint = (folder / kRunCheckpoint).string();
+  const auto said = [&](const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? json() : parse_json(found->second, checkpoint);
+  };
+  refuse_other(identity, said(kPair), said(kData), checkpoint);
 }
 
 }  // namespace bridgemark

@@ -14,6 +14,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/rank_group.h"
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/solver/core/checkpoint_shards.h"
 #include "bridgemark/solver/core/rank_agreement.h"
@@ -226,14 +227,19 @@ class Loop {
       summary_.history = log_until(files_.log, summary_.resumed_from);
     }
     write_file_atomically(files_.log, log_text(summary_.history));
-    log_.open(files_.log, std::ios::app);
+    // Unlike an append, this makes no file where another run has the folder by now.
+    log_.open(files_.log, std::ios::in | std::ios::out | std::ios::ate);
+    require_held(files_.log.parent_path());
   }
 
   void write_log(std::int64_t step, double seconds) {
     nlohmann::json line = {{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}};
     line.update(model_.stage(step).log);
     summary_.history.push_back({step, summary_.last_loss, seconds, line.dump()});
-    if (log_.is_open()) log_ << summary_.history.back().text << '\n' << std::flush;
+    if (!log_.is_open()) return;
+    require_held(files_.log.parent_path());
+    log_ << summary_.history.back().text << '\n' << std::flush;
+    if (!log_) throw_file(files_.log.string(), "cannot be written; is the disk full?");
   }
 
   void report(std::int64_t step, double seconds) const {

@@ -65,6 +65,9 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
   OptionSpec weight_decay = weight_decay_option(kAuto);
   weight_decay.or_auto = true;
   weight_decay.help += "; " + auto_help(fmt::format("{}", kUsualDecay), kUsualDecay, kOtherDecays);
+  OptionSpec updates_later =
+      updates_option("updates_later", "1000", "20000", "updates of each network in each later one");
+  updates_later.use = used_above("imf_iterations", 1);
   std::vector<OptionSpec> specs = {
       recipe_option(),
       num_steps_option(),
@@ -84,7 +87,8 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       {.key = "embedding_size",
        .kind = IntegerRange{1, 1 << 10},
        .default_value = "8",
-       .help = "width of the category embedding, with input=embedding"},
+       .help = "width of the category embedding",
+       .use = used_with("input", {"embedding"})},
       {.key = "last_step",
        .kind = Choices{{"softmax", "reference"}},
        .default_value = "reference",
@@ -101,18 +105,20 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       {.key = "initial_pairs",
        .kind = IntegerRange{1, 1 << 24},
        .default_value = "131072",
-       .help = "first pairs that are made, unless they are independent"},
+       .help = "first pairs that are made",
+       .use = used_with("initial", {"reference", "feature-wise", "minibatch-ot"})},
       {.key = "initial_batch",
        .kind = IntegerRange{1, 1 << 14},
        .default_value = "512",
-       .help = "rows that initial=minibatch-ot matches together"},
+       .help = "rows that are matched together",
+       .use = used_with("initial", {"minibatch-ot"})},
       {.key = "imf_iterations",
        .kind = IntegerRange{1, 1 << 20},
        .default_value = "5",
        .help = "D-IMF iterations"},
       updates_option("updates_first", "3000", "60000",
                      "updates of each network in the first iteration"),
-      updates_option("updates_later", "1000", "20000", "updates of each network in each later one"),
+      updates_later,
       batch_size_option(variant.batch_size, {}, "pairs for a network in an update"),
       {.key = "points",
        .kind = IntegerRange{1, 1 << 10},

@@ -134,6 +134,7 @@ class SinkhornSolver : public Solver {
     OptionSpec holdout = holdout_option(), refit = refit_option();
     holdout.help = "share of the rows that choose the smoothing, above 0";
     refit.help = "solve again with all rows once the smoothing is chosen";
+    holdout.use = refit.use = used_with_auto("smoothing");
     return {
         {.key = "rows",
          .kind = IntegerRange{1, 1 << 28},
