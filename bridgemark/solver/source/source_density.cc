@@ -22,7 +22,7 @@ namespace {
 // Of endless draws: rows that choose, and numbers in the rows that all parameters come from.
 constexpr std::size_t kRowsToChoose = 1 << 15;
 constexpr std::size_t kNumbersInRows = 1 << 24;
-constexpr std::size_t kMostRows = 1 << 18, kMostRowsOfParts = 1 << 16;
+constexpr std::size_t kMostSourceRows = 1 << 18, kMostRowsOfParts = 1 << 16;
 
 constexpr double kShareKeptApart = 0.2;
 constexpr double kPseudoRows[] = {0.5, 2.0, 8.0, 32.0, 128.0};
@@ -52,7 +52,7 @@ SourceRows split_set(const States& set) {
 }
 
 SourceRows draw_rows(const Context& context, const TrainingData& data, std::size_t dim) {
-  const std::size_t all = std::clamp(kNumbersInRows / dim, 2 * kRowsToChoose, kMostRows);
+  const std::size_t all = std::clamp(kNumbersInRows / dim, 2 * kRowsToChoose, kMostSourceRows);
   return {data.x0(context, kRowsToChoose, 0), data.x0(context, kRowsToChoose, kRowsToChoose),
           data.x0(context, all, 2 * kRowsToChoose)};
 }
