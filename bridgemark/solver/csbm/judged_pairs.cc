@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/process/pinned_reference.h"
 
