@@ -116,9 +116,10 @@ class HeldOutModel : public TrainedModel {
 
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
-  // While it searches, that of the present size as the last look would finish it.
+  // Until it is done, that of the present size with the finish of the last look or of the search.
   std::shared_ptr<const Coupling> coupling() const override {
-    return bridge(phase_ == Phase::kSearch ? finisher(present()).finish(last_.finish) : chosen_);
+    if (phase_ == Phase::kDone) return bridge(chosen_);
+    return bridge(finisher(present()).finish((phase_ == Phase::kSearch ? last_ : rung_).finish));
   }
 
   Diagnostics diagnostics() const override {
@@ -263,9 +264,8 @@ class HeldOutModel : public TrainedModel {
   void make_trainer(Tensors start) {
     const TrainingData rows = data();
     backend::CpTrainerPlan plan = cp_trainer_plan(host_, task_, recipe_, rows, std::move(start));
-    // No more rows at a time than there are.
-    plan.batch_size =
-        std::min(plan.batch_size, std::max(plan.x0.observed.rows(), plan.x1.observed.rows()));
+    const std::size_t rows_there = std::max(plan.x0.observed.rows(), plan.x1.observed.rows());
+    plan.batch_size = std::min(plan.batch_size, rows_there);
     trainer_ = backend::of(context_).make_trainer(context_, std::move(plan));
   }
 
