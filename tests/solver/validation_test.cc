@@ -91,6 +91,31 @@ TEST_F(Validated, ATrainingEndsInTheSameParameters) {
   }
 }
 
+// An average of the last updates counts once it has begun: before, it is no model.
+TEST_F(Validated, ScoresMoveFromTheFirstUpdateOn) {
+  const Fitted reference =
+      train_run(kSerial, {"reference", "small", 0, {}}, pair_, folder("reference"), false);
+  const double untrained =
+      TruthKl(kSerial, pair_, *reference.coupling).of(*reference.coupling).mean;
+  for (const std::uint64_t samples : {0u, 120u}) {
+    RunConfig config = short_run("dlightsb");
+    config.rows.samples = samples;
+    const std::string name = "rows" + std::to_string(samples);
+    train(name, config, "5");
+    std::set<double> scores;
+    std::size_t lines = 0;
+    for (const json& line : log_of(name)) {
+      if (!line.contains("joint_kl")) continue;
+      const double score = line["joint_kl"].get<double>();
+      EXPECT_GT(std::abs(score - untrained), 1e-6) << line;
+      scores.insert(score);
+      ++lines;
+    }
+    EXPECT_GE(lines, 8u);
+    EXPECT_GE(scores.size() + 1, lines);  // the first one of the refit is the search's last
+  }
+}
+
 TEST_F(Validated, LinesHaveTheScoreWhereItIsDueAndAtTheEnd) {
   const Fitted fitted = train("run", short_run("dlightsb"), "15");
   std::vector<std::int64_t> scored, all;

@@ -70,7 +70,7 @@ class CpModel : public TrainedModel {
 
   std::shared_ptr<const Coupling> coupling() const override {
     const backend::CpTrainingState& state = trainer_->state();
-    return bridge_of(chain_.process(), recipe_.average > 0.0 ? state.average : state.parameters,
+    return bridge_of(chain_.process(), has_average(state) ? state.average : state.parameters,
                      own_num_steps_);
   }
 
@@ -80,6 +80,13 @@ class CpModel : public TrainedModel {
   }
 
  private:
+  // An average that has not begun yet is all zeros.
+  bool has_average(const backend::CpTrainingState& state) const {
+    const auto is_set = [](float value) { return value != 0.0f; };
+    return recipe_.average > 0.0 && (std::ranges::any_of(state.average.log_beta, is_set) ||
+                                     std::ranges::any_of(state.average.log_cores, is_set));
+  }
+
   // What of the shard's components is ours. Components are innermost in every tensor.
   void load_shard(const SafetensorsFile& shard, const backend::ComponentShare& held,
                   backend::CpTrainingState& state) const {

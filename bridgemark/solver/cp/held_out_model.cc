@@ -77,9 +77,8 @@ class HeldOutModel : public TrainedModel {
 
   void updates(std::int64_t, std::span<double> losses) override {
     std::vector<backend::CpUpdate> list;
-    for (std::size_t i = 1; i <= losses.size(); ++i) {
-      list.push_back(update_at(rung_.updates + static_cast<std::int64_t>(i)));
-    }
+    const std::int64_t made = rung_.updates;
+    for (std::int64_t i = 1; i <= std::ssize(losses); ++i) list.push_back(update_at(made + i));
     trainer_->run(rung_.updates + 1, list, losses);
     rung_.updates += static_cast<std::int64_t>(losses.size());
     if (phase_ == Phase::kSearch) {
@@ -116,9 +115,10 @@ class HeldOutModel : public TrainedModel {
 
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
-  // Until it is done, that of the present size with the finish of the last look or of the search.
+  // That of the size in training, finished; before its first update the best so far.
   std::shared_ptr<const Coupling> coupling() const override {
-    if (phase_ == Phase::kDone) return bridge(chosen_);
+    const bool is_new = rung_.updates == 0 && chosen_.num_components > 0;
+    if (phase_ == Phase::kDone || is_new) return bridge(chosen_);
     return bridge(finisher(present()).finish((phase_ == Phase::kSearch ? last_ : rung_).finish));
   }
 
@@ -207,7 +207,6 @@ class HeldOutModel : public TrainedModel {
 
  private:
   enum class Phase { kSearch, kRefit, kDone };
-
   static constexpr std::size_t kRungNumbers = 7;
 
   bool refits() const { return settings_.refit && !holdout_.empty(); }
