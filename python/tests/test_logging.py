@@ -8,7 +8,7 @@ import pytest
 
 import bridgemark as bm
 
-SMALL = {"updates": 40, "components": 6, "batch_size": 16, "log_every": 10}
+SMALL = {"updates": 40, "components": 6, "batch_size": 16, "log_every": 10, "source": "none"}
 
 
 def log_of(folder):
