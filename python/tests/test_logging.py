@@ -78,7 +78,7 @@ def test_what_on_log_raises_at_the_end_loses_nothing(pair, tmp_path):
     with pytest.raises(ValueError, match="at the end"):
         bm.DLightSB(**SMALL).fit(pair, folder=tmp_path / "run", on_log=on_log)
     solver = bm.DLightSB(**SMALL).fit(pair, folder=tmp_path / "run", resume=True)
-    assert solver.coupling.diagnostics["resumed_from"] == 40
+    assert solver.coupling.diagnostics["updates"] == 40
     assert solver.history["update"].tolist() == [10, 20, 30, 40]
 
 
