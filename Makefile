@@ -19,6 +19,7 @@ export CXX
 .PHONY: check-format check-format-cpp check-format-python check-format-pages
 .PHONY: format-cpp format-python format-pages
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
+.PHONY: test-loggers
 
 packages:
 	@scripts/install-packages.sh
@@ -146,11 +147,11 @@ format-pages:
 	@scripts/wrap_markdown.py
 
 # Every check: the format, the tests, the program killed and broken, ranks, outside projects, all floors under all
-# sanitizers, every reader fuzzed, the wheel with and without torch and in an empty root, pages in a
+# sanitizers, every reader fuzzed, the wheel with and without torch and loggers and in an empty root, pages in a
 # browser, the kernels for all GPUs that the wheel is for.
 CHECKS = check-format test check-submissions check-tables test-system test-ranks test-install test-asan-all \
-  fuzz-all test-thread-sanitizer test-python test-torch test-wheel docs test-docs test-report test-board \
-  build-cuda
+  fuzz-all test-thread-sanitizer test-python test-torch test-loggers test-wheel docs test-docs test-report \
+  test-board build-cuda
 test-all: $(CHECKS)
 
 list-checks:
@@ -213,6 +214,13 @@ test-torch: wheel
 	build-wheel/venv-torch/bin/python -m pip install --quiet build-wheel/dist/*.whl pytest
 	build-wheel/venv-torch/bin/python -m pytest -q python/tests/test_arrays.py \
 	  python/tests/test_gallery.py -k torch
+
+# The wheel beside the loggers of docs/logging.md, in their offline modes.
+test-loggers: wheel
+	rm -rf build-wheel/venv-loggers && $(PYTHON) -m venv build-wheel/venv-loggers
+	build-wheel/venv-loggers/bin/python -m pip install --quiet build-wheel/dist/*.whl pytest \
+	  tensorboard wandb mlflow-skinny
+	build-wheel/venv-loggers/bin/pytest -q python/tests/test_loggers.py
 
 # Only the program: the demo needs neither tests nor timings.
 demo: packages build/build.ninja

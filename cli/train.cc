@@ -37,6 +37,7 @@ struct TrainOptions {
   std::string output;
   std::vector<std::string> assignments;
   bool resume = false;
+  std::string tensorboard;  // a folder of event files
 };
 
 // The pair or the data to fit to.
@@ -77,7 +78,7 @@ int run_train(const TrainOptions& options) {
   train_run(
       context,
       {options.solver, options.pair, options.common.seed, solver_options.values(), options.rows},
-      problem, options.output, options.resume);
+      problem, options.output, options.resume, {.event_folder = options.tensorboard});
   if (!speaks_for_ranks()) return 0;
   const nlohmann::json result = load_run_result(options.output);
   if (const auto warning = result["diagnostics"].find("warning");
@@ -173,6 +174,8 @@ void add_train(CLI::App& app, Action& action) {
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--resume", options->resume, "Go on with the run in the folder");
+  command->add_option("--tensorboard", options->tensorboard,
+                      "Folder that gets an event file of TensorBoard with the numbers of the log");
   add_seed_option(*command, options->common,
                   "Seed of the training: of its start and its batches; a training set has rows of "
                   "its own");

@@ -80,10 +80,11 @@ json table_json(const Table& table) {
           {"rows", rows}};
 }
 
-json deciding_score_json() {
-  const ScoreSpec& score = *scores_by(&ScoreSpec::deciding_place).front();
+json score_json(const ScoreSpec& score) {
   return {{"score", score.name}, {"title", score.title}, {"unit", score.unit}};
 }
+
+json deciding_score_json() { return score_json(*scores_by(&ScoreSpec::deciding_place).front()); }
 
 json best_json(const PairBest& best) {
   json methods = json::array();

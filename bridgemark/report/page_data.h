@@ -12,6 +12,8 @@ nlohmann::json table_json(const Table& table);
 
 // The score that decides first who is best: what charts of error draw.
 nlohmann::json deciding_score_json();
+// Name, title and unit of a score.
+nlohmann::json score_json(const ScoreSpec& score);
 
 // Who is best on a pair, and by which score.
 nlohmann::json best_json(const PairBest& best);

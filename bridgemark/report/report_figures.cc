@@ -18,13 +18,16 @@
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/page_data.h"
 #include "bridgemark/report/tables/tables.h"
 #include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/core/training_log.h"
+#include "bridgemark/solver/core/validation.h"
 
 namespace bridgemark {
 
@@ -364,6 +367,16 @@ json report_figures(const Context& context, const std::filesystem::path& folder,
 
 namespace {
 
+// At most kCurvePoints of them, evenly, the last one included.
+json thinned(const std::vector<json>& points) {
+  json kept = json::array();
+  const std::size_t stride = (points.size() + kCurvePoints - 1) / kCurvePoints;
+  for (std::size_t i = (points.size() - 1) % stride; i < points.size(); i += stride) {
+    kept.push_back(points[i]);
+  }
+  return kept;
+}
+
 // On rows held out, to be compared with the loss of a log's line; null where the line has none. A
 // bridge's objective is a loss with the other sign.
 json held_out_loss(const LogLine& line) {
@@ -374,6 +387,26 @@ json held_out_loss(const LogLine& line) {
   return nullptr;
 }
 
+// The score against the truth of lines that have one, the same in all of them; else null.
+json validation_points(const std::vector<LogLine>& lines) {
+  std::vector<json> points;
+  const ScoreSpec* score = nullptr;
+  for (const LogLine& line : lines) {
+    const json fields = json::parse(line.text);
+    const auto spec = std::ranges::find_if(score_specs(), [&](const ScoreSpec& candidate) {
+      return fields.value(candidate.name, json()).is_number();
+    });
+    if (spec == score_specs().end()) continue;
+    score = &*spec;
+    points.push_back({line.update, line.seconds, fields[score->name],
+                      fields.value(validation_error_key(score->name), json())});
+  }
+  if (points.empty()) return nullptr;
+  json curve = score_json(*score);
+  curve["points"] = thinned(points);
+  return curve;
+}
+
 }  // namespace
 
 json training_curves(const std::filesystem::path& folder, const std::vector<RunResult>& results) {
@@ -381,14 +414,12 @@ json training_curves(const std::filesystem::path& folder, const std::vector<RunR
   for (const RunResult& result : results) {
     const std::filesystem::path run = run_folder(folder, result);
     if (run.empty() || !path_exists(run / kRunLog)) continue;
+    const std::vector<LogLine> lines = read_training_log(run / kRunLog);
     std::vector<json> points;
-    for (const LogLine& line : read_training_log(run / kRunLog)) {
+    for (const LogLine& line : lines) {
       points.push_back({line.update, line.loss, line.seconds, held_out_loss(line)});
     }
     if (points.empty()) continue;
-    json kept = json::array();
-    const std::size_t stride = (points.size() + kCurvePoints - 1) / kCurvePoints;
-    for (std::size_t i = stride - 1; i < points.size(); i += stride) kept.push_back(points[i]);
     curves.push_back({{"run", result.run},
                       {"method", result.method},
                       {"solver", result.solver},
@@ -398,7 +429,8 @@ json training_curves(const std::filesystem::path& folder, const std::vector<RunR
                       {"samples", result.rows.samples},
                       {"training_set", result.rows.training_set},
                       {"seed", result.seed},
-                      {"points", kept}});
+                      {"points", thinned(points)},
+                      {"validation", validation_points(lines)}});
   }
   return curves;
 }

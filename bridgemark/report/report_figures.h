@@ -35,8 +35,10 @@ std::optional<BenchmarkPair> find_pair(const std::filesystem::path& folder,
                                        const RunResult& result);
 
 // Losses along the training of each run that has a log:
-//   [{run, method, solver, pair, loss, num_steps, seed, points: [[update, loss, seconds]..]}], at
-//   most 300 points each.
+//   [{run, method, solver, pair, loss, num_steps, seed, points: [[update, loss, seconds, held out
+//     or null]..],
+//     validation: {score, title, unit, points: [[update, seconds, value, error]..]} or null}],
+//   at most 300 points each. `validation` is of runs that were scored while they trained.
 nlohmann::json training_curves(const std::filesystem::path& folder,
                                const std::vector<RunResult>& results);
 

@@ -30,6 +30,7 @@ struct SignalWatch::State {
   // shown at once.
   Clock::time_point last_look = Clock::now();
   Clock::time_point last_report{};
+  Clock::time_point last_visit{};
   std::exception_ptr found;
   bool reported = false;  // a report came since: training asks whether to stop before the next one
   // The caller's thread alone looks for signals; those that help it see what it found.
@@ -94,6 +95,10 @@ void warn_if_still(const ReferenceProcess& process, CalledFrom from) {
   if (warning && PyErr_WarnEx(PyExc_UserWarning, warning->c_str(), stack_level) != 0) {
     throw nb::python_error();
   }
+}
+
+void SignalWatch::visit(const std::function<void()>& work) const {
+  state_->visit_python(state_->last_visit, true, work);
 }
 
 void SignalWatch::rethrow() const {

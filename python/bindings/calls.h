@@ -3,8 +3,10 @@
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "bridgemark/core/context.h"
@@ -24,7 +26,11 @@ class SignalWatch {
 
   const Context& context() const { return context_; }
 
-  // Throws the KeyboardInterrupt that was found, if any.
+  // Python's own work in between, done at once with the GIL. What it raises makes the context say
+  // stop, as Ctrl-C does.
+  void visit(const std::function<void()>& work) const;
+
+  // Throws the KeyboardInterrupt that was found, if any, or what a visit raised.
   void rethrow() const;
 
  private:
@@ -42,14 +48,21 @@ void warn_if_still(const ReferenceProcess& process, CalledFrom from);
 // To Python's logger "bridgemark", whether this thread holds the GIL or not.
 void log_info(const std::string& text);
 
-// Runs `work(context)` while other Python threads go on. It must not touch Python objects.
+// Runs `work(context)`, or `work(context, watch)`, while other Python threads go on. It must not
+// touch Python objects but in a visit of the watch.
 template <typename Work>
 auto interruptible(Work&& work, nanobind::handle progress = nanobind::none(),
                    Device device = Device::kCpu) {
   const SignalWatch watch(progress, device);
   const nanobind::gil_scoped_release release;
   try {
-    auto result = std::forward<Work>(work)(watch.context());
+    auto result = [&] {
+      if constexpr (std::is_invocable_v<Work, const Context&, const SignalWatch&>) {
+        return std::forward<Work>(work)(watch.context(), watch);
+      } else {
+        return std::forward<Work>(work)(watch.context());
+      }
+    }();
     watch.rethrow();
     return result;
   } catch (const Interrupted&) {

@@ -85,9 +85,23 @@ struct FitCall {
   bool resume;
   nb::handle progress;
   const std::string& device;
+  nb::handle on_log;
+  const std::optional<std::filesystem::path>& tensorboard;
   const nb::kwargs& keywords;
   TrainingRows rows = {};
 };
+
+// Who follows the training: the caller's function gets each line as a dict.
+TrainingWatch training_watch(const FitCall& call, const SignalWatch& signals) {
+  TrainingWatch watch;
+  if (call.tensorboard) watch.event_folder = *call.tensorboard;
+  if (!call.on_log.is_none()) {
+    watch.on_line = [&](const LogLine& line) {
+      signals.visit([&] { call.on_log(to_python(nlohmann::json::parse(line.text))); });
+    };
+  }
+  return watch;
+}
 
 FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
   const Solver& solver = find_solver(call.solver);
@@ -97,11 +111,10 @@ FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
   warn_if_still(problem.reference(), CalledFrom::kPackage);
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted = interruptible(
-      [&](const Context& context) {
-        if (call.folder) return train_run(context, config, problem, *call.folder, call.resume);
-        SolverOptions options(solver.options());
-        for (const auto& [key, value] : config.options) options.set(key, value);
-        return solver.fit(context, trained_problem(context, config, problem), options, config.seed);
+      [&](const Context& context, const SignalWatch& signals) {
+        const TrainingWatch watch = training_watch(call, signals);
+        if (!call.folder) return fit_run(context, config, problem, {{}, {}, {}, {}, watch});
+        return train_run(context, config, problem, *call.folder, call.resume, watch);
       },
       call.progress, parse_device(call.device));
   const double seconds =
@@ -112,11 +125,15 @@ FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
 FittedCoupling fit(const std::string& name, const PairArgument& pair, const Seed& seed,
                    const std::optional<std::filesystem::path>& folder, bool resume,
                    nb::handle progress, const std::string& device, const WholeNumber& samples,
-                   const WholeNumber& training_set, const nb::kwargs& keywords) {
+                   const WholeNumber& training_set, nb::handle on_log,
+                   const std::optional<std::filesystem::path>& tensorboard,
+                   const nb::kwargs& keywords) {
   const TrainingRows rows{samples.in_range("samples", 0, kMaxTrainingRows),
                           training_set.in_range("training_set", 0, UINT64_MAX)};
   check_training_rows(rows);
-  return fit_problem({name, seed, folder, resume, progress, device, keywords, rows}, pair.pair());
+  return fit_problem(
+      {name, seed, folder, resume, progress, device, on_log, tensorboard, keywords, rows},
+      pair.pair());
 }
 
 // States of any categories that there may be; what they are is found out with all of the data.
@@ -132,7 +149,8 @@ FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const Arra
                         const std::optional<WholeNumber>& num_categories,
                         const WholeNumber& total_steps, const Seed& seed,
                         const std::optional<std::filesystem::path>& folder, bool resume,
-                        nb::handle progress, const std::string& device,
+                        nb::handle progress, const std::string& device, nb::handle on_log,
+                        const std::optional<std::filesystem::path>& tensorboard,
                         const nb::kwargs& keywords) {
   DataParts parts{.x0 = states_of("x0", x0),
                   .x1 = states_of("x1", x1),
@@ -143,7 +161,8 @@ FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const Arra
   const DataProblem made = interruptible(
       [&](const Context& context) { return make_data_problem(context, std::move(parts)); });
   if (!made.note.empty()) log_info(made.note);
-  return fit_problem({name, seed, folder, resume, progress, device, keywords}, made.problem);
+  return fit_problem({name, seed, folder, resume, progress, device, on_log, tensorboard, keywords},
+                     made.problem);
 }
 
 // The log of a run is beside the point of loading it: one that cannot be read is warned about.
@@ -338,12 +357,14 @@ void define_properties(CouplingClass& coupling) {
           },
           nb::sig("def diagnostics(self) -> dict[str, typing.Any]"),
           "What the solver says of the fit; empty for those that have nothing to say.")
-      .def_prop_ro("history", history,
-                   nb::sig("def history(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
-                   "The training by column, one entry every log_every updates: 'update' int64,\n"
-                   "'loss' (the mean since the entry before) and 'seconds' float64, and what the\n"
-                   "solver adds ('imf_iteration' of CSBM). Of length 0 for solvers that do not\n"
-                   "train. It is that of log.jsonl, and is kept by save, load and pickles.")
+      .def_prop_ro(
+          "history", history,
+          nb::sig("def history(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"),
+          "The training by column, one entry every log_every updates: 'update' int64,\n"
+          "'loss' (the mean since the entry before) and 'seconds' float64, and what the\n"
+          "solver adds ('imf_iteration' of CSBM), NaN where an entry lacks it. Of length 0\n"
+          "for solvers that do not train. It is that of log.jsonl, and is kept by save, load and "
+          "pickles.")
       .def_ro("seconds", &FittedCoupling::seconds, "Wall time of the fit.")
       .def_prop_ro(
           "is_reversed", [](const FittedCoupling& self) { return self.forward != nullptr; },
@@ -440,25 +461,30 @@ void init_solvers(nb::module_& module) {
 
   module.def("fit", fit, "solver"_a, "pair"_a, "seed"_a.none() = 0, "folder"_a.none() = nb::none(),
              "resume"_a = false, "progress"_a.none() = nb::none(), "device"_a = "cpu",
-             "samples"_a.none() = 0, "training_set"_a.none() = 0, "options"_a,
+             "samples"_a.none() = 0, "training_set"_a.none() = 0, "on_log"_a.none() = nb::none(),
+             "tensorboard"_a.none() = nb::none(), "options"_a,
              nb::sig("def fit(solver: str, pair: Pair | str | os.PathLike[str], seed: int | "
                      "numpy.random.Generator | None = 0, folder: str | "
                      "os.PathLike[str] | None = None, resume: bool = False, progress: "
                      "collections.abc.Callable[[str, int, int, str], object] | None = None, "
-                     "device: str = 'cpu', samples: int = 0, training_set: int = 0, **options: "
+                     "device: str = 'cpu', samples: int = 0, training_set: int = 0, on_log: "
+                     "collections.abc.Callable[[dict[str, typing.Any]], object] | None = None, "
+                     "tensorboard: str | os.PathLike[str] | None = None, **options: "
                      "typing.Any) -> Coupling"),
              "Fit a solver to unpaired samples of a pair: what Solver.fit(pair) wraps.");
   module.attr("DEFAULT_TOTAL_STEPS") = kDefaultTotalSteps;
   module.def(
       "fit_data", fit_data, "solver"_a, "x0"_a, "x1"_a, nb::kw_only(), "reference"_a,
       "gamma"_a.none(), "num_categories"_a.none(), "total_steps"_a, "seed"_a.none(),
-      "folder"_a.none(), "resume"_a, "progress"_a.none(), "device"_a, "options"_a,
+      "folder"_a.none(), "resume"_a, "progress"_a.none(), "device"_a, "on_log"_a.none(),
+      "tensorboard"_a.none(), "options"_a,
       nb::sig("def fit_data(solver: str, x0: typing.Any, x1: typing.Any, *, reference: typing.Any, "
               "gamma: float | None, num_categories: int | None, total_steps: int, seed: int | "
               "numpy.random.Generator | None, "
               "folder: str | os.PathLike[str] | None, resume: bool, progress: "
               "collections.abc.Callable[[str, int, int, str], object] | None, device: str, "
-              "**options: typing.Any) -> Coupling"),
+              "on_log: collections.abc.Callable[[dict[str, typing.Any]], object] | None, "
+              "tensorboard: str | os.PathLike[str] | None, **options: typing.Any) -> Coupling"),
       "Fit a solver to two sets of states: what Solver.fit(x0, x1) wraps.");
   module.def(
       "load_coupling", load_coupling, "folder"_a.none(), "pair"_a.none() = nb::none(),

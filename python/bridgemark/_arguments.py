@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ def require_flag(**values: Any) -> None:
     """Raises TypeError unless each is True or False."""
     for name, value in values.items():
         _require(name, value, (bool, np.bool_), "True or False")
+
+
+def require_callable(**values: Any) -> None:
+    """Raises TypeError unless each can be called."""
+    for name, value in values.items():
+        _require(name, value, Callable, "a callable")
 
 
 def require_number(**values: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arguments import require_flag, require_number, require_path, require_text
+from ._arguments import require_callable, require_flag, require_number, require_path, require_text
 from ._progress import reporter
 from ._reference import PairReference
 
@@ -128,6 +128,8 @@ class Solver:
         resume: bool = False,
         progress: bool | Callable[[str, int, int, str], object] = False,
         device: str = "cpu",
+        on_log: Callable[[dict[str, Any]], object] | None = None,
+        tensorboard: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> SolverT:
         """Fit to unpaired samples of a pair, or to data; return the solver itself.
@@ -148,6 +150,9 @@ class Solver:
         `folder` keeps the run there, with checkpoints: Ctrl-C raises KeyboardInterrupt, and the
         same call with resume=True goes on and ends in the parameters that an undisturbed fit has.
         `progress` is True for a line on standard error, or a callable (what, done, total, detail).
+        `on_log` is called with each line that the training adds to its log, a dict; what it returns
+        is ignored, and what it raises ends the training as Ctrl-C does and is raised here.
+        `tensorboard` is a folder that gets an event file of TensorBoard.
         `device` is 'cpu', or 'cuda' in a build that has it. On rows that end, bridges choose by
         rows kept apart (`holdout`) how many components they have and when to stop, and networks
         when to stop:
@@ -160,12 +165,18 @@ class Solver:
             require_path(folder=folder)
         elif resume:
             raise ValueError("[fit] resume needs folder, where the run to go on with is, got None")
+        if on_log is not None:
+            require_callable(on_log=on_log)
+        if tensorboard is not None:
+            require_path(tensorboard=tensorboard)
         common: dict[str, Any] = {
             "seed": seed,
             "folder": folder,
             "resume": resume,
             "progress": reporter(progress),
             "device": device,
+            "on_log": on_log,
+            "tensorboard": tensorboard,
             **self.options,
             **options,
         }

@@ -46,6 +46,8 @@ class _Fit(TypedDict, total=False):
     resume: bool
     progress: bool | Callable[[str, int, int, str], object]
     device: str
+    on_log: Callable[[dict[str, Any]], object] | None
+    tensorboard: _Path | None
 
 class _PairFit(_Fit, total=False):
     samples: int

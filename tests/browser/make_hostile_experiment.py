@@ -63,6 +63,7 @@ seeds = [{number}]
 updates = 200
 components = 3
 log_every = 20
+validate_every = 50
 """
         for number, label in enumerate(LABELS)
     ]

@@ -9,6 +9,7 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/context.h"
+#include "tests/support/event_reader.h"
 
 // What each command does when all is well.
 namespace bridgemark {
@@ -265,6 +266,19 @@ TEST_F(CommandLine, VerifyPassesAndFails) {
       run_program({"verify", "--json", path("changed.safetensors")});
   EXPECT_EQ(as_json.status, 1);
   EXPECT_EQ(json::parse(as_json.out)["passed"], false);
+}
+
+TEST_F(CommandLine, TrainWritesEventsForTensorBoard) {
+  expect_success({"train", "dlightsb", "--pair", kSmallPair, "-o", path("run"), "--tensorboard",
+                  path("events"), "--set", "components=3", "--set", "updates=4", "--set",
+                  "log_every=2", "--set", "validate_every=4"});
+  std::vector<std::int64_t> steps, scored;
+  for (const testing::ReadEvent& event : testing::read_events(path("events"))) {
+    if (event.scalars.contains("loss")) steps.push_back(event.step);
+    if (event.scalars.contains("joint_kl")) scored.push_back(event.step);
+  }
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{2, 4}));
+  EXPECT_EQ(scored, (std::vector<std::int64_t>{4}));
 }
 
 }  // namespace

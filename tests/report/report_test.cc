@@ -403,6 +403,22 @@ TEST_F(ReportTest, CurvesHaveTheLossOfRowsHeldOut) {
   EXPECT_TRUE(points[3][3].is_null());
 }
 
+// Of lines with a score; one that could not be given is left out.
+TEST_F(ReportTest, CurvesHaveTheScoresOfValidation) {
+  const std::vector<RunResult> results = {make_run("dlightsb", 2)};
+  EXPECT_TRUE(training_curves(dir_.path(), results)[0]["validation"].is_null());
+  write_file_atomically(dir_.path() / "runs" / results[0].run / "log.jsonl",
+                        R"({"update":1,"loss":2.0,"seconds":1.0,"joint_kl":3.5,"joint_kl_error":0.5}
+{"update":2,"loss":2.0,"seconds":2.0}
+{"update":3,"loss":2.0,"seconds":3.0,"joint_kl":null,"joint_kl_error":null}
+{"update":4,"loss":2.0,"seconds":4.0,"joint_kl":0.25,"joint_kl_error":null}
+)");
+  const nlohmann::json curve = training_curves(dir_.path(), results)[0]["validation"];
+  EXPECT_EQ(curve["score"], "joint_kl");
+  EXPECT_EQ(curve["title"], "Joint KL");
+  EXPECT_EQ(curve["points"], nlohmann::json::parse("[[1,1.0,3.5,0.5],[4,4.0,0.25,null]]"));
+}
+
 // An id of somebody else's results is no way out of the folder.
 TEST_F(ReportTest, IdsAreNamesInTheFolder) {
   std::vector<RunResult> results = {make_run("dlightsb", 2)};

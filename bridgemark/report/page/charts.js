@@ -68,7 +68,40 @@ function curves() {
     for (const kind of unique(shown.map(kindOf))) {
       lossChart(body, `training-${kind}-${pair}`, shown.filter((curve) => kindOf(curve) === kind));
     }
+    const validated = shown.filter((curve) => curve.validation !== null);
+    for (const score of unique(validated.map((curve) => curve.validation.score))) {
+      validationChart(body, `validation-${score}-${pair}`,
+        validated.filter((curve) => curve.validation.score === score));
+    }
   });
+}
+
+// How far each run was from the truth while it trained, against its seconds.
+function validationChart(body, name, shown) {
+  const { title, unit } = shown[0].validation;
+  const points = shown.flatMap((curve) => curve.validation.points.map(([update, seconds, value, error]) =>
+    ({ curve, update, seconds: Math.max(seconds, 0.001), value, error })));
+  const scale = valueAxis(points.map((point) => point.value), smallestKl);
+  const values = points.map(({ curve, update, seconds, value, error }) => ({
+    method: rowName(curve), run: curve.run, seconds, shown: scale.place(value),
+    tip: `${rowName(curve)}, ${curve.samples > 0 ? `set ${curve.training_set}, ` : ""}seed ${curve.seed}\n` +
+      `update ${update}, ${duration(seconds)}: ${title} ${value.toPrecision(4)}` +
+      (error === null ? "" : ` ± ${error.toPrecision(2)}`) }));
+  body.append(element("p", {}, `${title} of the model in training on the same test rows, a line for each ` +
+    "run: written while it trained, by which nothing was chosen." + scale.note));
+  const at = { x: { scale: "x", field: "seconds" }, y: { scale: "y", field: "shown" } };
+  chart(body, name, { data: [{ name: "points", values }],
+    scales: [{ name: "x", type: "log", range: "width", nice: true,
+      domain: { data: "points", field: "seconds" } }, scale.scale,
+    colourScale(unique(values.map((value) => value.method)))],
+    axes: [chartAxis("bottom", "x", "training time, seconds",
+      { format: "~g", tickCount: 6, ...decades(values.map((value) => value.seconds)) }),
+    chartAxis("left", "y", `${title}, ${unit}`, scale.axis)],
+    marks: [{ type: "group", from: { facet: { name: "curve", data: "points", groupby: "run" } },
+      marks: [{ type: "line", from: { data: "curve" }, encode: { enter: { ...at,
+        stroke: { scale: "method", field: "method" }, strokeWidth: { value: 1.5 } } } },
+      { type: "symbol", from: { data: "curve" }, encode: { enter: { ...at, size: { value: 40 },
+        fill: { scale: "method", field: "method" }, tooltip: { field: "tip" } } } }] }] });
 }
 
 function lossChart(body, name, shown) {

@@ -53,7 +53,8 @@ class DLightSbChain : public TrainedSolver {
  protected:
   TrainingPlan training_plan(const SolverOptions& options) const override {
     const ChainRecipe recipe = read_chain_recipe(options);
-    return {name(), recipe.cp.updates, recipe.cp.checkpoint_seconds, recipe.cp.log_every};
+    return {name(), recipe.cp.updates, recipe.cp.checkpoint_seconds, recipe.cp.log_every,
+            recipe.cp.validate_every};
   }
 
   std::shared_ptr<const Coupling> completed(

@@ -256,7 +256,7 @@ void require_one_run(const Context& context, const RunConfig& config,
 }  // namespace
 
 Fitted train_run(const Context& context, const RunConfig& request, const FitProblem& problem,
-                 const std::filesystem::path& folder, bool resume) {
+                 const std::filesystem::path& folder, bool resume, const TrainingWatch& watch) {
   const Solver& solver = find_solver(request.solver);
   const SolverOptions options = resolve_options(solver, request);
   RunConfig config = request;
@@ -266,6 +266,7 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   require_one_run(context, config, folder);
   RunIdentity identity = run_identity(problem_record(problem), config);
 
+  if (!watch.event_folder.empty()) create_folder(watch.event_folder);
   RunFolder place(context, folder, resume);
   const Found found = place.open(config, problem, identity);
   const bool first = context.is_first_rank();
@@ -285,9 +286,9 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   Fitted fitted;
   try {
     if (found == Found::kNothing && first) begin_run(config, problem, folder);
-    fitted = solver.fit(context, trained_problem(context, config, problem), options, config.seed,
-                        {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity),
-                         folder / kRunModel});
+    fitted = fit_run(context, config, problem,
+                     {folder / kRunCheckpoint, folder / kRunLog, identity_metadata(identity),
+                      folder / kRunModel, watch});
   } catch (const InvalidArgument&) {
     place.undo();
     throw;
@@ -298,6 +299,14 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   const double seconds = seconds_since(started);
   if (first) complete_run(context, config, identity, fitted, seconds, folder);
   return fitted;
+}
+
+Fitted fit_run(const Context& context, const RunConfig& config, const FitProblem& problem,
+               TrainingFiles files) {
+  const Solver& solver = find_solver(config.solver);
+  if (problem.pair()) files.watch.truth = *problem.pair();
+  return solver.fit(context, trained_problem(context, config, problem),
+                    resolve_options(solver, config), config.seed, files);
 }
 
 FitProblem trained_problem(const Context& context, const RunConfig& config,

@@ -57,7 +57,8 @@ bool is_complete_run(const std::filesystem::path& folder);
 // `resume` is set and its configuration, pair and data are the same: then a complete run is left as
 // it is and another one goes on. So is a folder that another run is at work in. A training that
 // diverges leaves its log and last checkpoint in a folder that another run may use. Ranks of the
-// context make one run together, in a folder that all of them see.
+// context make one run together, in a folder that all of them see. `watch` follows the training;
+// its truth is that of the pair.
 void train_run(const Context& context, const RunConfig& config, const std::filesystem::path& folder,
                bool resume);
 
@@ -66,7 +67,11 @@ void train_run(const Context& context, const RunConfig& config, const std::files
 // those rows, which are drawn again from the pair. Returns what was fitted, read back where the run
 // was complete before.
 Fitted train_run(const Context& context, const RunConfig& config, const FitProblem& problem,
-                 const std::filesystem::path& folder, bool resume);
+                 const std::filesystem::path& folder, bool resume, const TrainingWatch& watch = {});
+
+// The same fit with these files, and no run that is kept.
+Fitted fit_run(const Context& context, const RunConfig& config, const FitProblem& problem,
+               TrainingFiles files);
 
 // What the solver of a run saw: the training set of the pair where config.rows asks for one, else
 // `problem` itself. Throws InvalidArgument for rows that no pair has, or where there is no pair.

@@ -84,7 +84,13 @@ std::vector<OptionSpec> writing_options() {
           {.key = "log_every",
            .kind = IntegerRange{1, 1 << 30},
            .default_value = "100",
-           .help = "updates between lines of the log"}};
+           .help = "updates between lines of the log"},
+          {.key = "validate_every",
+           .kind = IntegerRange{0, 1 << 30},
+           .default_value = "0",
+           .help = "updates between scores against the truth of a pair, which go to the log and "
+                   "change nothing else: the joint KL of bridges, of chains the forward trajectory "
+                   "KL; 0: none"}};
 }
 
 void append(std::vector<OptionSpec>& specs, std::vector<OptionSpec> more) {

@@ -24,7 +24,7 @@ OptionSpec loss_option();
 // x0_data and x1_data.
 std::vector<OptionSpec> data_options();
 
-// How often a training writes: checkpoint_every and log_every.
+// How often a training writes: checkpoint_every, log_every and validate_every.
 std::vector<OptionSpec> writing_options();
 
 // Adds options behind those of a list.

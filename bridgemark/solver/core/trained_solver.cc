@@ -11,6 +11,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/solver/core/rank_agreement.h"
+#include "bridgemark/solver/core/validation.h"
 
 namespace bridgemark {
 
@@ -65,6 +66,7 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
                     runs_on_ranks() ? " where no file is given for its model" : "",
                     context.rank_count());
     }
+    refuse_validation(context, problem, files.watch.truth, training_plan(options).validate_every);
     check(context, problem, options);
   });
   Context host = context;
@@ -74,6 +76,9 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
   const std::uint64_t exchanged = context.ranks ? context.ranks->bytes_exchanged() : 0;
   TrainingPlan plan = training_plan(options);
   plan.updates = model->most_updates(plan.updates);
+  if (plan.validate_every > 0) {
+    plan.validate = make_validation(context, problem, files.watch.truth, *model);
+  }
   TrainingSummary summary = run_training(context, plan, files, *model);
   Diagnostics diagnostics = {{"updates", summary.updates},
                              {"resumed_from", summary.resumed_from},

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <optional>
 #include <vector>
 
 #include "bridgemark/core/clock.h"
@@ -16,6 +17,7 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/event_file.h"
 #include "bridgemark/solver/core/checkpoint_shards.h"
 #include "bridgemark/solver/core/rank_agreement.h"
 #include "bridgemark/solver/core/training_log.h"
@@ -42,6 +44,15 @@ std::string not_finite_tensor(const SafetensorsFile& file) {
   return {};
 }
 
+// The numbers of a line, as an event file has them: its update is their step.
+std::vector<EventScalar> log_scalars(const nlohmann::json& line) {
+  std::vector<EventScalar> scalars;
+  for (const auto& [key, value] : line.items()) {
+    if (value.is_number() && key != "update") scalars.push_back({key, value.get<double>()});
+  }
+  return scalars;
+}
+
 void require_finite(const SafetensorsFile& file, const std::filesystem::path& path) {
   if (const std::string tensor = not_finite_tensor(file); !tensor.empty()) {
     throw_file(path.string(), "tensor '{}' is not finite; remove the file to train from the start",
@@ -62,10 +73,11 @@ class Loop {
     std::vector<double> losses;
     while (summary_.updates < plan_.updates && !model_.finished()) {
       const std::int64_t first = summary_.updates + 1;
-      const std::int64_t to_log = plan_.log_every - summary_.updates % plan_.log_every;
+      const std::int64_t to_line =
+          std::min(left_to(plan_.log_every), left_to(plan_.validate_every));
       const std::int64_t stage_last = model_.stage(first).last;
       losses.resize(static_cast<std::size_t>(
-          std::min({model_.updates_at_once(), to_log,
+          std::min({model_.updates_at_once(), to_line,
                     std::min(plan_.updates, stage_last) - summary_.updates})));
       model_.updates(first, losses);
       check_losses(first, losses);
@@ -74,16 +86,21 @@ class Loop {
       const std::int64_t step = first + static_cast<std::int64_t>(losses.size()) - 1;
       summary_.updates = step;
       const bool last = step == plan_.updates || model_.finished();
-      const bool line =
-          last || step % plan_.log_every == 0 || step == stage_last || model_.ended_stage();
+      const bool validated = plan_.validate_every > 0 && (last || is_due(plan_.validate_every));
+      const bool line = last || validated || is_due(plan_.log_every) || step == stage_last ||
+                        model_.ended_stage();
       if (line) end_interval(last);
       report(step, seconds_since(started_));
       bool votes[] = {!not_finite_.empty(), context_.should_stop(),
                       seconds_since(saved_) >= plan_.checkpoint_seconds};
       each_of_any_rank(context_, votes);
-      const auto [diverged, stop, save] = votes;
+      const auto [diverged, told_to_stop, save] = votes;
       if (diverged) throw_not_finite();
-      if (line) write_log(step, earlier_seconds_ + seconds_since(started_));
+      bool stop = told_to_stop;
+      if (line) {
+        write_line(validated);
+        if (validated || files_.watch.on_line) stop = stop || context_.should_stop();
+      }
       if (last || stop || save) {
         summary_.seconds = earlier_seconds_ + seconds_since(started_);
         checkpoint();
@@ -98,6 +115,12 @@ class Loop {
   }
 
  private:
+  // Updates from the present one to the next multiple of `every`, which is never for 0.
+  std::int64_t left_to(std::int64_t every) const {
+    return every > 0 ? every - summary_.updates % every : std::numeric_limits<std::int64_t>::max();
+  }
+  bool is_due(std::int64_t every) const { return summary_.updates % every == 0; }
+
   void check_losses(std::int64_t first, std::span<const double> losses) const {
     for (std::size_t i = 0; i < losses.size(); ++i) {
       if (std::isfinite(losses[i])) continue;
@@ -222,7 +245,11 @@ class Loop {
   }
 
   void open_log() {
-    if (files_.log.empty() || !context_.is_first_rank()) return;
+    if (!context_.is_first_rank()) return;
+    if (!files_.watch.event_folder.empty()) {
+      events_.emplace(files_.watch.event_folder, summary_.resumed_from + 1);
+    }
+    if (files_.log.empty()) return;
     if (summary_.resumed_from > 0) {
       summary_.history = log_until(files_.log, summary_.resumed_from);
     }
@@ -232,14 +259,25 @@ class Loop {
     require_held(files_.log.parent_path());
   }
 
-  void write_log(std::int64_t step, double seconds) {
+  // A line of the log, and whoever follows it. None of that counts as training.
+  void write_line(bool validated) {
+    const Clock::time_point paused = Clock::now();
+    const std::int64_t step = summary_.updates;
+    const double seconds =
+        earlier_seconds_ + std::chrono::duration<double>(paused - started_).count();
     nlohmann::json line = {{"update", step}, {"loss", summary_.last_loss}, {"seconds", seconds}};
     line.update(model_.stage(step).log);
+    if (validated) line.update(plan_.validate());
     summary_.history.push_back({step, summary_.last_loss, seconds, line.dump()});
-    if (!log_.is_open()) return;
-    require_held(files_.log.parent_path());
-    log_ << summary_.history.back().text << '\n' << std::flush;
-    if (!log_) throw_file(files_.log.string(), "cannot be written; is the disk full?");
+    const LogLine& written = summary_.history.back();
+    if (log_.is_open()) {
+      require_held(files_.log.parent_path());
+      log_ << written.text << '\n' << std::flush;
+      if (!log_) throw_file(files_.log.string(), "cannot be written; is the disk full?");
+    }
+    if (events_) events_->add(step, log_scalars(line));
+    if (files_.watch.on_line) files_.watch.on_line(written);
+    started_ += Clock::now() - paused;
   }
 
   void report(std::int64_t step, double seconds) const {
@@ -250,7 +288,13 @@ class Loop {
     context_.report(plan_.name, static_cast<std::uint64_t>(step),
                     static_cast<std::uint64_t>(plan_.updates),
                     fmt::format("{}{}loss {:.4f}, {:.0f} updates/s", stage,
-                                stage.empty() ? "" : ", ", summary_.last_loss, rate));
+                                stage.empty() ? "" : ", ", shown_loss(), rate));
+  }
+
+  // Before the log has a line, the mean of the updates so far.
+  double shown_loss() const {
+    const bool has_line = summary_.updates > interval_;
+    return has_line ? summary_.last_loss : interval_loss_ / static_cast<double>(interval_);
   }
 
   const Context& context_;
@@ -266,6 +310,7 @@ class Loop {
   Clock::time_point started_, saved_, checked_;
   double check_seconds_ = 0.0;  // that the last look at the parameters took
   std::ofstream log_;
+  std::optional<EventFile> events_;
 };
 
 }  // namespace

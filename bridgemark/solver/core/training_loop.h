@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -61,6 +62,10 @@ struct TrainingPlan {
   std::int64_t updates = 0;
   double checkpoint_seconds = 30.0;
   std::int64_t log_every = 100;
+  // What a line of the log says of the model against the truth, at every multiple of this number
+  // of updates and at the end; 0: never.
+  std::int64_t validate_every = 0;
+  std::function<nlohmann::json()> validate = {};
 };
 
 struct TrainingSummary {

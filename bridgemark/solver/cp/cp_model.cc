@@ -79,9 +79,16 @@ class CpModel : public PotentialModel {
   }
 
  private:
+  // An average that has not begun yet is all zeros.
+  bool has_average(const backend::CpTrainingState& state) const {
+    const auto is_set = [](float value) { return value != 0.0f; };
+    return recipe_.average > 0.0 && (std::ranges::any_of(state.average.log_beta, is_set) ||
+                                     std::ranges::any_of(state.average.log_cores, is_set));
+  }
+
   const backend::CpTensors<float>& present() const {
     const backend::CpTrainingState& state = trainer_->state();
-    return recipe_.average > 0.0 ? state.average : state.parameters;
+    return has_average(state) ? state.average : state.parameters;
   }
 
   // What of the shard's components is ours. Components are innermost in every tensor.

@@ -165,6 +165,7 @@ CpRecipe read_training_recipe(const SolverOptions& options) {
   }
   recipe.checkpoint_seconds = options.real("checkpoint_every");
   recipe.log_every = options.integer("log_every");
+  recipe.validate_every = options.integer("validate_every");
   return recipe;
 }
 

@@ -30,6 +30,7 @@ struct CpRecipe {
   std::optional<double> init_noise;  // empty: by the number of dimensions
   double checkpoint_seconds;
   std::int64_t log_every;
+  std::int64_t validate_every;  // 0: never
 
   // Updates first.., counted from 1.
   std::vector<backend::CpUpdate> updates_from(std::int64_t first, std::size_t count) const;

@@ -77,7 +77,8 @@ class CpSolver : public TrainedSolver {
 
   TrainingPlan training_plan(const SolverOptions& options) const override {
     const CpRecipe recipe = read_cp_recipe(options);
-    return {name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every};
+    return {name(), recipe.updates, recipe.checkpoint_seconds, recipe.log_every,
+            recipe.validate_every};
   }
 
   std::shared_ptr<const Coupling> completed(

@@ -77,9 +77,8 @@ class HeldOutModel : public PotentialModel {
 
   void updates(std::int64_t, std::span<double> losses) override {
     std::vector<backend::CpUpdate> list;
-    for (std::size_t i = 1; i <= losses.size(); ++i) {
-      list.push_back(update_at(rung_.updates + static_cast<std::int64_t>(i)));
-    }
+    const std::int64_t made = rung_.updates;
+    for (std::int64_t i = 1; i <= std::ssize(losses); ++i) list.push_back(update_at(made + i));
     trainer_->run(rung_.updates + 1, list, losses);
     rung_.updates += static_cast<std::int64_t>(losses.size());
     if (phase_ == Phase::kSearch) {
@@ -116,9 +115,11 @@ class HeldOutModel : public PotentialModel {
 
   bool has_finite_parameters() const override { return trainer_->has_finite_parameters(); }
 
-  // While it searches, that of the present size as the last look would finish it.
+  // That of the size in training, finished; before its first update the best so far.
   Tensors potential() const override {
-    return phase_ == Phase::kSearch ? finisher(present()).finish(last_.finish) : chosen_;
+    const bool is_new = rung_.updates == 0 && chosen_.num_components > 0;
+    if (phase_ == Phase::kDone || is_new) return chosen_;
+    return finisher(present()).finish((phase_ == Phase::kSearch ? last_ : rung_).finish);
   }
 
   std::shared_ptr<const Coupling> coupling() const override { return bridge(potential()); }
@@ -208,7 +209,6 @@ class HeldOutModel : public PotentialModel {
 
  private:
   enum class Phase { kSearch, kRefit, kDone };
-
   static constexpr std::size_t kRungNumbers = 7;
 
   bool refits() const { return settings_.refit && !holdout_.empty(); }
@@ -265,9 +265,8 @@ class HeldOutModel : public PotentialModel {
   void make_trainer(Tensors start) {
     const TrainingData rows = data();
     backend::CpTrainerPlan plan = cp_trainer_plan(host_, task_, recipe_, rows, std::move(start));
-    // No more rows at a time than there are.
-    plan.batch_size =
-        std::min(plan.batch_size, std::max(plan.x0.observed.rows(), plan.x1.observed.rows()));
+    const std::size_t rows_there = std::max(plan.x0.observed.rows(), plan.x1.observed.rows());
+    plan.batch_size = std::min(plan.batch_size, rows_there);
     trainer_ = backend::of(context_).make_trainer(context_, std::move(plan));
   }
 

@@ -44,7 +44,8 @@ class CsbmSolver : public TrainedSolver {
  protected:
   TrainingPlan training_plan(const SolverOptions& options) const override {
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
-    return {name_, recipe.updates(), recipe.checkpoint_seconds, recipe.log_every};
+    return {name_, recipe.updates(), recipe.checkpoint_seconds, recipe.log_every,
+            recipe.validate_every};
   }
 
   std::unique_ptr<TrainedModel> make_model(const Context& context, const Context& host,

@@ -176,6 +176,7 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   recipe.ema = options.real("ema");
   recipe.checkpoint_seconds = options.real("checkpoint_every");
   recipe.log_every = options.integer("log_every");
+  recipe.validate_every = options.integer("validate_every");
   return recipe;
 }
 

@@ -39,6 +39,7 @@ struct CsbmRecipe {
   double ema;
   double checkpoint_seconds;
   std::int64_t log_every;
+  std::int64_t validate_every;  // 0: never
 
   // Updates that train one network while the other is frozen come one after the other.
   std::int64_t passes() const { return both_directions ? 1 : 2; }

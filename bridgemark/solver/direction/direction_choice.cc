@@ -234,7 +234,7 @@ std::unique_ptr<PotentialModel> make_directed_model(const Context& context,
                       [=](EndedStages) { return directed->model(against, judging); }};
   };
   if (!options.is_auto("direction")) {
-    return make_staged_model("direction", {stage("x1 to x0", true, false)},
+    return make_staged_model("way", {stage("x1 to x0", true, false)},
                              [=](EndedStages ended) { return directed->end_of_reverse(ended); });
   }
   std::vector<ModelStage> stages;
@@ -243,7 +243,7 @@ std::unique_ptr<PotentialModel> make_directed_model(const Context& context,
   }
   stages.push_back(stage("x0 to x1", false, false));
   stages.push_back(stage("x1 to x0", true, false));
-  return make_staged_model("direction", std::move(stages),
+  return make_staged_model("way", std::move(stages),
                            [=](EndedStages ended) { return directed->end_of_auto(ended); });
 }
 
@@ -253,6 +253,10 @@ void check_direction(const Context& context, const SolverOptions& options) {
   if (!has_law) {
     throw_invalid("options", "source must be mixture or product with direction={}, got 'none'",
                   options.text("direction"));
+  }
+  if (options.integer("validate_every") > 0) {
+    throw_invalid("options", "validate_every must be 0 with direction={}, got {}",
+                  options.text("direction"), options.text("validate_every"));
   }
   if (context.rank_count() > 1) {
     throw_invalid("options", "direction must be forward where ranks share a model, got '{}'",
