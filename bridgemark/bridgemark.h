@@ -43,8 +43,8 @@
 
 // Solvers and the folders of their runs
 #include "bridgemark/solver/core/options.h"
-#include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/solver.h"
 #include "bridgemark/solver/core/training_files.h"
 #include "bridgemark/solver/core/training_log.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/run.h"

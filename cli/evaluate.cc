@@ -12,7 +12,7 @@
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/metric/record/score_list.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 #include "bridgemark/submission/score_destination.h"
 #include "cli/command.h"
 #include "cli/evaluate_data.h"

@@ -13,8 +13,8 @@
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
 #include "bridgemark/report/data_page.h"
-#include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/run_contestant.h"
+#include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/run/run_contestant.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {

@@ -9,7 +9,7 @@
 #include "bridgemark/io/npy.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 
 namespace bridgemark::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 
 // An experiment is what a file asks for, a list of runs, and a run is one training of a solver with
 // its options and seed on a pair, with its scores. A grid is the runs of an experiment while they

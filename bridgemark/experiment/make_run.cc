@@ -7,9 +7,9 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/pair_record.h"
-#include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/core/run_identity.h"
+#include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/run/run_files.h"
+#include "bridgemark/solver/run/run_identity.h"
 
 namespace bridgemark {
 

@@ -23,11 +23,11 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/page_data.h"
 #include "bridgemark/report/tables/tables.h"
-#include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/core/training_log.h"
 #include "bridgemark/solver/core/validation.h"
+#include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/run/run_files.h"
+#include "bridgemark/solver/run/run_pair.h"
 
 namespace bridgemark {
 

@@ -5,8 +5,8 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
-#include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/run_result.h"
+#include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/run/run_result.h"
 #include "bridgemark/submission/make_submission.h"
 #include "bridgemark/submission/rescoring.h"
 

@@ -14,7 +14,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
-#include "bridgemark/solver/core/run_contestant.h"
+#include "bridgemark/solver/run/run_contestant.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"

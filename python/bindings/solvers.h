@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bridgemark/pair/fit_problem.h"
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 
 namespace bridgemark::python {
 

@@ -9,8 +9,8 @@
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/run_files.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {

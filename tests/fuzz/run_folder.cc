@@ -2,10 +2,11 @@
 
 #include <nlohmann/json.hpp>
 #include "bridgemark/pair/pair_record.h"
-#include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/core/run_identity.h"
-#include "bridgemark/solver/core/run_result.h"
+#include "bridgemark/solver/core/diagnostics_json.h"
+#include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/run/run_files.h"
+#include "bridgemark/solver/run/run_identity.h"
+#include "bridgemark/solver/run/run_result.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tiny_pair.h"
 

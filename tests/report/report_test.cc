@@ -18,7 +18,7 @@
 #include "bridgemark/report/report_figures.h"
 #include "bridgemark/report/tables/table_writers.h"
 #include "bridgemark/report/worst_rows.h"
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 #include "bridgemark/submission/score_destination.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"

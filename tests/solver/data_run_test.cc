@@ -7,10 +7,10 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/data_problem.h"
-#include "bridgemark/solver/core/data_file.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
-#include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/data_file.h"
+#include "bridgemark/solver/run/run.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/small_pair.h"

@@ -1,4 +1,5 @@
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/core/diagnostics_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
-#include "bridgemark/solver/core/run_result.h"
+#include "bridgemark/solver/run/run_result.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"

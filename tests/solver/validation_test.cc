@@ -12,8 +12,8 @@
 #include "bridgemark/metric/truth_kl.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/log_fields.h"
-#include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/run.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/model_file.h"
 #include "tests/support/small_pair.h"
@@ -222,6 +222,10 @@ TEST_F(Validated, EveryKeyOfALogIsDocumented) {
       }
     }
   }
+  RunConfig reverse = short_run("dlightsb");
+  reverse.options["direction"] = "reverse";
+  train("reverse", reverse, "0");
+  for (const auto& [key, value] : log_of("reverse").back().items()) found.insert(key);
   train_run({}, {"feature-wise", "small", 0, {}}, pair_, folder("untrained"), false);
   const json event = json::parse(testing::slurp(folder("untrained") / "log.jsonl"));
   for (const auto& [key, value] : event.items()) found.insert(key);

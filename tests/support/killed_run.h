@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 
 namespace bridgemark::testing {
 

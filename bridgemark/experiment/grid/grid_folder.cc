@@ -15,10 +15,10 @@
 #include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/core/run_identity.h"
-#include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/run_files.h"
+#include "bridgemark/solver/run/run_identity.h"
+#include "bridgemark/solver/run/run_pair.h"
 
 namespace bridgemark {
 

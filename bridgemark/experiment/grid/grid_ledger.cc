@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "bridgemark/solver/core/run_files.h"
+#include "bridgemark/solver/run/run_files.h"
 
 namespace bridgemark {
 

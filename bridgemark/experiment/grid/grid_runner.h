@@ -33,7 +33,7 @@ struct WorkerOptions : GridOptions {
 
 // Runs the grid in `folder`:
 //   experiment.toml       the file as it was given
-//   runs/ID/              a run folder each (solver/core/run.h), and scores.json beside its result
+//   runs/ID/              a run folder each (solver/run/run.h), and scores.json beside its result
 //   logs/ID.txt           what the run printed
 //   results.csv, .jsonl   every score of every complete run, see results.h
 // Runs start in the order of the file, as many at a time as there are slots for them (run_slots.h)

@@ -9,7 +9,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/solver/core/run_result.h"
+#include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/cp/cp_parameters.h"
 
 namespace bridgemark {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bridgemark/solver/core/run.h"
 #include "bridgemark/solver/core/training_files.h"
+#include "bridgemark/solver/run/run.h"
 
 // Which run the files of a folder are of, and what it was fitted to, as its checkpoint and its
 // result say it: the pair and the fixed data.

@@ -13,9 +13,4 @@ nlohmann::json load_run_result(const std::filesystem::path& folder);
 // Of such a result: over all parts of an interrupted training.
 double training_seconds(const nlohmann::json& run_result, std::string_view file);
 
-// The diagnostics of a fit as an object, and back from that of result.json, where a number that is
-// not finite has become null: it is read as NaN.
-nlohmann::json diagnostics_json(const Diagnostics& diagnostics);
-Diagnostics read_diagnostics(const nlohmann::json& object);
-
 }  // namespace bridgemark

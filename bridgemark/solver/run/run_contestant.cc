@@ -1,4 +1,4 @@
-#include "bridgemark/solver/core/run_contestant.h"
+#include "bridgemark/solver/run/run_contestant.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 
 #include <fmt/ranges.h>
 
@@ -23,15 +23,16 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/pair/training_set.h"
 #include "bridgemark/solver/core/checkpoint_shards.h"
-#include "bridgemark/solver/core/data_file.h"
+#include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/core/rank_agreement.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
-#include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/core/run_identity.h"
-#include "bridgemark/solver/core/run_pair.h"
-#include "bridgemark/solver/core/run_result.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/data_file.h"
+#include "bridgemark/solver/run/run_files.h"
+#include "bridgemark/solver/run/run_identity.h"
+#include "bridgemark/solver/run/run_pair.h"
+#include "bridgemark/solver/run/run_result.h"
 
 namespace bridgemark {
 
@@ -361,32 +362,6 @@ double training_seconds(const nlohmann::json& run_result, std::string_view file)
 std::vector<LogLine> load_run_history(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunLog;
   return path_exists(path) ? read_training_log(path) : std::vector<LogLine>();
-}
-
-nlohmann::json diagnostics_json(const Diagnostics& diagnostics) {
-  nlohmann::json object = nlohmann::json::object();
-  for (const auto& entry : diagnostics) {
-    std::visit([&](const auto& value) { object[entry.first] = value; }, entry.second);
-  }
-  return object;
-}
-
-Diagnostics read_diagnostics(const nlohmann::json& object) {
-  Diagnostics diagnostics;
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_boolean()) {
-      diagnostics[key] = value.get<bool>();
-    } else if (value.is_number_integer()) {
-      diagnostics[key] = value.get<std::int64_t>();
-    } else if (value.is_number()) {
-      diagnostics[key] = value.get<double>();
-    } else if (value.is_string()) {
-      diagnostics[key] = value.get<std::string>();
-    } else {
-      diagnostics[key] = std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-  return diagnostics;
 }
 
 LoadedRun load_whole_run(const Context& context, const std::filesystem::path& folder) {

@@ -6,7 +6,7 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/metric/own_data/data_contestant.h"
 #include "bridgemark/pair/fit_problem.h"
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 
 namespace bridgemark {
 

@@ -1,4 +1,4 @@
-#include "bridgemark/solver/core/run_identity.h"
+#include "bridgemark/solver/run/run_identity.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/safetensors.h"
 #include "bridgemark/pair/pair_record.h"
-#include "bridgemark/solver/core/run_files.h"
 #include "bridgemark/solver/core/training_data.h"
+#include "bridgemark/solver/run/run_files.h"
 
 namespace bridgemark {
 

@@ -5,11 +5,11 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/toml_text.h"
-#include "bridgemark/solver/core/run.h"
-#include "bridgemark/solver/core/run_files.h"
-#include "bridgemark/solver/core/run_identity.h"
-#include "bridgemark/solver/core/run_pair.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/run/run_files.h"
+#include "bridgemark/solver/run/run_identity.h"
+#include "bridgemark/solver/run/run_pair.h"
 
 namespace bridgemark {
 

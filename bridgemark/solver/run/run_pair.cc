@@ -1,4 +1,4 @@
-#include "bridgemark/solver/core/run_pair.h"
+#include "bridgemark/solver/run/run_pair.h"
 
 #include <fmt/ranges.h>
 

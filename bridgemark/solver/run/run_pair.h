@@ -8,7 +8,7 @@
 
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/solver/core/option_spec.h"
-#include "bridgemark/solver/core/run.h"
+#include "bridgemark/solver/run/run.h"
 
 // How a run finds the pair that it was fitted to again: by a preset's name, or by the folder, as it
 // lies from the run, where both have moved together, by its whole path, where the run alone has

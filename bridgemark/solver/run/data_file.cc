@@ -1,4 +1,4 @@
-#include "bridgemark/solver/core/data_file.h"
+#include "bridgemark/solver/run/data_file.h"
 
 #include <fmt/format.h>
 
