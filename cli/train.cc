@@ -164,11 +164,6 @@ void add_train(CLI::App& app, Action& action) {
     if (options->rows.samples == 0 || options->x0.empty()) return std::nullopt;
     return "--x0 " + options->x0;
   });
-  only_for(command->get_option("--gamma"), "--reference gaussian or uniform",
-           [=]() -> std::optional<std::string> {
-             if (!is_npy(options->reference)) return std::nullopt;
-             return "--reference " + options->reference;
-           });
   command->add_option("-o,--output", options->output, "Run folder to write")->required();
   command->add_option("--set", options->assignments, "An option of the solver, key=value")
       ->type_size(1)

@@ -90,7 +90,7 @@ const std::vector<Unused>& unused_options() {
       {"train", "--gamma", "oracle --pair %PAIR --gamma 0.5 -o %NEW", "--x0"},
       {"train", "--gamma",
        "independent --x0 %ROWS --x1 %ROWS --reference %MATRIX --gamma 0.5 -o %NEW",
-       "--gamma goes with --reference gaussian or uniform, got --reference"},
+       "gamma belongs to a gaussian"},
       {"train", "--categories", "oracle --pair %PAIR --categories 9 -o %NEW", "--x0"},
       {"train", "--steps", "oracle --pair %PAIR --steps 9 -o %NEW", "--x0"},
       {"train", "--set", "dlightsb --pair %PAIR --set init=uniform --set init_peak=0.5 -o %NEW",
