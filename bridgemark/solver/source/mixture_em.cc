@@ -15,7 +15,7 @@ constexpr std::size_t kBlocks = 32;           // of rows, each with sums of its 
 constexpr std::size_t kFewestInABlock = 256;  // rows
 
 // What a step adds up over rows: counts [D,S,J], shares [J], log-likelihood.
-struct Sums {
+struct MixtureSums {
   std::vector<double> counts, shares;
   double log_likelihood = 0.0;
 };
@@ -31,7 +31,7 @@ void write_log_terms(const CpPotential& mixture, const std::int32_t* x, double* 
   }
 }
 
-void add_rows(const CpPotential& mixture, StatesView rows, Sums& sums) {
+void add_rows(const CpPotential& mixture, StatesView rows, MixtureSums& sums) {
   const std::size_t D = mixture.dim(), J = mixture.num_components(),
                     S = static_cast<std::size_t>(mixture.num_categories());
   sums.counts.assign(D * S * J, 0.0);
@@ -60,11 +60,11 @@ CpPotential MixtureEm::step(const Context& context, const CpPotential& mixture,
                     S = static_cast<std::size_t>(mixture.num_categories());
   // As many blocks whatever the threads, added up in their order.
   const std::size_t grain = std::max(kFewestInABlock, (rows_.rows + kBlocks - 1) / kBlocks);
-  std::vector<Sums> blocks((rows_.rows + grain - 1) / grain);
+  std::vector<MixtureSums> blocks((rows_.rows + grain - 1) / grain);
   parallel_blocks(context, rows_.rows, grain, [&](std::size_t first, std::size_t last) {
     add_rows(mixture, rows_.slice(first, last - first), blocks[first / grain]);
   });
-  Sums& sums = blocks.front();
+  MixtureSums& sums = blocks.front();
   for (std::size_t b = 1; b < blocks.size(); ++b) {
     for (std::size_t i = 0; i < sums.counts.size(); ++i) sums.counts[i] += blocks[b].counts[i];
     for (std::size_t j = 0; j < J; ++j) sums.shares[j] += blocks[b].shares[j];
