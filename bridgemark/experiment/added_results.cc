@@ -38,7 +38,7 @@ void check_label(const std::string& label, const std::vector<RunResult>& own) {
 std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& identity,
                       const std::string& pair_name, std::size_t conditional_samples) {
   for (const RunResult& result : own) {
-    if (same_pair(result.pair_identity, identity)) {
+    if (same_scored_pair(result.pair_identity, identity)) {
       if (result.conditional_samples != conditional_samples) {
         throw_invalid("evaluate", "conditional_samples must be {} like the experiment's, got {}",
                       result.conditional_samples, conditional_samples);
@@ -49,7 +49,7 @@ std::string column_of(const std::vector<RunResult>& own, const nlohmann::json& i
   for (const RunResult& result : own) {
     if (result.pair == pair_name) {
       throw_invalid("evaluate", "the experiment has another pair '{}': {}, got {}",
-                    printable(pair_name), result.pair_identity.dump(), identity.dump());
+                    printable(pair_name), pair_text(result.pair_identity), pair_text(identity));
     }
   }
   return pair_name;
@@ -98,15 +98,15 @@ std::filesystem::path added_folder(const std::filesystem::path& folder, const Ru
   return folder / kAdded / result.run;
 }
 
-AddedResult::AddedResult(const BenchmarkPair& pair, const EvaluationOptions& options,
-                         const AddTo& target)
+AddedResult::AddedResult(const Context& context, const BenchmarkPair& pair,
+                         const EvaluationOptions& options, const AddTo& target)
     : folder_(with_results(target.folder)), lock_(folder_), own_(own_results(folder_)) {
   check_label(target.label, own_);
   check_training_rows(target.rows);
   result_.experiment = own_.empty() ? folder_.filename().string() : own_[0].experiment;
   result_.method = target.label;
   result_.solver = kOutsideSolver;
-  result_.pair_identity = pair_record(pair);
+  result_.pair_identity = scored_pair_record(context, pair);
   result_.pair =
       column_of(own_, result_.pair_identity, target.pair_name, options.conditional_samples);
   result_.dim = static_cast<int>(pair.dim());

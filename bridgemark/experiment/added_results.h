@@ -39,9 +39,10 @@ struct AddTo {
 class AddedResult {
  public:
   // Throws FileError where the folder has no results, InvalidArgument for a label that is a method
-  // of the experiment itself, for another pair of the same name, and for another number of
-  // conditional samples, whose scores do not compare.
-  AddedResult(const BenchmarkPair& pair, const EvaluationOptions& options, const AddTo& target);
+  // of the experiment itself, for another pair or test set of the same name, and for another number
+  // of conditional samples, whose scores do not compare.
+  AddedResult(const Context& context, const BenchmarkPair& pair, const EvaluationOptions& options,
+              const AddTo& target);
 
   // Writes what an evaluation of the coupling by these options said, and its first answers. The
   // experiment's results, tables and report then have it.

@@ -28,7 +28,7 @@ void refuse_mixture(const std::vector<RunResult>& results, const std::string& fi
   std::map<std::string, std::pair<const RunResult*, json>> of_data;
   for (const RunResult& result : results) {
     const RunResult& first = *of_pair.emplace(result.pair, &result).first->second;
-    if (!same_pair(first.pair_identity, result.pair_identity)) {
+    if (!same_scored_pair(first.pair_identity, result.pair_identity)) {
       throw_file(file, "runs '{}' and '{}' are of two pairs under one name: {} and {}",
                  printable(first.run), printable(result.run), pair_text(first.pair_identity),
                  pair_text(result.pair_identity));

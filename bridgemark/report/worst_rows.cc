@@ -32,7 +32,7 @@ std::optional<PairedStates> test_set_of(const Context& context, const std::files
                                         const RunResult& result) {
   if (!find_preset(result.pair) && !has_model(folder, result)) return {};
   const BenchmarkPair pair = load_pair(result.pair);
-  if (!same_pair(pair_record(pair), result.pair_identity)) return {};
+  if (!same_scored_pair(scored_pair_record(context, pair), result.pair_identity)) return {};
   return pair.test_set(context);
 }
 

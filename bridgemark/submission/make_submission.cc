@@ -21,16 +21,17 @@ namespace bridgemark {
 
 namespace {
 
-void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
-                   const SubmissionTarget& target) {
+void check_request(const Context& context, const BenchmarkPair& pair,
+                   const EvaluationOptions& options, const SubmissionTarget& target) {
   const std::string name = pair.identity().name;
   if (const std::string why = why_no_board_pair(name); !why.empty()) {
     throw_invalid("submission", "{}", why);
   }
-  const nlohmann::json own = pair_record(load_pair(name)), given = pair_record(pair);
-  if (own.at("fingerprint") != given.at("fingerprint")) {
-    throw_invalid("submission", "pair must be the preset {}, got {}", pair_text(own),
-                  pair_text(given));
+  const nlohmann::json own = scored_pair_record(context, load_pair(name)),
+                       given = scored_pair_record(context, pair);
+  if (own.at("fingerprint") != given.at("fingerprint") || !same_scored_pair(own, given)) {
+    throw_invalid("submission", "pair must be the preset {}, got {}{}", pair_text(own),
+                  pair_text(given), pair.reverse() && !own.at("reverse") ? ", reversed" : "");
   }
   if (options.conditional_samples != kConditionalSamples) {
     throw_invalid("submission", "conditional_samples must be the protocol's {}, got {}",
@@ -55,9 +56,9 @@ void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
 }
 
 // solver.toml of the folder, or a new one, of a request that fits it.
-std::string solver_text(const BenchmarkPair& pair, const EvaluationOptions& options,
-                        const SubmissionTarget& target) {
-  check_request(pair, options, target);
+std::string solver_text(const Context& context, const BenchmarkPair& pair,
+                        const EvaluationOptions& options, const SubmissionTarget& target) {
+  check_request(context, pair, options, target);
   const std::filesystem::path path = target.folder / kSolverFile;
   if (!path_exists(path)) {
     if (!is_one_line(target.name, kMaxSolverName)) {
@@ -166,7 +167,7 @@ SubmissionEntry::SubmissionEntry(const Context& context, const BenchmarkPair& pa
                                  const Coupling& coupling, const EvaluationOptions& options,
                                  const SubmissionTarget& target)
     : folder_(target.folder),
-      text_(solver_text(pair, options, target)),
+      text_(solver_text(context, pair, options, target)),
       lock_(made_folder(folder_)) {
   if (!path_exists(folder_ / kSolverFile)) write_file_atomically(folder_ / kSolverFile, text_);
   solver_ = load_solver_file(folder_, Blanks::kAllowed);

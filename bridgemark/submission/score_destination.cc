@@ -17,7 +17,7 @@ namespace {
 EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
                                   const Coupling& coupling, const EvaluationOptions& options,
                                   const ScoreDestination& destination) {
-  AddedResult added(pair, options,
+  AddedResult added(context, pair, options,
                     {*destination.add_to, destination.label.value_or(""), destination.pair_name,
                      destination.rows});
   EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, destination.rows);

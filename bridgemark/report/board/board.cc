@@ -142,9 +142,10 @@ class Gathering {
   void refuse_stale(const RunResult& result, const std::filesystem::path& file) {
     auto found = pairs_.find(result.pair);
     if (found == pairs_.end()) {
-      found = pairs_.emplace(result.pair, pair_record(load_pair(result.pair))).first;
+      const BenchmarkPair pair = load_pair(result.pair);
+      found = pairs_.emplace(result.pair, scored_pair_record(context_, pair)).first;
     }
-    if (!same_pair(found->second, result.pair_identity)) {
+    if (!same_scored_pair(found->second, result.pair_identity)) {
       throw_file(file.string(), "stale: run '{}' is of {}, which is {} in this version",
                  printable(result.run), pair_text(result.pair_identity), pair_text(found->second));
     }
