@@ -7,6 +7,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/pair/pair_record.h"
@@ -53,11 +54,14 @@ class Checker {
 
   // A row of the board is one solver's.
   void check_name() {
+    const std::string look = look_of(solver().name);
     for (const auto& own : all_solvers()) {
-      const std::string title = solver_title(std::string(own->name()));
-      if (solver().name == title) {
-        refuse(folder_ / kSolverFile, "'name' must be none of Bridgemark's own solvers, got '{}'",
-               title);
+      const std::string name(own->name()), title = solver_title(name);
+      if (look == look_of(title) || look == look_of(name)) {
+        refuse(folder_ / kSolverFile,
+               "'name' must look like none of Bridgemark's own solvers, got '{}', which looks like "
+               "'{}'",
+               printable(solver().name), title);
       }
     }
   }

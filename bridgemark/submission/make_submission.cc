@@ -9,6 +9,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
@@ -61,11 +62,9 @@ std::string solver_text(const Context& context, const BenchmarkPair& pair,
   check_request(context, pair, options, target);
   const std::filesystem::path path = target.folder / kSolverFile;
   if (!path_exists(path)) {
-    if (!is_one_line(target.name, kMaxSolverName)) {
-      throw_invalid("submission",
-                    "label must name the solver of a new submission, 1 to {} bytes of one line, "
-                    "got '{}'",
-                    kMaxSolverName, printable(target.name));
+    if (const std::string why = why_no_name(target.name, kMaxSolverName); !why.empty()) {
+      throw_invalid("submission", "label must name the solver of a new submission: it {}, got '{}'",
+                    why, printable(target.name));
     }
     return new_solver_file(target.name, options.seed, options.num_seeds);
   }

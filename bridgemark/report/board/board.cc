@@ -13,6 +13,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/toml_reader.h"
 #include "bridgemark/metric/score_spec.h"
@@ -103,10 +104,11 @@ class Gathering {
   void add_submission(const std::filesystem::path& folder) {
     SubmissionCheck check = require_submission(context_, folder);
     const std::filesystem::path file = folder / kSolverFile;
-    const std::string name = check.solver.name;
-    if (std::ranges::any_of(board_.results,
-                            [&](const RunResult& other) { return other.method == name; })) {
-      throw_file(file.string(), "'name' must be that of no other row of the board, got '{}'",
+    const std::string name = check.solver.name, look = look_of(name);
+    if (std::ranges::any_of(board_.results, [&](const RunResult& other) {
+          return look_of(other.method) == look;
+        })) {
+      throw_file(file.string(), "'name' must look like that of no other row of the board, got '{}'",
                  printable(name));
     }
     BoardSource source;
