@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/look_alikes.h"
@@ -20,6 +24,8 @@ namespace bridgemark {
 
 namespace {
 
+constexpr std::size_t kMaxCsvBytes = std::size_t{1} << 28;
+
 class Checker {
  public:
   Checker(const Context& context, const std::filesystem::path& folder)
@@ -34,6 +40,7 @@ class Checker {
       check_.refusals.push_back(std::move(line));
     }
     check_claimed_runs();
+    check_csv();
     std::size_t done = 0;
     for (const SubmittedAnswers& answers : solver().predictions) {
       check_answers(answers);
@@ -80,7 +87,14 @@ class Checker {
       refuse(file, "claims scores of {} runs, but solver.toml names {}", claims_.size(),
              solver().predictions.size());
     }
+    std::set<std::string> claimed;
     for (const RunResult& claim : claims_) {
+      SubmittedAnswers answers;
+      answers.pair = claim.pair;
+      answers.training_seed = claim.seed;
+      answers.rows = claim.rows;
+      const std::string of = answers_folder(answers);
+      if (!claimed.insert(of).second) refuse(file, "claims scores of '{}' twice", printable(of));
       if (claim.method != solver().name) {
         refuse(file, "run '{}' is of '{}', but solver.toml is of '{}'", printable(claim.run),
                printable(claim.method), printable(solver().name));
@@ -94,6 +108,21 @@ class Checker {
     }
   }
 
+  // Its lines may have another order than the scores of results.jsonl.
+  void check_csv() {
+    const std::filesystem::path path = folder_ / kResultsCsv;
+    if (!path_exists(path)) return;
+    const auto lines = [](const std::string& text) {
+      std::istringstream in(text);
+      std::multiset<std::string> all;
+      for (std::string line; std::getline(in, line);) all.insert(line);
+      return all;
+    };
+    if (lines(read_file(path, kMaxCsvBytes)) != lines(results_csv(claims_))) {
+      refuse(path, "tampered: it does not say what {} says", kResultsJsonl);
+    }
+  }
+
   void check_answers(const SubmittedAnswers& answers) {
     const BenchmarkPair pair = load_pair(answers.pair);
     const auto own = pair_record(pair).at("fingerprint").get<std::string>();
@@ -103,7 +132,7 @@ class Checker {
              answers.pair, answers.fingerprint, own);
       return;
     }
-    if (!hashes_hold(answers)) return;
+    if (!hashes_hold(pair, answers)) return;
     try {
       const ScoredAnswers scored = score_answers(context_, pair, folder_, solver(), answers);
       compare(answers, scored.result);
@@ -115,10 +144,30 @@ class Checker {
     }
   }
 
-  bool hashes_hold(const SubmittedAnswers& answers) {
+  // The least that is worth hashing: a sparse file may be of any size.
+  bool has_size(const BenchmarkPair& pair, const std::filesystem::path& path) {
+    constexpr std::uint64_t kHeader = 1 << 16, kNumber = sizeof(double);
+    const std::uint64_t rows = kTestSetSize,
+                        inputs = (rows + kConditionalStride - 1) / kConditionalStride,
+                        each = std::max<std::uint64_t>(kConditionalSamples, pair.num_categories()),
+                        most = kHeader + kNumber * pair.dim() * std::max(rows, inputs * each);
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      refuse(path, "expected a file");
+      return false;
+    }
+    const std::uint64_t size = std::filesystem::file_size(path, error);
+    if (error || size <= most) return true;
+    refuse(path, "expected at most {} bytes, as answers to {} have, found {}", most,
+           pair.identity().name, size);
+    return false;
+  }
+
+  bool hashes_hold(const BenchmarkPair& pair, const SubmittedAnswers& answers) {
     const std::size_t before = check_.refusals.size();
     for (const auto& [name, hash] : answers.sha256) {
       const std::filesystem::path path = folder_ / answers_folder(answers) / name;
+      if (!has_size(pair, path)) continue;
       try {
         const std::string found = file_sha256(path);
         if (found != hash) {
