@@ -14,6 +14,7 @@
 #include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
+#include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/registry.h"
@@ -132,15 +133,24 @@ class Checker {
              answers.pair, answers.fingerprint, own);
       return;
     }
+    if (answers.sha256.contains(kLogConditionalFile) && !answers.sha256.contains(kLogAnswersFile)) {
+      refuse(folder_ / answers_folder(answers), "{} needs {} beside it, log q(x1|x0) of {}",
+             kLogConditionalFile, kLogAnswersFile, kAnswersFile);
+      return;
+    }
     if (!hashes_hold(pair, answers)) return;
     try {
-      const ScoredAnswers scored = score_answers(context_, pair, folder_, solver(), answers);
+      const std::filesystem::path kept = folder_ / answers_folder(answers);
+      ScoredAnswers scored = score_answers(context_, pair, kept, solver(), answers);
+      judge_answers(context_, pair, kept, solver(), scored);
       compare(answers, scored.result);
       for (const std::string& line : scored.impossible) {
         refuse(folder_ / answers_folder(answers), "impossible: {}", line);
       }
     } catch (const FileError& error) {
       check_.refusals.push_back(error.what());  // misshapen: the line names the file
+    } catch (const InvalidArgument& error) {
+      refuse(folder_ / answers_folder(answers), "impossible: {}", error.what());
     }
   }
 

@@ -102,10 +102,10 @@ void save_answers(const std::filesystem::path& path, const std::vector<std::size
   }
 }
 
-// The draws that evaluate() makes in its first repetition.
-void write_draws(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
-                 std::uint64_t seed, const PairedStates& test,
-                 const std::filesystem::path& folder) {
+// The draws that evaluate() makes in its first repetition; returns those of the test rows.
+States write_draws(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+                   std::uint64_t seed, const PairedStates& test,
+                   const std::filesystem::path& folder) {
   const std::size_t D = pair.dim(), N = kConditionalSamples;
   States answers(test.x0.rows(), D);
   coupling.sample(context, test.x0, {seed, DrawPurpose::kPrediction}, 0, answers);
@@ -120,14 +120,16 @@ void write_draws(const Context& context, const BenchmarkPair& pair, const Coupli
   }
   save_answers(folder / kConditionalAnswersFile, {inputs.rows(), N, D}, conditional,
                pair.num_categories());
+  return answers;
 }
 
 // What a coupling knows of its probabilities. An earlier file that it has nothing for goes.
 void write_probabilities(const Context& context, const BenchmarkPair& pair,
-                         const Coupling& coupling, const PairedStates& test,
+                         const Coupling& coupling, const PairedStates& test, const States& answers,
                          const std::filesystem::path& folder) {
-  std::filesystem::remove(folder / kLogMarginalsFile);
-  std::filesystem::remove(folder / kLogConditionalFile);
+  for (const char* name : {kLogMarginalsFile, kLogConditionalFile, kLogAnswersFile}) {
+    std::filesystem::remove(folder / name);
+  }
   if (coupling.has_marginals()) {
     const States inputs = conditional_inputs(test.x0);
     Array3<double> log_marginals;
@@ -138,8 +140,11 @@ void write_probabilities(const Context& context, const BenchmarkPair& pair,
   }
   if (coupling.has_joint()) {
     std::vector<double> log_q(test.x0.rows());
-    coupling.log_conditional(context, test.x0, test.x1, log_q);
-    save_npy(folder / kLogConditionalFile, {log_q.size()}, std::span<const double>(log_q));
+    for (const auto& [name, x1] : {std::pair(kLogConditionalFile, test.x1.view()),
+                                   std::pair(kLogAnswersFile, answers.view())}) {
+      coupling.log_conditional(context, test.x0, x1, log_q);
+      save_npy(folder / name, {log_q.size()}, std::span<const double>(log_q));
+    }
   }
 }
 
@@ -162,6 +167,11 @@ const std::filesystem::path& made_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
+SubmissionEntry::PartFolder::~PartFolder() {
+  std::error_code ignored;
+  if (!path.empty()) std::filesystem::remove_all(path, ignored);
+}
+
 SubmissionEntry::SubmissionEntry(const Context& context, const BenchmarkPair& pair,
                                  const Coupling& coupling, const EvaluationOptions& options,
                                  const SubmissionTarget& target)
@@ -175,11 +185,13 @@ SubmissionEntry::SubmissionEntry(const Context& context, const BenchmarkPair& pa
   answers_.training_seed = target.training_seed;
   answers_.training_seconds = target.training_seconds;
   answers_.rows = target.rows;
-  const std::filesystem::path kept = folder_ / answers_folder(answers_);
+  part_.path = folder_ / (answers_folder(answers_) + ".part");
+  const std::filesystem::path& kept = part_.path;
+  std::filesystem::remove_all(kept);
   create_folder(kept);
   const PairedStates test = pair.test_set(context);
-  write_draws(context, pair, coupling, options.seed, test, kept);
-  write_probabilities(context, pair, coupling, test, kept);
+  const States answered = write_draws(context, pair, coupling, options.seed, test, kept);
+  write_probabilities(context, pair, coupling, test, answered, kept);
   for (const std::string& name : answer_files()) {
     if (path_exists(kept / name)) answers_.sha256[name] = file_sha256(kept / name);
   }
@@ -195,6 +207,9 @@ void SubmissionEntry::claim(RunResult scores) {
   put(solver_.predictions, answers_, [&](const SubmittedAnswers& other) {
     return answers_folder(other) == answers_folder(answers_);
   });
+  const std::filesystem::path answers = folder_ / answers_folder(answers_);
+  std::filesystem::remove_all(answers);
+  std::filesystem::rename(part_.path, answers);
   write_results(claims, folder_);
   write_file_atomically(folder_ / kSolverFile, with_predictions(text_, solver_.predictions));
 }

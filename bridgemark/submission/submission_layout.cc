@@ -54,7 +54,8 @@ std::string answers_folder(const SubmittedAnswers& answers) {
 
 const std::vector<std::string>& answer_files() {
   static const std::vector<std::string> names = {kAnswersFile, kConditionalAnswersFile,
-                                                 kLogMarginalsFile, kLogConditionalFile};
+                                                 kLogMarginalsFile, kLogConditionalFile,
+                                                 kLogAnswersFile};
   return names;
 }
 
