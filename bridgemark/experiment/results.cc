@@ -167,9 +167,8 @@ std::vector<RunResult> load_results(const std::filesystem::path& path) {
     if (where_of.size() < results.size()) where_of.push_back(where);
   };
   each_json_line(path, kMaxResultBytes, LastLine::kIsWhole, read);
-  results = each_run_once(std::move(results), where_of);
   refuse_mixture(results, path.string());
-  return results;
+  return each_run_once(std::move(results), where_of);
 }
 
 }  // namespace bridgemark
