@@ -8,6 +8,7 @@
 #include "bridgemark/experiment/experiment.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_record.h"
@@ -20,16 +21,16 @@ constexpr char kAdded[] = "added";
 constexpr std::size_t kMaxLabel = 80;  // bytes: a row of a table begins with it
 
 void check_label(const std::string& label, const std::vector<RunResult>& own) {
-  if (!is_one_line(label, kMaxLabel)) {
-    throw_invalid("evaluate", "label must be 1 to {} bytes of one line, got '{}'", kMaxLabel,
-                  printable(label));
+  if (const std::string why = why_no_name(label, kMaxLabel); !why.empty()) {
+    throw_invalid("evaluate", "label {}, got '{}'", why, printable(label));
   }
+  const std::string look = look_of(label);
   for (const RunResult& result : own) {
-    if (result.method == label) {
+    if (look_of(result.method) == look) {
       throw_invalid("evaluate",
-                    "label must be none of the experiment's own methods, got '{}', which is that "
-                    "of {}",
-                    printable(label), result.run);
+                    "label must look like none of the experiment's own methods, got '{}', which "
+                    "looks like '{}' of {}",
+                    printable(label), printable(result.method), result.run);
     }
   }
 }
@@ -39,7 +40,7 @@ void check_label(const std::string& label, const std::vector<RunResult>& own) {
 std::string column_of(const std::vector<RunResult>& others, const nlohmann::json& identity,
                       const std::string& pair_name, std::size_t conditional_samples) {
   for (const RunResult& result : others) {
-    if (same_pair(result.pair_identity, identity)) {
+    if (same_scored_pair(result.pair_identity, identity)) {
       if (result.conditional_samples != conditional_samples) {
         throw_invalid("evaluate", "conditional_samples must be {} like the experiment's, got {}",
                       result.conditional_samples, conditional_samples);
@@ -51,8 +52,8 @@ std::string column_of(const std::vector<RunResult>& others, const nlohmann::json
     if (result.pair == pair_name) {
       throw_invalid("evaluate",
                     "the experiment has another pair '{}': {}, which {} was scored on, got {}",
-                    printable(pair_name), result.pair_identity.dump(), printable(result.run),
-                    identity.dump());
+                    printable(pair_name), pair_text(result.pair_identity), printable(result.run),
+                    pair_text(identity));
     }
   }
   return pair_name;
@@ -72,12 +73,13 @@ std::vector<RunResult> own_results(const std::filesystem::path& folder) {
   return results;
 }
 
-// Two labels that differ in nothing but characters that no file name takes have one ID; so may a
-// label and a solver of the experiment.
+// Two labels that look alike, or differ in nothing but characters that no file name takes and so
+// have one ID; so may a label and a solver of the experiment.
 void refuse_namesake(const std::vector<RunResult>& others, const RunResult& result) {
   for (const RunResult& other : others) {
-    if (other.run == result.run && other.method != result.method) {
-      throw_invalid("evaluate", "label must differ from '{}' in letters or digits, got '{}'",
+    const bool alike = other.run == result.run || look_of(other.method) == look_of(result.method);
+    if (alike && other.method != result.method) {
+      throw_invalid("evaluate", "label must look unlike '{}' in letters or digits, got '{}'",
                     printable(other.method), printable(result.method));
     }
   }
@@ -104,7 +106,7 @@ AddedResult::AddedResult(const Context& context, const BenchmarkPair& pair,
   check_training_rows(target_.rows);
   result_.method = target_.label;
   result_.solver = kOutsideSolver;
-  result_.pair_identity = pair_record(pair);
+  result_.pair_identity = scored_pair_record(context, pair);
   result_.dim = static_cast<int>(pair.dim());
   result_.seed = options.seed;
   result_.rows = target_.rows;

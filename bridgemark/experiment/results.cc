@@ -11,6 +11,7 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json_lines.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/io/sha256.h"
 #include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 
@@ -28,7 +29,7 @@ void refuse_mixture(const std::vector<RunResult>& results, const std::string& fi
   std::map<std::string, std::pair<const RunResult*, json>> of_data;
   for (const RunResult& result : results) {
     const RunResult& first = *of_pair.emplace(result.pair, &result).first->second;
-    if (!same_pair(first.pair_identity, result.pair_identity)) {
+    if (!same_scored_pair(first.pair_identity, result.pair_identity)) {
       throw_file(file, "runs '{}' and '{}' are of two pairs under one name: {} and {}",
                  printable(first.run), printable(result.run), pair_text(first.pair_identity),
                  pair_text(result.pair_identity));
@@ -48,6 +49,37 @@ void refuse_mixture(const std::vector<RunResult>& results, const std::string& fi
   }
 }
 
+// What a file says of each key, a repetition being nothing new. Throws FileError where one key has
+// two texts.
+class SaidOnce {
+ public:
+  bool add(const std::vector<std::string>& key, const json& said, const std::string& where) {
+    const std::string digest = base64_sha256(said.dump(-1, ' ', true));
+    const auto [before, is_new] = said_.emplace(key, std::pair(where, digest));
+    if (!is_new && before->second.second != digest) {
+      throw_file(where, "says otherwise of run '{}' on device '{}' than {}", printable(key[0]),
+                 printable(key[1]), before->second.first);
+    }
+    return is_new;
+  }
+
+ private:
+  // Where it is, and its digest.
+  std::map<std::vector<std::string>, std::pair<std::string, std::string>> said_;
+};
+
+// A run of each ID and device once, from results of lines of either kind.
+std::vector<RunResult> each_run_once(std::vector<RunResult> results,
+                                     const std::vector<std::string>& where) {
+  SaidOnce runs;
+  std::vector<RunResult> once;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::vector<std::string> key = {results[i].run, results[i].device};
+    if (runs.add(key, result_json(results[i]), where[i])) once.push_back(std::move(results[i]));
+  }
+  return once;
+}
+
 std::string csv_line(const RunResult& result, const Score& score) {
   std::string options;
   for (const auto& [key, value] : result.options) {
@@ -65,6 +97,8 @@ std::string csv_line(const RunResult& result, const Score& score) {
       csv_field(options), result.rows.samples, result.rows.training_set);
 }
 
+}  // namespace
+
 std::string results_csv(const std::vector<RunResult>& results) {
   std::string csv =
       "experiment,run,method,pair,dim,solver,loss,num_steps,seed,score,value,standard_error,"
@@ -76,8 +110,6 @@ std::string results_csv(const std::vector<RunResult>& results) {
   }
   return csv;
 }
-
-}  // namespace
 
 const Score* RunResult::find(std::string_view name) const {
   for (const Score& score : scores) {
@@ -124,16 +156,19 @@ void write_results(const std::vector<RunResult>& results, const std::filesystem:
 
 std::vector<RunResult> load_results(const std::filesystem::path& path) {
   std::vector<RunResult> results;
+  std::vector<std::string> where_of;  // each result begins
+  SaidOnce scores;
   const auto read = [&](const json& line, std::string_view, const std::string& where) {
     if (line.contains(kScoresKey)) {
       results.push_back(result_from_json(line, where));
-    } else {
+    } else if (scores.add(score_line_key(line, where), line, where)) {
       add_score_line(line, where, results);
     }
+    if (where_of.size() < results.size()) where_of.push_back(where);
   };
   each_json_line(path, kMaxResultBytes, LastLine::kIsWhole, read);
   refuse_mixture(results, path.string());
-  return results;
+  return each_run_once(std::move(results), where_of);
 }
 
 }  // namespace bridgemark

@@ -69,12 +69,16 @@ std::vector<RunResult> read_run_results(const std::string& experiment, const Exp
 // cannot be given has an empty value in results.csv, an infinite one the value inf.
 void write_results(const std::vector<RunResult>& results, const std::filesystem::path& folder);
 
+// The text of results.csv.
+std::string results_csv(const std::vector<RunResult>& results);
+
 // The text of results.jsonl: a line of result_json() for each run.
 std::string results_jsonl(const std::vector<RunResult>& results);
 
 // Reads results.jsonl back, also one with a line for each run and score (score_lines.h). Throws
 // FileError with the line, and where two runs under one name are of different pairs or of different
-// data.
+// data. A line that repeats another, however it is spelled, is left out: runs are told apart by
+// their ID and device. Lines of one run that differ are refused by the numbers of both.
 std::vector<RunResult> load_results(const std::filesystem::path& path);
 
 }  // namespace bridgemark

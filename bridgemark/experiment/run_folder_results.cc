@@ -75,6 +75,8 @@ RunResult read_run_result(const std::string& experiment, const ExperimentRun& ru
     throw_file(scored, "has scores of pair {}, but the run is of {}",
                pair_text(scores["pair_identity"]), pair_text(result.pair_identity));
   }
+  // A training does not know what it is scored on.
+  if (scores.contains("pair_identity")) result.pair_identity = scores["pair_identity"];
   return result;
 }
 

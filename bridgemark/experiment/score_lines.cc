@@ -1,5 +1,6 @@
 #include "bridgemark/experiment/score_lines.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -48,13 +49,20 @@ Score score_of(const json& line, const std::string& where) {
 
 }  // namespace
 
+std::vector<std::string> score_line_key(const json& line, const std::string& where) {
+  return {json_get<std::string>(line, "run", where), json_get<std::string>(line, "device", where),
+          json_get<std::string>(line, "score", where)};
+}
+
 void add_score_line(const json& line, const std::string& where, std::vector<RunResult>& results) {
   RunResult result = run_from_json(line, where);
-  if (results.empty() || results.back().run != result.run ||
-      results.back().experiment != result.experiment) {
-    results.push_back(std::move(result));
-  }
-  results.back().scores.push_back(score_of(line, where));
+  Score score = score_of(line, where);
+  const auto is_of = [&](const RunResult& other) {
+    return other.run == result.run && other.experiment == result.experiment &&
+           std::ranges::find(other.scores, score.name, &Score::name) == other.scores.end();
+  };
+  if (results.empty() || !is_of(results.back())) results.push_back(std::move(result));
+  results.back().scores.push_back(std::move(score));
   if (line.contains(kDetail)) {
     const json& detail = json_part(line, kDetail, json::value_t::object, where);
     results.back().joint_kl = joint_kl_from_json(detail, where);

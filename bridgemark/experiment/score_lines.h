@@ -10,6 +10,9 @@
 // They are read, and no longer written.
 namespace bridgemark {
 
+// What only one such line may have: run, device and score. Throws FileError that names `where`.
+std::vector<std::string> score_line_key(const nlohmann::json& line, const std::string& where);
+
 // Adds the score of such a line to the run of the line before, or the run with it. Throws FileError
 // that names `where`.
 void add_score_line(const nlohmann::json& line, const std::string& where,

@@ -12,9 +12,11 @@
 #include "bridgemark/backend/placed_array.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
+#include "bridgemark/metric/answers_digest.h"
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/joint_kl.h"
+#include "bridgemark/metric/likelihood_ratios.h"
 #include "bridgemark/metric/sample_blocks.h"
 #include "bridgemark/metric/sample_scores.h"
 #include "bridgemark/metric/score_spec.h"
@@ -146,12 +148,23 @@ class Protocol {
     return {values.data(), values.data() + values.size()};
   }
 
+  // Kept answers are compared with draws that nobody could know before they were made.
+  std::uint64_t truth_seed(std::uint64_t seed) const {
+    if (coupling_.draws_anew()) return seed;
+    if (!kept_digest_) {
+      kept_digest_ =
+          answers_digest(context_, coupling_, test_.x0, inputs_, options_.conditional_samples);
+    }
+    return derive_seed(seed, *kept_digest_);
+  }
+
   void score_conditionals(std::uint64_t seed, Values& values) const {
     Value shape = missing(no_truth()), trend = shape, trend_offdiagonal = shape,
           sampled = missing(no_marginals());
     if (truth_) {
       const std::size_t D = pair_.dim(), S = static_cast<std::size_t>(pair_.num_categories()),
                         N = options_.conditional_samples;
+      const std::uint64_t of_truth = truth_seed(seed);
       std::vector<double> shapes, trends, offdiagonals, against_exact;
       States repeated(N, D);
       backend::PlacedStates x0 = make_states(N), drawn = make_states(N), answers = make_states(N);
@@ -159,7 +172,8 @@ class Protocol {
         for (std::size_t j = 0; j < N; ++j) std::copy_n(inputs_.row(i), D, repeated.row(j));
         x0.set(context_, repeated);
         const std::uint64_t first = i * N;
-        truth_->sample(context_, x0.view(), {seed, DrawPurpose::kTruthSample}, first, drawn.view());
+        truth_->sample(context_, x0.view(), {of_truth, DrawPurpose::kTruthSample}, first,
+                       drawn.view());
         coupling_.sample(context_, x0.view(), {seed, DrawPurpose::kConditionalPrediction}, first,
                          answers.view());
         const SampleScores scores =
@@ -230,7 +244,10 @@ class Protocol {
 
   // Nothing of it depends on the repetition: particles are drawn once, by the first seed.
   void score_joint(Values& values) const {
-    if (!joint_kl_) joint_kl_ = make_joint_kl();
+    if (!joint_kl_) {
+      joint_kl_ = make_joint_kl();
+      refuse_impossible_joint(joint_kl_->rows);
+    }
     Value joint = joint_kl_->missing.empty() ? mean_with_error(joint_kl_->rows, false)
                                              : missing(joint_kl_->missing);
     if (joint_kl_->detail.particles > 0) {
@@ -298,6 +315,7 @@ class Protocol {
   States inputs_;
   Array3<double> log_truth_;  // [inputs, D, S]; empty where the truth has no marginals
   mutable std::optional<JointKl> joint_kl_;  // made once
+  mutable std::optional<std::uint64_t> kept_digest_;
 };
 
 void check_request(const BenchmarkPair& pair, const Coupling& coupling,

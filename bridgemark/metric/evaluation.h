@@ -107,7 +107,9 @@ struct Evaluation {
 // A repetition draws the answers, the truth's conditional draws, the trajectories and the
 // classifier's split. Where the coupling's answers do not change (draws_anew), the scores made of
 // them and the test set alone have no error over the repetitions, and that of the conditional
-// scores is the truth's share of the noise.
+// scores is the truth's share of the noise; the truth's draws beside such answers depend on the
+// answers (answers_digest.h), so that nobody can copy them.
+// Throws InvalidArgument for a joint KL that no probabilities have (likelihood_ratios.h).
 // The result does not depend on threads or batch sizes; a joint KL by particles that max_seconds
 // ends does on the machine, and says how many rows it has.
 Evaluation evaluate(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,

@@ -23,6 +23,8 @@ namespace {
 struct GivenProbabilities {
   Array3<double> log_marginals;         // [inputs, D, S]
   std::vector<double> log_conditional;  // [test rows]
+  std::vector<double> log_answers;      // [test rows], of the answers
+  States test_x1;                       // what log_conditional is of
 };
 
 class Predictions : public Coupling {
@@ -59,11 +61,21 @@ class Predictions : public Coupling {
     std::copy_n(given_.log_marginals.data(), given_.log_marginals.size(), out.data);
   }
 
+  // Of the x1 of the test set, or of the answers.
   bool has_joint() const override { return !given_.log_conditional.empty(); }
-  void log_conditional(const Context&, StatesView x0, StatesView,
+  void log_conditional(const Context&, StatesView x0, StatesView x1,
                        std::span<double> out) const override {
     if (!has_joint() || x0.rows != given_.log_conditional.size()) refuse();
-    std::ranges::copy(given_.log_conditional, out.begin());
+    const auto is = [&](const States& rows) {
+      return x1.size() == rows.size() && std::equal(x1.data, x1.data + x1.size(), rows.data());
+    };
+    const bool of_test = is(given_.test_x1);
+    if (!of_test && !is(answers_)) refuse();
+    if (!of_test && given_.log_answers.empty()) {
+      throw_invalid("predictions", "{} needs {} beside it, log q(x1|x0) of the answers, got none",
+                    kLogConditionalFile, kLogAnswersFile);
+    }
+    std::ranges::copy(of_test ? given_.log_conditional : given_.log_answers, out.begin());
   }
 
   std::string why_missing(Ability ability, int) const override {
@@ -123,8 +135,10 @@ States load_exact(const std::filesystem::path& path, const std::vector<std::size
 
 // Those of the optional files that are there.
 GivenProbabilities load_probabilities(const std::filesystem::path& folder, std::size_t inputs,
-                                      std::size_t test_rows, std::size_t D, std::size_t S) {
+                                      States test_x1, std::size_t S) {
+  const std::size_t test_rows = test_x1.rows(), D = test_x1.cols();
   GivenProbabilities given;
+  given.test_x1 = std::move(test_x1);
   if (const auto path = folder / kLogMarginalsFile; path_exists(path)) {
     given.log_marginals = {inputs, D, S, load_shaped(path, {inputs, D, S}).to_doubles()};
     check_file([&] {
@@ -134,6 +148,10 @@ GivenProbabilities load_probabilities(const std::filesystem::path& folder, std::
   if (const auto path = folder / kLogConditionalFile; path_exists(path)) {
     given.log_conditional = load_shaped(path, {test_rows}).to_doubles();
     check_file([&] { check_given_joint(path.string(), given.log_conditional); });
+  }
+  if (const auto path = folder / kLogAnswersFile; path_exists(path)) {
+    given.log_answers = load_shaped(path, {test_rows}).to_doubles();
+    check_file([&] { check_given_joint(path.string(), given.log_answers); });
   }
   return given;
 }
@@ -192,7 +210,8 @@ std::unique_ptr<Coupling> load_predictions(const Context& context, const Benchma
     throw_file(folder.string(), "expected a folder with {} and {}", kAnswersFile,
                kConditionalAnswersFile);
   }
-  const std::size_t test_rows = pair.test_set(context).x0.rows(), inputs = count_inputs(test_rows);
+  PairedStates test = pair.test_set(context);
+  const std::size_t test_rows = test.x0.rows(), inputs = count_inputs(test_rows);
   const int S = pair.num_categories();
   // One by one: the order in which a call makes its arguments, and so the file that a message
   // names, is the compiler's.
@@ -200,7 +219,7 @@ std::unique_ptr<Coupling> load_predictions(const Context& context, const Benchma
   States conditional_answers =
       load_exact(folder / kConditionalAnswersFile, {inputs, conditional_samples, pair.dim()}, S);
   GivenProbabilities given =
-      load_probabilities(folder, inputs, test_rows, pair.dim(), static_cast<std::size_t>(S));
+      load_probabilities(folder, inputs, std::move(test.x1), static_cast<std::size_t>(S));
   return std::make_unique<Predictions>(S, std::move(answers), std::move(conditional_answers),
                                        conditional_samples, std::move(given));
 }

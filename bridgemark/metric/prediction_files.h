@@ -9,11 +9,12 @@
 
 namespace bridgemark {
 
-// The files of an outside solver's answers; the last two are optional.
+// The files of an outside solver's answers; the last three are optional.
 inline constexpr char kAnswersFile[] = "pred_x1.npy";
 inline constexpr char kConditionalAnswersFile[] = "pred_conditional_x1.npy";
 inline constexpr char kLogMarginalsFile[] = "pred_log_marginals.npy";
 inline constexpr char kLogConditionalFile[] = "pred_log_conditional.npy";
+inline constexpr char kLogAnswersFile[] = "pred_log_answers.npy";
 
 // Rows of the two inputs that an outside solver answers.
 struct KitRows {
@@ -39,7 +40,8 @@ std::unique_ptr<Coupling> make_predictions(const Context& context, const Benchma
 // conditional_samples, D]. A solver that knows its probabilities may add numbers of any dtype:
 //   pred_log_marginals.npy [conditional inputs, D, S]: log q(x1^d = s | x0) for each conditional
 //     input, behind exact_conditional_shape_score;
-//   pred_log_conditional.npy [test rows]: log q(x1|x0) of the test rows, behind joint_kl.
+//   pred_log_conditional.npy [test rows]: log q(x1|x0) of the test rows, behind joint_kl;
+//   pred_log_answers.npy [test rows]: the same of pred_x1.npy, which a submission needs beside it.
 // Throws FileError that says what was expected and found.
 std::unique_ptr<Coupling> load_predictions(const Context& context, const BenchmarkPair& pair,
                                            const std::filesystem::path& folder,

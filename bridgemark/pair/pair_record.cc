@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kWhole[] = "fingerprint";
 constexpr char kPotential[] = "potential_fingerprint";
+constexpr char kTestSet[] = "test_set";
 
 void add_array(Fingerprint& fingerprint, const Array3<double>& array) {
   fingerprint.add(std::span(array.data(), array.size()));
@@ -93,6 +94,18 @@ json pair_record(const BenchmarkPair& pair) {
           {kWhole, whole.text()},         {kPotential, potential.text()}};
 }
 
+json scored_pair_record(const Context& context, const BenchmarkPair& pair) {
+  const PairedStates test = pair.test_set(context);
+  Fingerprint digest;
+  for (const States* rows : {&test.x0, &test.x1}) {
+    digest.add(static_cast<std::uint64_t>(rows->rows()));
+    digest.add(std::span<const std::int32_t>(rows->data(), rows->size()));
+  }
+  json record = pair_record(pair);
+  record[kTestSet] = digest.text();
+  return record;
+}
+
 void check_pair_record(const json& record, std::string_view file) {
   if (!record.is_object()) throw_file(file, "'pair' must be an object");
   if (record.contains("name") && !record["name"].is_string()) {
@@ -109,10 +122,16 @@ bool same_pair(const json& a, const json& b) {
   const bool both_whole = left.contains(kWhole) && right.contains(kWhole);
   for (const auto& [key, value] : left.items()) {
     if (key == kPotential && both_whole) continue;  // the whole says more
+    if (key == kTestSet) continue;
     const auto found = right.find(key);
     if (found != right.end() && *found != value) return false;
   }
   return true;
+}
+
+bool same_scored_pair(const json& a, const json& b) {
+  const bool both = a.is_object() && b.is_object() && a.contains(kTestSet) && b.contains(kTestSet);
+  return same_pair(a, b) && (!both || a.at(kTestSet) == b.at(kTestSet));
 }
 
 void add_training_rows(json& record, const TrainingRows& rows) {
@@ -132,8 +151,9 @@ std::string pair_text(const json& record) {
     const json& value = record[key];
     return printable(value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true));
   };
-  return fmt::format("'{}' (version {}, seed {}, fingerprint {})", say("name"), say("version"),
-                     say("seed"), say(kWhole));
+  const bool has_test_set = record.is_object() && record.contains(kTestSet);
+  return fmt::format("'{}' (version {}, seed {}, fingerprint {}{})", say("name"), say("version"),
+                     say("seed"), say(kWhole), has_test_set ? ", test set " + say(kTestSet) : "");
 }
 
 }  // namespace bridgemark

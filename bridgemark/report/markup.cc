@@ -1,13 +1,21 @@
 #include "bridgemark/report/markup.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
+
+#include "bridgemark/core/terminal_text.h"
 
 namespace bridgemark {
 
 namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+bool ends_with_www(std::string_view text) {
+  return text.size() >= 3 && std::ranges::all_of(text.substr(text.size() - 3),
+                                                 [](char c) { return c == 'w' || c == 'W'; });
+}
 
 }  // namespace
 
@@ -24,22 +32,29 @@ std::string escape_html(std::string text) {
   return replace_all(std::move(text), ">", "&gt;");
 }
 
-std::string escape_markdown(std::string_view text) {
+std::string escape_markdown(std::string_view given) {
+  std::string line(given);
+  std::ranges::replace_if(line, is_control, ' ');
+  line = terminal_text(line);
+  const std::string_view text = line;
   const auto word = [&](std::size_t i) {  // an underscore inside of a word is one
     return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0);
   };
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (is_control(c)) {
-      out += ' ';
-    } else if (c == '&') {
+    if (c == '&') {
       out += "&amp;";
     } else if (c == '<') {
       out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
     } else {
-      const bool special = std::string_view("\\|`*[]~").find(c) != std::string_view::npos ||
-                           (c == '_' && !(i > 0 && word(i - 1) && word(i + 1)));
+      // GitHub takes ://, www. and a@b for links, and $ for mathematics.
+      const bool links = text.substr(i).starts_with("://") ||
+                         (c == '.' && ends_with_www(text.substr(0, i))) || c == '@';
+      const bool special = std::string_view("\\|`*[]~#$").find(c) != std::string_view::npos ||
+                           links || (c == '_' && !(i > 0 && word(i - 1) && word(i + 1)));
       if (special) out += '\\';
       out += c;
     }

@@ -10,7 +10,8 @@ std::string replace_all(std::string text, std::string_view from, std::string_vie
 
 std::string escape_html(std::string text);
 
-// Text that stays text in a cell, a heading or a paragraph.
+// Text that stays text in a cell, a heading or a paragraph: neither a link nor a formula. What a
+// terminal would act on becomes \xNN, line ends spaces.
 std::string escape_markdown(std::string_view text);
 
 // What LaTeX cannot say outside of mathematics (~, ^ and backslashes) becomes a space, and so do

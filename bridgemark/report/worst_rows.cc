@@ -32,7 +32,9 @@ std::optional<PairedStates> test_set_of(const Context& context, const std::files
                                         const RunResult& result) {
   if (!find_preset(result.pair) && !has_model(folder, result)) return {};
   const std::optional<BenchmarkPair> pair = find_pair(folder, result);
-  if (!pair || !same_pair(pair_record(*pair), result.pair_identity)) return {};
+  if (!pair || !same_scored_pair(scored_pair_record(context, *pair), result.pair_identity)) {
+    return {};
+  }
   return pair->test_set(context);
 }
 

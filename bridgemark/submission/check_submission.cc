@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
+#include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/registry.h"
@@ -18,6 +24,8 @@
 namespace bridgemark {
 
 namespace {
+
+constexpr std::size_t kMaxCsvBytes = std::size_t{1} << 28;
 
 class Checker {
  public:
@@ -33,6 +41,7 @@ class Checker {
       check_.refusals.push_back(std::move(line));
     }
     check_claimed_runs();
+    check_csv();
     std::size_t done = 0;
     for (const SubmittedAnswers& answers : solver().predictions) {
       check_answers(answers);
@@ -53,11 +62,14 @@ class Checker {
 
   // A row of the board is one solver's.
   void check_name() {
+    const std::string look = look_of(solver().name);
     for (const auto& own : all_solvers()) {
-      const std::string title = solver_title(std::string(own->name()));
-      if (solver().name == title) {
-        refuse(folder_ / kSolverFile, "'name' must be none of Bridgemark's own solvers, got '{}'",
-               title);
+      const std::string name(own->name()), title = solver_title(name);
+      if (look == look_of(title) || look == look_of(name)) {
+        refuse(folder_ / kSolverFile,
+               "'name' must look like none of Bridgemark's own solvers, got '{}', which looks like "
+               "'{}'",
+               printable(solver().name), title);
       }
     }
   }
@@ -76,7 +88,14 @@ class Checker {
       refuse(file, "claims scores of {} runs, but solver.toml names {}", claims_.size(),
              solver().predictions.size());
     }
+    std::set<std::string> claimed;
     for (const RunResult& claim : claims_) {
+      SubmittedAnswers answers;
+      answers.pair = claim.pair;
+      answers.training_seed = claim.seed;
+      answers.rows = claim.rows;
+      const std::string of = answers_folder(answers);
+      if (!claimed.insert(of).second) refuse(file, "claims scores of '{}' twice", printable(of));
       if (claim.method != solver().name) {
         refuse(file, "run '{}' is of '{}', but solver.toml is of '{}'", printable(claim.run),
                printable(claim.method), printable(solver().name));
@@ -90,6 +109,21 @@ class Checker {
     }
   }
 
+  // Its lines may have another order than the scores of results.jsonl.
+  void check_csv() {
+    const std::filesystem::path path = folder_ / kResultsCsv;
+    if (!path_exists(path)) return;
+    const auto lines = [](const std::string& text) {
+      std::istringstream in(text);
+      std::multiset<std::string> all;
+      for (std::string line; std::getline(in, line);) all.insert(line);
+      return all;
+    };
+    if (lines(read_file(path, kMaxCsvBytes)) != lines(results_csv(claims_))) {
+      refuse(path, "tampered: it does not say what {} says", kResultsJsonl);
+    }
+  }
+
   void check_answers(const SubmittedAnswers& answers) {
     const BenchmarkPair pair = load_pair(answers.pair);
     const auto own = pair_record(pair).at("fingerprint").get<std::string>();
@@ -99,22 +133,51 @@ class Checker {
              answers.pair, answers.fingerprint, own);
       return;
     }
-    if (!hashes_hold(answers)) return;
+    if (answers.sha256.contains(kLogConditionalFile) && !answers.sha256.contains(kLogAnswersFile)) {
+      refuse(folder_ / answers_folder(answers), "{} needs {} beside it, log q(x1|x0) of {}",
+             kLogConditionalFile, kLogAnswersFile, kAnswersFile);
+      return;
+    }
+    if (!hashes_hold(pair, answers)) return;
     try {
-      const ScoredAnswers scored = score_answers(context_, pair, folder_, solver(), answers);
+      const std::filesystem::path kept = folder_ / answers_folder(answers);
+      ScoredAnswers scored = score_answers(context_, pair, kept, solver(), answers);
+      judge_answers(context_, pair, kept, solver(), scored);
       compare(answers, scored.result);
       for (const std::string& line : scored.impossible) {
         refuse(folder_ / answers_folder(answers), "impossible: {}", line);
       }
     } catch (const FileError& error) {
       check_.refusals.push_back(error.what());  // misshapen: the line names the file
+    } catch (const InvalidArgument& error) {
+      refuse(folder_ / answers_folder(answers), "impossible: {}", error.what());
     }
   }
 
-  bool hashes_hold(const SubmittedAnswers& answers) {
+  // The least that is worth hashing: a sparse file may be of any size.
+  bool has_size(const BenchmarkPair& pair, const std::filesystem::path& path) {
+    constexpr std::uint64_t kHeader = 1 << 16, kNumber = sizeof(double);
+    const std::uint64_t rows = kTestSetSize,
+                        inputs = (rows + kConditionalStride - 1) / kConditionalStride,
+                        each = std::max<std::uint64_t>(kConditionalSamples, pair.num_categories()),
+                        most = kHeader + kNumber * pair.dim() * std::max(rows, inputs * each);
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      refuse(path, "expected a file");
+      return false;
+    }
+    const std::uint64_t size = std::filesystem::file_size(path, error);
+    if (error || size <= most) return true;
+    refuse(path, "expected at most {} bytes, as answers to {} have, found {}", most,
+           pair.identity().name, size);
+    return false;
+  }
+
+  bool hashes_hold(const BenchmarkPair& pair, const SubmittedAnswers& answers) {
     const std::size_t before = check_.refusals.size();
     for (const auto& [name, hash] : answers.sha256) {
       const std::filesystem::path path = folder_ / answers_folder(answers) / name;
+      if (!has_size(pair, path)) continue;
       try {
         const std::string found = file_sha256(path);
         if (found != hash) {

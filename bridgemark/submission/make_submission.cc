@@ -9,6 +9,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
@@ -21,16 +22,17 @@ namespace bridgemark {
 
 namespace {
 
-void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
-                   const SubmissionTarget& target) {
+void check_request(const Context& context, const BenchmarkPair& pair,
+                   const EvaluationOptions& options, const SubmissionTarget& target) {
   const std::string name = pair.identity().name;
   if (const std::string why = why_no_board_pair(name); !why.empty()) {
     throw_invalid("submission", "{}", why);
   }
-  const nlohmann::json own = pair_record(load_pair(name)), given = pair_record(pair);
-  if (own.at("fingerprint") != given.at("fingerprint")) {
-    throw_invalid("submission", "pair must be the preset {}, got {}", pair_text(own),
-                  pair_text(given));
+  const nlohmann::json own = scored_pair_record(context, load_pair(name)),
+                       given = scored_pair_record(context, pair);
+  if (own.at("fingerprint") != given.at("fingerprint") || !same_scored_pair(own, given)) {
+    throw_invalid("submission", "pair must be the preset {}, got {}{}", pair_text(own),
+                  pair_text(given), pair.reverse() && !own.at("reverse") ? ", reversed" : "");
   }
   if (options.conditional_samples != kConditionalSamples) {
     throw_invalid("submission", "conditional_samples must be the protocol's {}, got {}",
@@ -55,16 +57,14 @@ void check_request(const BenchmarkPair& pair, const EvaluationOptions& options,
 }
 
 // solver.toml of the folder, or a new one, of a request that fits it.
-std::string solver_text(const BenchmarkPair& pair, const EvaluationOptions& options,
-                        const SubmissionTarget& target) {
-  check_request(pair, options, target);
+std::string solver_text(const Context& context, const BenchmarkPair& pair,
+                        const EvaluationOptions& options, const SubmissionTarget& target) {
+  check_request(context, pair, options, target);
   const std::filesystem::path path = target.folder / kSolverFile;
   if (!path_exists(path)) {
-    if (!is_one_line(target.name, kMaxSolverName)) {
-      throw_invalid("submission",
-                    "label must name the solver of a new submission, 1 to {} bytes of one line, "
-                    "got '{}'",
-                    kMaxSolverName, printable(target.name));
+    if (const std::string why = why_no_name(target.name, kMaxSolverName); !why.empty()) {
+      throw_invalid("submission", "label must name the solver of a new submission: it {}, got '{}'",
+                    why, printable(target.name));
     }
     return new_solver_file(target.name, options.seed, options.num_seeds);
   }
@@ -102,10 +102,10 @@ void save_answers(const std::filesystem::path& path, const std::vector<std::size
   }
 }
 
-// The draws that evaluate() makes in its first repetition.
-void write_draws(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
-                 std::uint64_t seed, const PairedStates& test,
-                 const std::filesystem::path& folder) {
+// The draws that evaluate() makes in its first repetition; returns those of the test rows.
+States write_draws(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
+                   std::uint64_t seed, const PairedStates& test,
+                   const std::filesystem::path& folder) {
   const std::size_t D = pair.dim(), N = kConditionalSamples;
   States answers(test.x0.rows(), D);
   coupling.sample(context, test.x0, {seed, DrawPurpose::kPrediction}, 0, answers);
@@ -120,14 +120,16 @@ void write_draws(const Context& context, const BenchmarkPair& pair, const Coupli
   }
   save_answers(folder / kConditionalAnswersFile, {inputs.rows(), N, D}, conditional,
                pair.num_categories());
+  return answers;
 }
 
 // What a coupling knows of its probabilities. An earlier file that it has nothing for goes.
 void write_probabilities(const Context& context, const BenchmarkPair& pair,
-                         const Coupling& coupling, const PairedStates& test,
+                         const Coupling& coupling, const PairedStates& test, const States& answers,
                          const std::filesystem::path& folder) {
-  std::filesystem::remove(folder / kLogMarginalsFile);
-  std::filesystem::remove(folder / kLogConditionalFile);
+  for (const char* name : {kLogMarginalsFile, kLogConditionalFile, kLogAnswersFile}) {
+    std::filesystem::remove(folder / name);
+  }
   if (coupling.has_marginals()) {
     const States inputs = conditional_inputs(test.x0);
     Array3<double> log_marginals;
@@ -138,8 +140,11 @@ void write_probabilities(const Context& context, const BenchmarkPair& pair,
   }
   if (coupling.has_joint()) {
     std::vector<double> log_q(test.x0.rows());
-    coupling.log_conditional(context, test.x0, test.x1, log_q);
-    save_npy(folder / kLogConditionalFile, {log_q.size()}, std::span<const double>(log_q));
+    for (const auto& [name, x1] : {std::pair(kLogConditionalFile, test.x1.view()),
+                                   std::pair(kLogAnswersFile, answers.view())}) {
+      coupling.log_conditional(context, test.x0, x1, log_q);
+      save_npy(folder / name, {log_q.size()}, std::span<const double>(log_q));
+    }
   }
 }
 
@@ -162,11 +167,16 @@ const std::filesystem::path& made_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
+SubmissionEntry::PartFolder::~PartFolder() {
+  std::error_code ignored;
+  if (!path.empty()) std::filesystem::remove_all(path, ignored);
+}
+
 SubmissionEntry::SubmissionEntry(const Context& context, const BenchmarkPair& pair,
                                  const Coupling& coupling, const EvaluationOptions& options,
                                  const SubmissionTarget& target)
     : folder_(target.folder),
-      text_(solver_text(pair, options, target)),
+      text_(solver_text(context, pair, options, target)),
       lock_(made_folder(folder_)) {
   if (!path_exists(folder_ / kSolverFile)) write_file_atomically(folder_ / kSolverFile, text_);
   solver_ = load_solver_file(folder_, Blanks::kAllowed);
@@ -175,11 +185,13 @@ SubmissionEntry::SubmissionEntry(const Context& context, const BenchmarkPair& pa
   answers_.training_seed = target.training_seed;
   answers_.training_seconds = target.training_seconds;
   answers_.rows = target.rows;
-  const std::filesystem::path kept = folder_ / answers_folder(answers_);
+  part_.path = folder_ / (answers_folder(answers_) + ".part");
+  const std::filesystem::path& kept = part_.path;
+  std::filesystem::remove_all(kept);
   create_folder(kept);
   const PairedStates test = pair.test_set(context);
-  write_draws(context, pair, coupling, options.seed, test, kept);
-  write_probabilities(context, pair, coupling, test, kept);
+  const States answered = write_draws(context, pair, coupling, options.seed, test, kept);
+  write_probabilities(context, pair, coupling, test, answered, kept);
   for (const std::string& name : answer_files()) {
     if (path_exists(kept / name)) answers_.sha256[name] = file_sha256(kept / name);
   }
@@ -195,6 +207,9 @@ void SubmissionEntry::claim(RunResult scores) {
   put(solver_.predictions, answers_, [&](const SubmittedAnswers& other) {
     return answers_folder(other) == answers_folder(answers_);
   });
+  const std::filesystem::path answers = folder_ / answers_folder(answers_);
+  std::filesystem::remove_all(answers);
+  std::filesystem::rename(part_.path, answers);
   write_results(claims, folder_);
   write_file_atomically(folder_ / kSolverFile, with_predictions(text_, solver_.predictions));
 }

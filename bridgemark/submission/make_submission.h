@@ -37,14 +37,22 @@ class SubmissionEntry {
 
   const SolverFile& solver() const { return solver_; }
   const SubmittedAnswers& answers() const { return answers_; }
+  // Where the answers are until they are claimed; without a claim they are gone with the entry.
+  const std::filesystem::path& kept() const { return part_.path; }
 
   // Claims the scores of these answers, as score_answers() has them: the folder then names both.
   void claim(RunResult scores);
 
  private:
+  struct PartFolder {
+    std::filesystem::path path = {};
+    ~PartFolder();
+  };
+
   std::filesystem::path folder_;
   std::string text_;  // of solver.toml
   FolderLock lock_;
+  PartFolder part_;
   SolverFile solver_;
   SubmittedAnswers answers_;
 };

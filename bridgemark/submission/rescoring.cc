@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "bridgemark/experiment/added_results.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/math/philox.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/metric/score_spec.h"
-#include "bridgemark/pair/pair_record.h"
+#include "bridgemark/submission/score_ceilings.h"
 #include "bridgemark/submission/stated_probabilities.h"
-#include "bridgemark/submission/submission_layout.h"
 
 namespace bridgemark {
 
@@ -40,20 +41,19 @@ const Score* find(const std::vector<Score>& scores, const std::string& name) {
 }  // namespace
 
 ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
-                            const std::filesystem::path& folder, const SolverFile& solver,
+                            const std::filesystem::path& kept, const SolverFile& solver,
                             const SubmittedAnswers& answers) {
-  const auto coupling = load_predictions(context, pair, folder / answers_folder(answers));
+  const auto coupling = load_predictions(context, pair, kept);
   ScoredAnswers scored;
   scored.record = evaluate_and_record(
       context, pair, *coupling,
       {.seed = solver.evaluation_seed, .num_seeds = solver.evaluation_seeds}, answers.rows);
-  scored.impossible = impossible_statements(context, pair, *coupling, scored.record.evaluation);
   RunResult& result = scored.result;
   result.experiment = solver.name;
   result.method = solver.name;
   result.solver = kOutsideSolver;
   result.pair = answers.pair;
-  result.pair_identity = pair_record(pair);
+  result.pair_identity = scored.record.json.at("pair_identity");
   result.dim = static_cast<int>(pair.dim());
   result.seed = answers.training_seed;
   result.rows = answers.rows;
@@ -64,6 +64,18 @@ ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
   result.threads = context.threads();
   result.train_seconds = answers.training_seconds;
   return scored;
+}
+
+void judge_answers(const Context& context, const BenchmarkPair& pair,
+                   const std::filesystem::path& kept, const SolverFile& solver,
+                   ScoredAnswers& scored) {
+  const auto coupling = load_predictions(context, pair, kept);
+  scored.impossible = impossible_statements(context, pair, *coupling);
+  constexpr std::uint64_t kCeilings = 1;  // draws of the truth that no evaluation makes
+  for (std::string& line : scores_above_truth(context, pair, scored.record.evaluation,
+                                              derive_seed(solver.evaluation_seed, kCeilings))) {
+    scored.impossible.push_back(std::move(line));
+  }
 }
 
 std::vector<std::string> false_claims(const std::vector<Score>& claimed,

@@ -16,14 +16,19 @@ namespace bridgemark {
 struct ScoredAnswers {
   RunResult result;  // as the tables of an experiment show it, under the solver's name
   EvaluationRecord record;
-  std::vector<std::string> impossible;  // impossible_statements() of its probabilities
+  std::vector<std::string> impossible;  // impossible_statements() and scores_above_truth()
 };
 
-// Scores folder/PAIR.seedN by the protocol with the seeds of the submission. Throws FileError where
-// a file is missing or misshapen.
+// Scores the answers in a folder by the protocol with the seeds of the submission. Throws FileError
+// where a file is missing or misshapen, InvalidArgument for a joint KL that no probabilities have.
 ScoredAnswers score_answers(const Context& context, const BenchmarkPair& pair,
-                            const std::filesystem::path& folder, const SolverFile& solver,
+                            const std::filesystem::path& kept, const SolverFile& solver,
                             const SubmittedAnswers& answers);
+
+// Whether they could be draws and probabilities of one solver: fills in what is impossible.
+void judge_answers(const Context& context, const BenchmarkPair& pair,
+                   const std::filesystem::path& kept, const SolverFile& solver,
+                   ScoredAnswers& scored);
 
 // Scores and their errors are sums in float64, whose last digits hang on the machine: a claim holds
 // where it differs from what was found by no more than this, of 1 or of the value where that is

@@ -32,7 +32,8 @@ EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair
   SubmissionEntry entry(context, pair, coupling, options,
                         {folder, destination.label.value_or(""), destination.training_seed,
                          destination.training_seconds.value_or(0.0), destination.rows});
-  ScoredAnswers scored = score_answers(context, pair, folder, entry.solver(), entry.answers());
+  ScoredAnswers scored =
+      score_answers(context, pair, entry.kept(), entry.solver(), entry.answers());
   entry.claim(std::move(scored.result));
   return std::move(scored.record);
 }

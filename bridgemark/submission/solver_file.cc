@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/toml_reader.h"
 #include "bridgemark/metric/evaluation.h"
@@ -59,6 +60,9 @@ class Reader {
                        "date", "recipe", "evaluation", "predictions"});
     toml_.integer_of(toml_.required(root, "format", "the file"), "format", kFormat, kFormat);
     file_.name = line(root, "name", "the file", kMaxSolverName);
+    if (const std::string why = why_no_name(file_.name, kMaxSolverName); !why.empty()) {
+      if (!file_.name.empty() || blanks_ == Blanks::kRefused) refuse("name", why, file_.name);
+    }
     read_authors();
     file_.url = optional_line("url", kMaxUrl);
     if (!file_.url.empty() && !file_.url.starts_with("https://")) {
@@ -79,7 +83,7 @@ class Reader {
 
  private:
   // Of the value of a key of the file itself.
-  [[noreturn]] void refuse(const char* key, const char* rule, const std::string& text) const {
+  [[noreturn]] void refuse(const char* key, std::string_view rule, const std::string& text) const {
     toml_.fail(TomlReader::line_of(*toml_.root().get(key)), "'{}' {}, got '{}'", key, rule,
                printable(text));
   }

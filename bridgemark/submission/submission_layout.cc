@@ -25,16 +25,23 @@ std::vector<std::string> board_pairs() {
   return names;
 }
 
-// The entries of a folder that are not among the known ones, or that are links.
-void add_unknown(const std::filesystem::path& folder, const std::set<std::string>& known,
-                 std::vector<std::string>& lines) {
+// The entries of a folder that are not among the known files and folders.
+void add_unknown(const std::filesystem::path& folder, const std::set<std::string>& files,
+                 const std::set<std::string>& folders, std::vector<std::string>& lines) {
+  using std::filesystem::file_type;
   for (const std::filesystem::path& path : list_folder(folder)) {
     const std::string name = path.filename().string();
+    const bool named = files.contains(name) || folders.contains(name);
     std::error_code ignored;
-    if (known.contains(name) && !std::filesystem::is_symlink(path, ignored)) continue;
-    lines.push_back(
-        message_text(fmt::format("{}: {} '{}', which solver.toml does not name", folder.string(),
-                                 known.contains(name) ? "has a link" : "holds", printable(name))));
+    const file_type type = std::filesystem::symlink_status(path, ignored).type(),
+                    wanted = folders.contains(name) ? file_type::directory : file_type::regular;
+    if (named && type == wanted) continue;
+    const char* what = type == file_type::symlink     ? "has a link"
+                       : !named                       ? "holds"
+                       : type == file_type::directory ? "has a folder"
+                                                      : "has no folder or plain file";
+    lines.push_back(message_text(fmt::format("{}: {} '{}', which solver.toml does not name",
+                                             folder.string(), what, printable(name))));
   }
 }
 
@@ -47,7 +54,8 @@ std::string answers_folder(const SubmittedAnswers& answers) {
 
 const std::vector<std::string>& answer_files() {
   static const std::vector<std::string> names = {kAnswersFile, kConditionalAnswersFile,
-                                                 kLogMarginalsFile, kLogConditionalFile};
+                                                 kLogMarginalsFile, kLogConditionalFile,
+                                                 kLogAnswersFile};
   return names;
 }
 
@@ -65,17 +73,18 @@ std::string why_no_board_pair(const std::string& pair) {
 
 std::vector<std::string> unknown_entries(const std::filesystem::path& folder,
                                          const SolverFile& solver) {
-  std::set<std::string> known = {kSolverFile, kResultsJsonl, kResultsCsv, "README.md", "LICENSE"};
+  std::set<std::string> folders;
   for (const SubmittedAnswers& answers : solver.predictions) {
-    known.insert(answers_folder(answers));
+    folders.insert(answers_folder(answers));
   }
   std::vector<std::string> lines;
-  add_unknown(folder, known, lines);
+  add_unknown(folder, {kSolverFile, kResultsJsonl, kResultsCsv, "README.md", "LICENSE"}, folders,
+              lines);
   for (const SubmittedAnswers& answers : solver.predictions) {
     std::set<std::string> files;
     for (const auto& [name, hash] : answers.sha256) files.insert(name);
     const std::filesystem::path path = folder / answers_folder(answers);
-    if (is_folder(path)) add_unknown(path, files, lines);
+    if (is_folder(path)) add_unknown(path, files, {}, lines);
   }
   return lines;
 }

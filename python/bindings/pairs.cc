@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bridgemark/core/free_memory.h"
+#include "bridgemark/core/terminal_text.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/pair_equality.h"
 #include "bridgemark/pair/pair_folder.h"
@@ -209,8 +210,8 @@ void save(const BenchmarkPair& pair, const PathArgument& folder) {
 }
 
 std::string describe(const BenchmarkPair& pair) {
-  return fmt::format("<bridgemark.Pair '{}': {} dimensions, {} categories>", pair.identity().name,
-                     pair.dim(), pair.num_categories());
+  return fmt::format("<bridgemark.Pair '{}': {} dimensions, {} categories>",
+                     terminal_text(pair.identity().name), pair.dim(), pair.num_categories());
 }
 
 std::string html(const BenchmarkPair& pair) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/terminal_text.h"
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/solver/core/diagnostics_json.h"
@@ -432,9 +433,9 @@ void define_values(CouplingClass& coupling) {
       .def("__copy__", [](const nb::object& self) { return self; })  // nothing of it can change
       .def("__deepcopy__", [](const nb::object& self, nb::handle) { return self; })
       .def("__repr__", [](const FittedCoupling& self) {
-        return fmt::format("<bridgemark.Coupling of '{}' on {}{}>", self.config.solver,
-                           described(self.problem, self.config.rows),
-                           self.forward ? ", reversed" : "");
+        return terminal_text(fmt::format(
+            "<bridgemark.Coupling of '{}' on {}{}>", self.config.solver,
+            described(self.problem, self.config.rows), self.forward ? ", reversed" : ""));
       });
 }
 

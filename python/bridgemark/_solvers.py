@@ -302,7 +302,7 @@ class Solver:
         fitted = ""
         if self._coupling:
             pair = self._coupling.pair
-            fitted = f" fitted to '{pair.name}'" if pair else " fitted to data"
+            fitted = f" fitted to {pair.name!r}" if pair else " fitted to data"
         return f"<bridgemark.{type(self).__name__}({options}){fitted}>"
 
 

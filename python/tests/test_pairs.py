@@ -52,6 +52,15 @@ def test_presets_load_with_their_properties():
         assert name in repr(pair)
 
 
+def test_texts_do_nothing_to_a_terminal():
+    pair = bm.build_pair(seed=1, name="a\x1b]0;b\u202ec")
+    assert "'a\\x1b]0;b\\xe2\\x80\\xaec'" in repr(pair)
+    solver = bm.Independent().fit(pair)
+    result = bm.evaluate(pair, solver, num_trajectories=1, label="d\x9be")
+    for text in (repr(solver), repr(solver.coupling), str(result), repr(result)):
+        assert all(c.isprintable() or c == "\n" for c in text), text
+
+
 def test_reverse_swaps_the_ends(pair):
     reverse = bm.load(pair.name + "-reverse")
     assert reverse.reverse and reverse.dim == pair.dim

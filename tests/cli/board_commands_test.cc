@@ -61,7 +61,7 @@ TEST_F(BoardCommands, ALineForEachRefusalAndStatusTwo) {
   const ProgramRun run = run_program({"check-submission", copy, "-o", path("found")});
   EXPECT_EQ(run.status, 2);
   EXPECT_EQ(run.out, "");
-  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 2) << run.err;
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 3) << run.err;  // results.csv, too
   EXPECT_THAT(run.err, AllOf(StartsWith("bridgemark: "), HasSubstr("holds 'more.txt'"),
                              HasSubstr("tampered: ")));
   EXPECT_FALSE(std::filesystem::exists(path("found")));

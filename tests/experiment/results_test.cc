@@ -139,14 +139,18 @@ TEST(Results, OlderFilesHaveALineForEachScore) {
   for (std::size_t i = 0; i < older.size(); ++i) expect_same(again[i], older[i]);
 }
 
-// A file may have lines of both kinds, which somebody put together.
-TEST(Results, LinesOfBothKindsAreRunsOfTheirOwn) {
+// A file may have lines of both kinds, which somebody put together: they are of the same runs.
+TEST(Results, LinesOfBothKindsAreTheSameRuns) {
   std::ifstream file(kOlderFile);
   const std::string older((std::istreambuf_iterator<char>(file)), {});
-  const std::string newer = results_jsonl(load_results(kOlderFile));
+  std::vector<RunResult> runs = load_results(kOlderFile);
+  const std::string newer = results_jsonl(runs);
+  for (RunResult& run : runs) run.run += ".again";
   const testing::TempDir dir;
-  std::ofstream(dir.path() / kResultsJsonl) << newer << older << newer;
-  EXPECT_EQ(load_results(dir.path() / kResultsJsonl).size(), 9u);
+  std::ofstream(dir.path() / kResultsJsonl) << newer << older << results_jsonl(runs) << newer;
+  const std::vector<RunResult> loaded = load_results(dir.path() / kResultsJsonl);
+  ASSERT_EQ(loaded.size(), 6u);
+  for (std::size_t i = 0; i < 3; ++i) expect_same(loaded[i + 3], runs[i]);
 }
 
 TEST(Results, ABoundIsKeptWithoutItsRows) {
@@ -175,6 +179,51 @@ TEST(Results, ABadLineIsRefusedByItsNumber) {
   EXPECT_THAT(with("[0.5]", "0.5"),
               HasSubstr("line 2: the values of 'shape_score' must be an array"));
   EXPECT_THAT(with("\"infinite\":[]", "\"infinite\":0"), HasSubstr("line 2: "));
+}
+
+// cat results.jsonl results.jsonl: the same runs, whatever the spelling of a line.
+TEST(Results, ARepeatedLineIsOneRun) {
+  const testing::TempDir dir;
+  const std::vector<RunResult> results = {
+      result(kPair, "dlightsb", 0, {{"joint_kl", 0.5, 0.1, {0.5}}}),
+      result(kPair, "dlightsb", 1, {{"joint_kl", 0.6, 0.1, {0.6}}})};
+  std::string text = results_jsonl(results);
+  std::string spaced = text;
+  spaced.insert(1, "  ");
+  std::ofstream(dir.path() / kResultsJsonl) << text << text << spaced;
+  EXPECT_EQ(load_results(dir.path() / kResultsJsonl).size(), 2u);
+  // A file of older versions has a line for each score.
+  std::ifstream older(kOlderFile);
+  const std::string lines((std::istreambuf_iterator<char>(older)), {});
+  std::ofstream(dir.path() / kResultsJsonl) << lines << lines;
+  const std::vector<RunResult> once = load_results(kOlderFile),
+                               twice = load_results(dir.path() / kResultsJsonl);
+  ASSERT_EQ(once.size(), twice.size());
+  for (std::size_t i = 0; i < once.size(); ++i) expect_same(once[i], twice[i]);
+}
+
+TEST(Results, AContradictionIsRefusedByBothLines) {
+  std::vector<RunResult> results = {result(kPair, "dlightsb", 0, {{"joint_kl", 0.5, 0.1, {0.5}}}),
+                                    result(kPair, "csbm", 0, {{"joint_kl", 0.7, 0.1, {0.7}}})};
+  results.push_back(results[0]);
+  results[2].scores[0].mean = 0.1;
+  EXPECT_THAT(refusal(results_jsonl(results)),
+              ::testing::AllOf(HasSubstr("results.jsonl: line 3: says otherwise of run"),
+                               HasSubstr("than"), HasSubstr("results.jsonl: line 1")));
+  results[2].device = "cuda";  // another training
+  EXPECT_EQ(refusal(results_jsonl(results)), "nothing was thrown");
+}
+
+TEST(Results, OtherTestSetsAreOtherPairs) {
+  std::vector<RunResult> results = {result(kPair, "dlightsb", 0, {}), result(kPair, "csbm", 0, {}),
+                                    result(kPair, "dlightsb", 1, {})};
+  results[0].pair_identity["test_set"] = "0000000000000001";
+  results[1].pair_identity["test_set"] = "0000000000000001";
+  EXPECT_EQ(refusal(results_jsonl(results)), "nothing was thrown");  // one line is older
+  results[2].pair_identity["test_set"] = "0000000000000002";
+  EXPECT_THAT(refusal(results_jsonl(results)),
+              ::testing::AllOf(HasSubstr("are of two pairs under one name"),
+                               HasSubstr("test set 0000000000000002")));
 }
 
 }  // namespace

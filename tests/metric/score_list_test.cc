@@ -25,6 +25,8 @@ TEST(ScoreList, ShowsErrorsAndWhatIsMissing) {
             "  joint_kl                                inf\n"
             "  trend                                     -  a reason");
   EXPECT_EQ(score_list("mine", "a pair", 1, {}), "mine on a pair (1 seed)");
+  EXPECT_EQ(score_list("\x1b]0;x\a", "b\u202e", 1, {}),
+            "\\x1b]0;x\\x07 on b\\xe2\\x80\\xae (1 seed)");
 }
 
 }  // namespace

@@ -114,6 +114,23 @@ TEST(PairRecord, TheWholeDecidesWhereBothHaveIt) {
   EXPECT_FALSE(same_pair(other, now));
 }
 
+// Scores of two test sets are two columns; a training is of either. Older records say nothing.
+TEST(PairRecord, ScoresBelongToATestSet) {
+  const BenchmarkPair drawn = build_pair(testing::small_spec());
+  BenchmarkPair same = build_pair(testing::small_spec()),
+                other = testing::pair_with_test_set(testing::small_spec(), 10), turned = other;
+  same.store_test_set(drawn.test_set({}));
+  turned.store_test_set({other.test_set({}).x1, other.test_set({}).x0});
+  const auto record = [](const BenchmarkPair& pair) { return scored_pair_record({}, pair); };
+  EXPECT_TRUE(same_scored_pair(record(drawn), record(same)));
+  EXPECT_FALSE(same_scored_pair(record(drawn), record(other)));
+  EXPECT_FALSE(same_scored_pair(record(other), record(turned)));
+  EXPECT_TRUE(same_pair(record(drawn), record(other)));
+  EXPECT_TRUE(same_scored_pair(record(other), pair_record(drawn)));
+  EXPECT_TRUE(same_scored_pair(pair_record(drawn), record(other)));
+  EXPECT_NE(pair_text(record(drawn)), pair_text(record(other)));
+}
+
 TEST(PairRecord, TextNamesThePairInOneLine) {
   EXPECT_EQ(pair_text({{"name", "a\nb"}, {"version", 1}, {"seed", 2}, {"fingerprint", "0f"}}),
             "'a\\x0ab' (version 1, seed 2, fingerprint 0f)");

@@ -143,7 +143,8 @@ TEST_F(BoardTest, SaysWhereAFoldersRunsComeFrom) {
 
 TEST_F(BoardTest, ShowsWhatTheCheckOfASubmissionFound) {
   const auto a = write("a", {make_result("Oracle", 0.0), make_result("DLightSB", 0.5)});
-  testing::make_whole_submission(folder("subs") / "mine", "Mine <b>", testing::StayPut(-12.0));
+  testing::make_whole_submission(folder("subs") / "mine", "Mine <b>",
+                                 *load_pair(testing::kBoardPair).truth({}));
   const Board board = load_board({}, {{a}, {folder("subs")}, {}});
   const nlohmann::json data = board_json(board);
   ASSERT_EQ(data["sources"].size(), 2u);
@@ -164,7 +165,7 @@ TEST_F(BoardTest, RefusesSubmissionsThatAreNotGood) {
   const auto a = write("a", {make_result("Mine", 0.5)});
   testing::make_whole_submission(folder("mine"));
   EXPECT_THAT(refusal({{a}, {folder("mine")}, {}}),
-              HasSubstr("'name' must be that of no other row of the board, got 'Mine'"));
+              HasSubstr("'name' must look like that of no other row of the board, got 'Mine'"));
   std::ofstream(folder("mine") / "more.txt") << "x";
   EXPECT_THAT(refusal({{}, {folder("mine")}, {}}), HasSubstr("holds 'more.txt'"));
 }

@@ -13,8 +13,14 @@ namespace {
 
 TEST(Markup, Markdown) {
   EXPECT_EQ(escape_markdown("a|b `c` *d* [e](f) <b> & \\ _g_ h_i ~j~\nk"),
-            "a\\|b \\`c\\` \\*d\\* \\[e\\](f) &lt;b> &amp; \\\\ \\_g\\_ h_i \\~j\\~ k");
+            "a\\|b \\`c\\` \\*d\\* \\[e\\](f) &lt;b&gt; &amp; \\\\ \\_g\\_ h_i \\~j\\~ k");
   EXPECT_EQ(escape_markdown("α-CSBM"), "α-CSBM");
+  EXPECT_EQ(escape_markdown("https://a.b www.c.d e@f $x$ # 1"),
+            "https\\://a.b www\\.c.d e\\@f \\$x\\$ \\# 1");
+  EXPECT_EQ(escape_markdown("a\xe2\x80\xae"
+                            "b\xc2\x9b"
+                            "31m"),
+            "a\\\\xe2\\\\x80\\\\xaeb\\\\xc2\\\\x9b31m");
 }
 
 TEST(Markup, Latex) {

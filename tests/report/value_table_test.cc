@@ -43,7 +43,7 @@ TEST(ValueTable, MarkdownEscapesBars) {
             "| name | n | score |\n"
             "| --- | ---: | ---: |\n"
             "| α\\|b | 7 | 0.12346 |\n"
-            "| a_long, name &lt;i> | - | inf |\n");
+            "| a_long, name &lt;i&gt; | - | inf |\n");
 }
 
 TEST(ValueTable, LatexEscapesAndHasASymbolForInfinity) {

@@ -53,18 +53,23 @@ TEST_F(SubmissionTest, IsGoodAsItIsMade) {
   EXPECT_EQ(std::filesystem::file_size(answers() / "pred_x1.npy"), 128u + 20000u * 2u);
 }
 
+// Of draws that depend on nothing but them: those of the truth beside them depend on the answers.
 TEST_F(SubmissionTest, ScoresAreThoseOfTheKeptAnswers) {
   const BenchmarkPair pair = load_pair(kBoardPair);
   const EvaluationRecord direct = evaluate_and_record({}, pair, testing::StayPut(), {});
   testing::make_whole_submission(folder());
-  const double kept = check().results[0].find("conditional_shape_score")->mean;
-  EXPECT_EQ(kept, direct.evaluation.mean("conditional_shape_score"));
+  const RunResult kept = check().results[0];
+  for (const char* name : {"shape_score", "sampled_conditional_shape_score"}) {
+    EXPECT_EQ(kept.find(name)->mean, direct.evaluation.mean(name));
+  }
+  EXPECT_NE(kept.find("conditional_shape_score")->mean,
+            direct.evaluation.mean("conditional_shape_score"));
 }
 
 TEST_F(SubmissionTest, TakesMorePairsAndTrainingsAndReplacesTheSame) {
   testing::make_whole_submission(folder());
   testing::make_submission(folder(), "", testing::StayPut(), 3);
-  testing::make_submission(folder(), "Mine", testing::StayPut(-12.0), 3);  // replaced
+  testing::make_submission(folder(), "Mine", *load_pair(kBoardPair).truth({}), 3);  // replaced
   const SubmissionCheck good = check();
   EXPECT_THAT(good.refusals, IsEmpty());
   ASSERT_EQ(good.results.size(), 2u);
@@ -167,11 +172,58 @@ TEST_F(SubmissionTest, RefusesMisshapenAnswers) {
   EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("pred_x1.npy")));
 }
 
+// Certain of all rows but one; also where its makers say so of themselves. A board has nothing of
+// it, and nothing is kept of answers that are refused.
 TEST_F(SubmissionTest, RefusesProbabilitiesThatBeatTheTruth) {
-  testing::make_whole_submission(folder(), "Mine", testing::StayPut(0.0));  // certain of all rows
+  EXPECT_THAT([&] { testing::make_submission(folder(), "Mine", testing::StayPut(0.0)); },
+              ::testing::ThrowsMessage<InvalidArgument>(
+                  AllOf(HasSubstr("log-probabilities must sum to 1"), HasSubstr("joint_kl is -"))));
+  EXPECT_FALSE(std::filesystem::exists(answers()));
+  testing::make_whole_submission(folder(), "Mine", testing::StayPut(-12.0));
+  std::vector<double> log_q(20000, 0.0);
+  log_q[7] = -1e6;
+  save_npy(answers() / "pred_log_conditional.npy", {log_q.size()}, std::span<const double>(log_q));
+  testing::renew_hash(folder(), "pred_log_conditional.npy");
   EXPECT_THAT(check().refusals,
-              ElementsAre(AllOf(HasSubstr("impossible: joint_kl is -"),
-                                HasSubstr("pred_log_conditional.npy does not hold log q"))));
+              ElementsAre(AllOf(HasSubstr("impossible: "), HasSubstr("joint_kl is "))));
+}
+
+// What a cheat knows: the seed of an evaluation and the test set.
+TEST_F(SubmissionTest, RefusesCopiesOfWhatAnswersAreComparedWith) {
+  class Copy : public testing::StayPut {
+   public:
+    explicit Copy(const BenchmarkPair& pair) : pair_(pair), test_(pair.test_set({})) {}
+    void sample(const Context& context, StatesView x0, const DrawKey& key, std::uint64_t first,
+                MutableStatesView x1) const override {
+      if (key.purpose == DrawPurpose::kPrediction) {
+        std::copy_n(test_.x1.row(first), x1.size(), x1.data);
+      } else {
+        pair_.truth(context)->sample(context, x0, {key.seed, DrawPurpose::kTruthSample}, first, x1);
+      }
+    }
+
+   private:
+    const BenchmarkPair& pair_;
+    PairedStates test_;
+  };
+  const BenchmarkPair pair = load_pair(kBoardPair);
+  testing::make_whole_submission(folder(), "Mine", Copy(pair));
+  const SubmissionCheck found = check();
+  EXPECT_THAT(
+      found.refusals,
+      ElementsAre(HasSubstr("impossible: shape_score is 1.0000, where draws of the truth"),
+                  HasSubstr("impossible: trend_score is 1.0000, where draws of the truth")));
+  EXPECT_LT(found.results[0].find("conditional_shape_score")->mean, 0.96);
+}
+
+TEST_F(SubmissionTest, RefusesJointProbabilitiesWithoutThoseOfTheAnswers) {
+  testing::make_whole_submission(folder(), "Mine", testing::StayPut(-12.0));
+  const std::string text = testing::slurp(folder() / kSolverFile);
+  const std::size_t at = text.find("\"pred_log_answers.npy\"");
+  replace_in_file(folder() / kSolverFile, text.substr(at, text.find('\n', at) + 1 - at), "");
+  std::filesystem::remove(answers() / "pred_log_answers.npy");
+  EXPECT_THAT(check().refusals,
+              ElementsAre(HasSubstr("pred_log_conditional.npy needs pred_log_answers.npy")));
 }
 
 TEST_F(SubmissionTest, RefusesMarginalsThatTheDrawsDoNotHave) {
@@ -185,7 +237,7 @@ TEST_F(SubmissionTest, RefusesMarginalsThatTheDrawsDoNotHave) {
                                 HasSubstr("by 0.0200, where its own draws would by 0.9"))));
 }
 
-// The truth's own marginals and draws: a false alarm once in 3.5 million pairs.
+// The truth's own marginals and draws: a false alarm once in ten million pairs.
 TEST_F(SubmissionTest, TakesTheMarginalsOfASolverThatKnowsThem) {
   const BenchmarkPair pair = load_pair(kBoardPair);
   testing::make_submission(folder(), "Mine", *pair.truth({}));
@@ -208,8 +260,57 @@ TEST_F(SubmissionTest, RefusesFilesThatNobodyNamed) {
 }
 
 TEST_F(SubmissionTest, RefusesTheNamesOfOurOwn) {
-  testing::make_whole_submission(folder(), "DLightSB");
-  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("must be none of Bridgemark's own solvers")));
+  testing::make_whole_submission(folder(), "0racle");
+  EXPECT_THAT(
+      check().refusals,
+      ElementsAre(HasSubstr("must look like none of Bridgemark's own solvers, got '0racle', "
+                            "which looks like 'Oracle'")));
+  const std::string mine = "name = \"0racle\"", file = (folder() / kSolverFile).string();
+  replace_in_file(file, mine, "name = \"Mine\\u200b\"");
+  EXPECT_THAT([&] { check(); }, ::testing::ThrowsMessage<FileError>(HasSubstr("invisible")));
+}
+
+TEST_F(SubmissionTest, RefusesAReversedPairUnderTheForwardName) {
+  PairSpec spec = *find_preset(kBoardPair);
+  spec.reverse = true;
+  EXPECT_THAT(
+      [&] {
+        evaluate_to({}, build_pair(spec), testing::StayPut(), {},
+                    {.submission = folder(), .label = "Mine"});
+      },
+      ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("pair must be the preset")));
+  BenchmarkPair other = load_pair(kBoardPair);  // with a test set of one's own
+  other.store_test_set(other.sample_joint({}, 300, 1));
+  EXPECT_THAT(
+      [&] {
+        evaluate_to({}, other, testing::StayPut(), {}, {.submission = folder(), .label = "Mine"});
+      },
+      ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("pair must be the preset")));
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+}
+
+TEST_F(SubmissionTest, RefusesFilesThatAreNotWhatTheyAreCalled) {
+  testing::make_whole_submission(folder());
+  std::filesystem::create_directory(folder() / "README.md");
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("has a folder 'README.md'")));
+  std::filesystem::remove(folder() / "README.md");
+  replace_in_file(folder() / kResultsCsv, "shape_score", "shape_scor3");
+  EXPECT_THAT(check().refusals,
+              ElementsAre(HasSubstr("results.csv: tampered: it does not say what results.jsonl")));
+  std::filesystem::remove(folder() / kResultsCsv);
+  std::filesystem::resize_file(answers() / "pred_x1.npy", std::uintmax_t{200} << 30);  // sparse
+  EXPECT_THAT(check().refusals, ElementsAre(HasSubstr("pred_x1.npy: expected at most")));
+}
+
+TEST_F(SubmissionTest, RefusesTwoClaimsOfOneSetOfAnswers) {
+  testing::make_whole_submission(folder());
+  std::vector<RunResult> claims = load_results(folder() / kResultsJsonl);
+  claims.push_back(claims[0]);
+  claims[1].run += ".again";
+  write_results(claims, folder());
+  EXPECT_THAT(
+      check().refusals,
+      ::testing::Contains(HasSubstr("claims scores of 'd2-gaussian-0.02-spread.seed0' twice")));
 }
 
 TEST_F(SubmissionTest, AreFoundInAFolderOfThem) {

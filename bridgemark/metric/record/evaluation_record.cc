@@ -22,7 +22,7 @@ EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair
   const double seconds = seconds_since(started);
   record.json = evaluation_json(record.evaluation);
   record.json["pair"] = pair.identity().name;
-  record.json["pair_identity"] = pair_record(pair);
+  record.json["pair_identity"] = scored_pair_record(context, pair);
   add_training_rows(record.json, rows);
   record.json["seed"] = options.seed;
   record.json["num_seeds"] = options.num_seeds;

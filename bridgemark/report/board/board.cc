@@ -13,6 +13,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
+#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/toml_reader.h"
 #include "bridgemark/metric/score_spec.h"
@@ -118,10 +119,11 @@ class Gathering {
   void add_submission(const std::filesystem::path& folder) {
     SubmissionCheck check = require_submission(context_, folder);
     const std::filesystem::path file = folder / kSolverFile;
-    const std::string name = check.solver.name;
-    if (std::ranges::any_of(board_.results,
-                            [&](const RunResult& other) { return other.method == name; })) {
-      throw_file(file.string(), "'name' must be that of no other row of the board, got '{}'",
+    const std::string name = check.solver.name, look = look_of(name);
+    if (std::ranges::any_of(board_.results, [&](const RunResult& other) {
+          return look_of(other.method) == look;
+        })) {
+      throw_file(file.string(), "'name' must look like that of no other row of the board, got '{}'",
                  printable(name));
     }
     BoardSource source;
@@ -161,9 +163,10 @@ class Gathering {
   void refuse_stale(const RunResult& result, const std::filesystem::path& file) {
     auto found = pairs_.find(result.pair);
     if (found == pairs_.end()) {
-      found = pairs_.emplace(result.pair, pair_record(load_pair(result.pair))).first;
+      const BenchmarkPair pair = load_pair(result.pair);
+      found = pairs_.emplace(result.pair, scored_pair_record(context_, pair)).first;
     }
-    if (!same_pair(found->second, result.pair_identity)) {
+    if (!same_scored_pair(found->second, result.pair_identity)) {
       throw_file(file.string(), "stale: run '{}' is of {}, which is {} in this version",
                  printable(result.run), pair_text(result.pair_identity), pair_text(found->second));
     }
