@@ -160,7 +160,7 @@ TEST_F(ExperimentFile, RefusesWithTheLineAndASuggestion) {
          "'d2-gausian-0.02'", "the nearest preset is d2-gaussian-0.02");
   expect("name = 'x'\n[[grid]]\npairs = ['d3-*']\nsolvers = ['oracle']\n", "3", "'d3-*'",
          "the nearest is d");
-  expect(grid + "solvers = ['dlightsb']\nboth_directions = true\n", "4", "got dlightsb",
+  expect(grid + "solvers = ['feature-wise']\nboth_directions = true\n", "4", "got feature-wise",
          "both from one training");
   expect(
       "name = 'x'\n[[grid]]\npairs = ['d2-uniform-0.01-reverse']\nsolvers = ['csbm']\n"

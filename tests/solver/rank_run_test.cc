@@ -38,6 +38,7 @@ RunConfig small_config(const std::string& solver = "dlightsb") {
                                    {"components", "700"},
                                    {"entropy", "0.01"},
                                    {"log_every", "5"},
+                                   {"source", "none"},
                                    {"checkpoint_every", "0"}}) {
     config.options[key] = value;
   }

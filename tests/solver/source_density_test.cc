@@ -232,7 +232,7 @@ TEST(LearnedReverse, NeedsALawOfX0) {
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("answers that direction alone"));
-    EXPECT_THAT(error.what(), HasSubstr("train it without source=none"));
+    EXPECT_THAT(error.what(), HasSubstr("train it on one rank, without source=none"));
   }
 }
 

@@ -32,6 +32,7 @@ OPTIONS = [
     "entropy=0.01",
     "log_every=50",
     "checkpoint_every=0",
+    "source=none",
 ]
 # More ranks than cores: one that waits lets others run.
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]

@@ -212,7 +212,8 @@ OptionSpec source_option() {
           .default_value = "mixture",
           .help =
               "law of x0 that is fitted beside the bridge, so that it answers x0 given x1 as "
-              "well; mixture: as many products as rows kept apart ask for, one among them"};
+              "well; mixture: as many products as rows kept apart ask for, one among them; none is "
+              "fitted where ranks share the model"};
 }
 
 CpPotential fit_source_density(const Context& context, const TrainingData& data,
@@ -237,7 +238,7 @@ std::shared_ptr<const Coupling> with_source_density(const Context& context,
                                                     std::uint64_t seed,
                                                     std::shared_ptr<const Coupling> coupling) {
   const auto bridge = std::dynamic_pointer_cast<const Bridge>(coupling);
-  if (!bridge || options.is("source", "none")) return coupling;
+  if (!bridge || context.rank_count() > 1 || options.is("source", "none")) return coupling;
   const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
   return bridge->with_source(fit_source_density(context, data, problem.reference(), problem.dim(),
                                                 options.is("source", "product")));

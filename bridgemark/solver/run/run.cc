@@ -404,10 +404,12 @@ std::shared_ptr<const Coupling> load_run(const Context& context, const Benchmark
   const auto coupling =
       learned_reverse(context, trained_problem(context, config, fitted), load(fitted));
   if (!coupling) {
-    throw_invalid(
-        "run", "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'{}",
-        folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name,
-        find_solver(config.solver).has_both_directions() ? "; train it without source=none" : "");
+    throw_invalid("run",
+                  "{} was fitted to pair '{}', and {} answers that direction alone, got '{}'{}",
+                  folder.string(), fitted_to.value("name", ""), config.solver, pair.identity().name,
+                  find_solver(config.solver).has_both_directions()
+                      ? "; train it on one rank, without source=none"
+                      : "");
   }
   return coupling;
 }
