@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/placed_array.h"
 #include "bridgemark/bridge/bridge.h"
 

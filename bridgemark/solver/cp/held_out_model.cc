@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/held_out_objective.h"
 #include "bridgemark/solver/cp/component_merge.h"

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/process/pinned_steps.h"
 #include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/csbm/csbm_model.h"

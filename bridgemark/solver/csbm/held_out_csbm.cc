@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/solver/csbm/csbm_model.h"

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/metric/held_out_objective.h"
