@@ -26,6 +26,7 @@
 #include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/core/rank_agreement.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
+#include "bridgemark/solver/core/trained_solver.h"
 #include "bridgemark/solver/core/training_loop.h"
 #include "bridgemark/solver/registry.h"
 #include "bridgemark/solver/run/data_file.h"
@@ -267,7 +268,13 @@ Fitted train_run(const Context& context, const RunConfig& request, const FitProb
   require_one_run(context, config, folder);
   RunIdentity identity = run_identity(problem_record(problem), config);
 
-  if (!watch.event_folder.empty()) create_folder(watch.event_folder);
+  if (!watch.event_folder.empty()) {
+    if (dynamic_cast<const TrainedSolver*>(&solver) == nullptr) {
+      throw_invalid("train", "tensorboard goes with a solver that trains by updates, got {}",
+                    solver.name());
+    }
+    create_folder(watch.event_folder);
+  }
   RunFolder place(context, folder, resume);
   const Found found = place.open(config, problem, identity);
   const bool first = context.is_first_rank();
