@@ -215,9 +215,10 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_option("--run", options->run,
                       "Run folder of bridgemark train: draws from what it learned, x1 [rows of "
                       "given,D], or with --what trajectory [rows of given,M+1,D]");
-  command->add_flag("--reverse", options->reverse,
-                    "With --run: x0 for each given x1. A bridge is turned round by Bayes' rule, with "
-                    "the law of x0 that it has or among its own x0");
+  command->add_flag(
+      "--reverse", options->reverse,
+      "With --run: x0 for each given x1. A bridge is turned round by Bayes' rule, with "
+      "the law of x0 that it has or among its own x0");
   command
       ->add_option("--what", options->what,
                    "x0, x1: [N,D]; joint: [N,2,D]; conditional: [rows of given,N,D]; trajectory: "

@@ -47,8 +47,8 @@ class AddedResult {
  public:
   // Throws FileError where the folder has no results, FolderBusy where others keep it for too long,
   // InvalidArgument for a label that is a method of the experiment itself, for another pair or
-  // test set of the same name, be it the experiment's or of another addition, and for another number of
-  // conditional samples, whose scores do not compare.
+  // test set of the same name, be it the experiment's or of another addition, and for another
+  // number of conditional samples, whose scores do not compare.
   AddedResult(const Context& context, const BenchmarkPair& pair, const EvaluationOptions& options,
               AddTo target);
 

@@ -79,8 +79,8 @@ std::vector<double> trained(Device device, const char* average, const std::strin
                             const TrainingFiles& files = {}) {
   const Solver& solver = find_solver("dlightsb-chain");
   SolverOptions options(solver.options());
-  for (const char* set :
-       {"states=20", "batch_size=32", "log_every=7", average, "schedule=constant"}) {
+  for (const char* set : {"states=20", "start=samples", "batch_size=32", "log_every=7", average,
+                          "schedule=constant"}) {
     options.set_assignment(set);
   }
   options.set_assignment("updates=" + updates);

@@ -224,6 +224,7 @@ TEST_F(Validated, EveryKeyOfALogIsDocumented) {
   }
   RunConfig reverse = short_run("dlightsb");
   reverse.options["direction"] = "reverse";
+  reverse.options["source"] = "product";
   train("reverse", reverse, "0");
   for (const auto& [key, value] : log_of("reverse").back().items()) found.insert(key);
   train_run({}, {"feature-wise", "small", 0, {}}, pair_, folder("untrained"), false);

@@ -13,10 +13,10 @@
 namespace bridgemark {
 
 inline constexpr char kHeldOutObjective[] = "held_out_objective";
-inline constexpr char kDataShape[] = "shape_score";
-inline constexpr char kDataTrend[] = "trend_score";
-inline constexpr char kDataTrendOffdiagonal[] = "trend_offdiagonal";
-inline constexpr char kDataC2stAuc[] = "c2st_auc";
+inline constexpr const auto& kDataShape = kShapeScore;  // as on pairs
+inline constexpr const auto& kDataTrend = kTrendScore;
+inline constexpr const auto& kDataTrendOffdiagonal = kTrendOffdiagonal;
+inline constexpr const auto& kDataC2stAuc = kC2stAuc;
 inline constexpr char kCopies[] = "copies";
 inline constexpr char kNearestChanged[] = "nearest_changed";
 inline constexpr char kNearestMoved[] = "nearest_moved";
