@@ -1,6 +1,7 @@
 #include "bridgemark/solver/direction/direction_choice.h"
 
-#include <limits>
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
