@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 
+def _refusal(name: str, value: Any, expected: str) -> str:
+    return f"[python] {name} must be {expected}, got {type(value).__name__}"
+
+
 def _require(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
     if not isinstance(value, kinds):
-        raise TypeError(f"[python] {name} must be {expected}, got {type(value).__name__}")
+        raise TypeError(_refusal(name, value, expected))
 
 
 def require_text(**values: Any) -> None:
@@ -36,7 +39,8 @@ def require_flag(**values: Any) -> None:
 def require_callable(**values: Any) -> None:
     """Raises TypeError unless each can be called."""
     for name, value in values.items():
-        _require(name, value, Callable, "a callable")
+        if not callable(value):
+            raise TypeError(_refusal(name, value, "a callable"))
 
 
 def require_number(**values: Any) -> None:

@@ -42,9 +42,9 @@ def test_own_chain_against_enumeration(reference):
     arrays = chain_arrays()
     matrix = np.random.default_rng(1).dirichlet(np.ones(CATEGORIES), CATEGORIES) + 0.02
     matrix /= matrix.sum(axis=1, keepdims=True)
-    pair = bm.build_pair(
-        reference=matrix if reference == "matrix" else reference, gamma=0.2, total_steps=8, **arrays
-    )
+    named = {"reference": reference, "gamma": 0.2}
+    process = {"reference": matrix} if reference == "matrix" else named
+    pair = bm.build_pair(**process, total_steps=8, **arrays)
     assert (pair.family, pair.dim, pair.num_components) == ("chain", DIM, STATES)
     np.testing.assert_array_equal(pair.log_moves, arrays["log_moves"])
     np.testing.assert_array_equal(pair.log_beta, arrays["log_start"])
@@ -58,13 +58,7 @@ def test_own_chain_against_enumeration(reference):
         share = np.exp(expected[:, states[:, d] == s]).sum(axis=1)
         np.testing.assert_allclose(marginals[:, d, s], share, rtol=1e-11)
     # The two directions are one joint.
-    reverse = bm.build_pair(
-        reference=matrix if reference == "matrix" else reference,
-        gamma=0.2,
-        total_steps=8,
-        reverse=True,
-        **arrays,
-    )
+    reverse = bm.build_pair(**process, total_steps=8, reverse=True, **arrays)
     forward = pair.log_p0(x0) + pair.log_conditional(x0, x1)
     backward = reverse.log_p0(x1) + reverse.log_conditional(x1, x0)
     np.testing.assert_allclose(forward, backward, rtol=1e-11, atol=1e-11)

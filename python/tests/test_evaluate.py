@@ -321,7 +321,10 @@ def test_predictions_equal_the_command_line(command_line, tmp_path, pair):
     result = bm.evaluate(pair, solver, seed=4)
     reasons = printed.pop("missing"), scores(result)["missing"]
     assert reasons[0].keys() == reasons[1].keys()  # files and a callable lack different things
-    assert scores(printed) == {k: v for k, v in scores(result).items() if k != "missing"}
+    for name, value in result.scores.items():
+        # Conditional answers that are kept meet draws of the truth that depend on them.
+        drawn = value is not None and name.startswith("conditional_")
+        assert printed[name] == (pytest.approx(value, abs=0.01) if drawn else value), name
 
 
 @pytest.mark.parametrize("solver", ["reference", "dlightsb"])

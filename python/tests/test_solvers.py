@@ -178,7 +178,11 @@ def test_answers_as_arrays_score_like_the_callable(pair):
 
     inputs = np.repeat(pair.conditional_inputs()[:, None], 1000, axis=1)
     answers = (solver(pair.test_set()[0]), solver(inputs))
-    assert bm.evaluate(pair, answers).scores == bm.evaluate(pair, solver).scores
+    kept, asked = bm.evaluate(pair, answers).scores, bm.evaluate(pair, solver).scores
+    for name, value in asked.items():
+        # Conditional answers that are kept meet draws of the truth that depend on them.
+        drawn = value is not None and name.startswith("conditional_")
+        assert kept[name] == (pytest.approx(value, abs=0.01) if drawn else value), name
 
 
 @pytest.mark.parametrize(
@@ -241,7 +245,7 @@ def test_saved_solver_of_a_pair_of_ones_own(tmp_path):
     small("dlightsb").fit(pair).save(tmp_path / "run")
     loaded = bm.load_solver(tmp_path / "run", pair)
     assert loaded.sample([[1, 2]]).shape == (1, 2)
-    with pytest.raises(ValueError, match="got 'custom'"):
+    with pytest.raises(OSError, match="its pair 'custom' .* none of them has it"):
         bm.load_solver(tmp_path / "run")
 
 
