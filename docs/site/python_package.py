@@ -28,6 +28,8 @@ PAGES = {
             "compare",
             "paired_difference",
             "Difference",
+            "compare_on",
+            "DataComparison",
             "paper_results",
             "Table",
         ],

@@ -17,6 +17,7 @@
 // Samplers compared on rows that they were not trained on, where there is no truth.
 namespace bridgemark {
 
+// How a comparison draws.
 struct DataComparisonOptions {
   std::uint64_t seed = 0;
 };
@@ -44,6 +45,7 @@ struct ContestantDifference {
   bool told_apart() const;
 };
 
+// All of them, with what a reader must be warned of.
 struct DataComparison {
   std::size_t x0_rows = 0, x1_rows = 0, dim = 0;
   int num_categories = 0;

@@ -12,8 +12,9 @@
 // read it here.
 namespace bridgemark {
 
+// The names of these scores, as files have them.
 inline constexpr char kHeldOutObjective[] = "held_out_objective";
-inline constexpr const auto& kDataShape = kShapeScore;  // as on pairs
+inline constexpr const auto& kDataShape = kShapeScore;
 inline constexpr const auto& kDataTrend = kTrendScore;
 inline constexpr const auto& kDataTrendOffdiagonal = kTrendOffdiagonal;
 inline constexpr const auto& kDataC2stAuc = kC2stAuc;
@@ -28,6 +29,7 @@ inline constexpr char kCycleShape[] = "cycle_shape_score";
 inline constexpr char kCycleTrend[] = "cycle_trend_score";
 inline constexpr char kCycleChanged[] = "cycle_changed";
 
+// What a score is and how it is shown.
 struct DataScoreSpec {
   std::string_view name;
   std::string_view title;

@@ -10,6 +10,7 @@
 // How far rows lie from each other and from the rows of a training.
 namespace bridgemark {
 
+// Of two rows: coordinates that differ, or categories between them.
 enum class RowMetric {
   kChanged,  // coordinates that differ
   kMoved,    // the sum over coordinates of |difference|
