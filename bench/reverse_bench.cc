@@ -17,30 +17,32 @@ namespace {
 constexpr double kMaxSeconds = 10.0;     // 157 x 1000 draws
 constexpr std::size_t kTargets = 1000;   // whose acceptance is measured
 constexpr std::size_t kProposals = 400;  // of each
-constexpr std::size_t kMarginalDraws = 4000;
+// Draws whose marginals are checked; each looks at every component at every category.
+constexpr std::size_t kMarginalDraws = 4000, kMarginalDrawsOfMany = 200, kManyComponents = 64;
 
 // Draws of one target against the mean of their coordinates' closed forms: both have errors below
 // 1 / sqrt(draws) in every cell. And the same draws from one thread.
 void check_draws(const Context& context, const ReversedBridge& reversed, StatesView target) {
   const std::size_t D = reversed.dim(), S = static_cast<std::size_t>(reversed.num_categories());
-  States repeated(kMarginalDraws, D), drawn(kMarginalDraws, D), again(kMarginalDraws, D);
-  for (std::size_t i = 0; i < kMarginalDraws; ++i) std::copy_n(target.data, D, repeated.row(i));
+  const std::size_t draws =
+      reversed.bridge().num_components() > kManyComponents ? kMarginalDrawsOfMany : kMarginalDraws;
+  States repeated(draws, D), drawn(draws, D), again(draws, D);
+  for (std::size_t i = 0; i < draws; ++i) std::copy_n(target.data, D, repeated.row(i));
   const DrawKey key{3, DrawPurpose::kConditional};
   reversed.sample(context, repeated, key, 0, drawn);
   reversed.sample({.num_threads = 1}, repeated, key, 0, again);
   check(drawn == again, "the draws depend on the number of threads");
-  const MarginalEstimates marginals =
-      reversed.estimate_marginals(context, target, kMarginalDraws, 4);
+  const MarginalEstimates marginals = reversed.estimate_marginals(context, target, draws, 4);
   Matrix<double> counted(D, S);
-  for (std::size_t i = 0; i < kMarginalDraws; ++i) {
+  for (std::size_t i = 0; i < draws; ++i) {
     for (std::size_t d = 0; d < D; ++d) {
-      counted(d, static_cast<std::size_t>(drawn(i, d))) += 1.0 / kMarginalDraws;
+      counted(d, static_cast<std::size_t>(drawn(i, d))) += 1.0 / static_cast<double>(draws);
     }
   }
   for (std::size_t d = 0; d < D; ++d) {
     for (std::size_t s = 0; s < S; ++s) {
       const double apart = std::abs(counted(d, s) - marginals.probability(0, d, s));
-      check(apart < 5.0 / std::sqrt(static_cast<double>(kMarginalDraws)),
+      check(apart < 5.0 / std::sqrt(static_cast<double>(draws)),
             "coordinate {} is {} in a share of {:.4f} of the draws, expected {:.4f}", d, s,
             counted(d, s), marginals.probability(0, d, s));
     }

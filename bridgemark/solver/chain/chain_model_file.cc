@@ -5,6 +5,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/solver/cp/cp_model_file.h"
 #include "bridgemark/solver/direction/bridge_file.h"
 
 namespace bridgemark {
@@ -12,8 +13,13 @@ namespace bridgemark {
 namespace {
 
 void add_chain_bridge(SafetensorsWriter& writer, const std::string& prefix, const Bridge& bridge) {
-  const ChainPotential& potential = dynamic_cast<const ChainBridge&>(bridge).potential();
   writer.set_metadata("kind", "chain-bridge");
+  const auto* chain = dynamic_cast<const ChainBridge*>(&bridge);
+  if (chain == nullptr) {
+    add_cp_bridge(writer, prefix, bridge);
+    return;
+  }
+  const ChainPotential& potential = chain->potential();
   writer.add(prefix + "log_start", {potential.num_components()}, std::span(potential.log_start()));
   const auto add = [&](const char* name, const Array3<double>& values) {
     writer.add(prefix + name, {values.extent(0), values.extent(1), values.extent(2)},
@@ -29,6 +35,7 @@ std::shared_ptr<const Bridge> read_chain_bridge(const SafetensorsFile& file,
   const auto S = static_cast<std::size_t>(process.num_categories());
   const std::string start = prefix + "log_start", moves = prefix + "log_moves",
                     cores = prefix + "log_cores";
+  if (!file.has(start)) return read_cp_bridge(file, prefix, process, dim);
   if (file.shape(start).size() != 1) {
     throw_file(file.path(), "tensor '{}' must have one axis", start);
   }

@@ -1,7 +1,12 @@
 #include "bridgemark/solver/chain/chain_starts.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/metric/held_out_objective.h"
 #include "bridgemark/solver/cp/component_merge.h"
@@ -27,6 +32,9 @@ constexpr double kMergedSwitch = 0.01;
 // Rows that no training draws, that merge and that choose.
 constexpr std::uint64_t kFreshRows = std::uint64_t{3} << 60;
 constexpr std::size_t kRowsToMerge = 2000, kRowsThatChoose = 1 << 15;
+
+// What `start` says of the potential that is kept, a name for each stage.
+constexpr std::string_view kNames[] = {"mixture alone", "mixture", "samples"};
 
 std::int64_t share_of(std::int64_t updates, double share) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(updates) * share));
@@ -79,20 +87,27 @@ class ChainStarts {
                                                       process_.num_categories(), seed_));
   }
 
-  StagedEnd better(const Tensors& on_mixture, const Tensors& on_samples) const {
-    const auto merged = bridge_of(process_, on_mixture, 0),
-               sampled = bridge_of(process_, on_samples, 0);
+  // The best of the three by fresh rows, and by how much it is better than the next.
+  StagedEnd best(EndedStages ended) const {
     const std::uint64_t first = kFreshRows + kRowsToMerge;
     const States x0 = data_.x0(host_, kRowsThatChoose, first),
                  x1 = data_.x1(host_, kRowsThatChoose, first);
-    const MeanEstimate gain = objective_difference(held_out_objective(context_, *merged, x0, x1),
-                                                   held_out_objective(context_, *sampled, x0, x1));
-    const bool takes_merged = gain.mean > 0.0;
-    return {takes_merged ? merged : sampled,
-            takes_merged ? std::size_t{1} : std::size_t{2},
-            {{"start", std::string(takes_merged ? "mixture" : "samples")},
-             {"start_gain", takes_merged ? gain.mean : -gain.mean},
-             {"start_gain_error", gain.standard_error}}};
+    std::vector<std::shared_ptr<const Bridge>> bridges;
+    std::vector<HeldOutObjective> objectives;
+    for (const EndedStage& stage : ended) {
+      bridges.push_back(bridge_of(process_, stage.potential, 0));
+      objectives.push_back(held_out_objective(context_, *bridges.back(), x0, x1));
+    }
+    std::vector<std::size_t> order(ended.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater{},
+                             [&](std::size_t i) { return objectives[i].value; });
+    const MeanEstimate ahead = objective_difference(objectives[order[0]], objectives[order[1]]);
+    return {bridges[order[0]],
+            order[0],
+            {{"start", std::string(kNames[order[0]])},
+             {"start_gain", ahead.mean},
+             {"start_gain_error", ahead.standard_error}}};
   }
 
  private:
@@ -125,7 +140,7 @@ std::unique_ptr<PotentialModel> make_chain_of_two_starts(
        {"chain on the mixture", of_merged, of_merged,
         [=](EndedStages ended) { return starts->on_mixture(ended[0].potential); }},
        {"chain on samples", updates, updates, [=](EndedStages) { return starts->on_samples(); }}},
-      [=](EndedStages ended) { return starts->better(ended[1].potential, ended[2].potential); });
+      [=](EndedStages ended) { return starts->best(ended); });
 }
 
 }  // namespace bridgemark

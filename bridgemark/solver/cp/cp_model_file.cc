@@ -32,31 +32,6 @@ int read_num_steps(const SafetensorsFile& file, const std::string& prefix) {
   return steps;
 }
 
-void add_cp_bridge(SafetensorsWriter& writer, const std::string& prefix, const Bridge& bridge) {
-  const CpPotential& potential = dynamic_cast<const CpBridge&>(bridge).potential();
-  const Array3<double>& cores = potential.log_cores();
-  writer.set_metadata("kind", kCpBridge);
-  if (bridge.own_num_steps() > 0) {
-    writer.set_metadata(prefix + kNumSteps, std::to_string(bridge.own_num_steps()));
-  }
-  writer.add(prefix + "log_beta", {potential.num_components()}, std::span(potential.log_beta()));
-  writer.add(prefix + "log_cores", {cores.extent(0), cores.extent(1), cores.extent(2)},
-             std::span(cores.data(), cores.size()));
-}
-
-std::shared_ptr<const Bridge> read_cp_bridge(const SafetensorsFile& file, const std::string& prefix,
-                                             const ReferenceProcess& process, std::size_t dim) {
-  const auto S = static_cast<std::size_t>(process.num_categories());
-  const std::string beta = prefix + "log_beta", cores = prefix + "log_cores";
-  if (file.shape(beta).size() != 1) throw_file(file.path(), "tensor '{}' must have one axis", beta);
-  const std::size_t K = file.shape(beta)[0];
-  file.expect_shape(cores, std::vector{dim, S, K});
-  return std::make_shared<const CpBridge>(
-      process,
-      CpPotential(file.read_doubles(beta), Array3<double>(dim, S, K, file.read_doubles(cores))),
-      read_num_steps(file, prefix));
-}
-
 // What check_logarithms() asks of the largest values; that all are finite is known.
 void check_scales(RankGroup& ranks, const backend::CpTensors<float>& share) {
   const std::size_t of_dim = share.num_categories * share.num_components;
@@ -104,6 +79,31 @@ class RowGatherer {
 };
 
 }  // namespace
+
+void add_cp_bridge(SafetensorsWriter& writer, const std::string& prefix, const Bridge& bridge) {
+  const CpPotential& potential = dynamic_cast<const CpBridge&>(bridge).potential();
+  const Array3<double>& cores = potential.log_cores();
+  writer.set_metadata("kind", kCpBridge);
+  if (bridge.own_num_steps() > 0) {
+    writer.set_metadata(prefix + kNumSteps, std::to_string(bridge.own_num_steps()));
+  }
+  writer.add(prefix + "log_beta", {potential.num_components()}, std::span(potential.log_beta()));
+  writer.add(prefix + "log_cores", {cores.extent(0), cores.extent(1), cores.extent(2)},
+             std::span(cores.data(), cores.size()));
+}
+
+std::shared_ptr<const Bridge> read_cp_bridge(const SafetensorsFile& file, const std::string& prefix,
+                                             const ReferenceProcess& process, std::size_t dim) {
+  const auto S = static_cast<std::size_t>(process.num_categories());
+  const std::string beta = prefix + "log_beta", cores = prefix + "log_cores";
+  if (file.shape(beta).size() != 1) throw_file(file.path(), "tensor '{}' must have one axis", beta);
+  const std::size_t K = file.shape(beta)[0];
+  file.expect_shape(cores, std::vector{dim, S, K});
+  return std::make_shared<const CpBridge>(
+      process,
+      CpPotential(file.read_doubles(beta), Array3<double>(dim, S, K, file.read_doubles(cores))),
+      read_num_steps(file, prefix));
+}
 
 void save_shared_cp_model(RankGroup& ranks, const backend::CpTensors<float>& share,
                           const std::filesystem::path& path) {

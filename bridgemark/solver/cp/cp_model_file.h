@@ -2,14 +2,22 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "bridgemark/backend/plan/cp_tensors.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/rank_group.h"
+#include "bridgemark/io/safetensors.h"
+#include "bridgemark/process/reference_process.h"
 #include "bridgemark/solver/core/solver.h"
 
 namespace bridgemark {
+
+// One CP bridge among the tensors of a file whose names begin with `prefix`.
+void add_cp_bridge(SafetensorsWriter& writer, const std::string& prefix, const Bridge& bridge);
+std::shared_ptr<const Bridge> read_cp_bridge(const SafetensorsFile& file, const std::string& prefix,
+                                             const ReferenceProcess& process, std::size_t dim);
 
 // The parameters of CP bridges as safetensors: log_beta [K], log_cores [D,S,K], and num_steps in
 // the metadata where one was fitted as a chain; what else there is says bridge_file.h.
