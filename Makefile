@@ -274,6 +274,7 @@ tables:
 	scripts/pages/judge.py contest | scripts/pages/put_tables.py docs/contest.md $(PUT)
 	scripts/pages/judge.py table | scripts/pages/put_tables.py results/judge/README.md $(PUT)
 	scripts/pages/fresh.py table | scripts/pages/put_tables.py results/fresh/README.md $(PUT)
+	scripts/pages/frontier.py table | scripts/pages/put_tables.py results/frontier/README.md $(PUT)
 	scripts/pages/samplers.py table | scripts/pages/put_tables.py results/defects/samplers.md $(PUT)
 	scripts/pages/claims.py tables | scripts/pages/put_tables.py docs/corrections.md $(PUT)
 	for name in dlightsb chain csbm samples switch-rate; do \

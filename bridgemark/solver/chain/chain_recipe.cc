@@ -32,8 +32,8 @@ std::vector<OptionSpec> chain_options() {
                    .default_value = "both",
                    .paper = "samples",
                    .help = "of endless draws; samples: states start on rows of p1; both: also on "
-                           "the merged components of a mixture trained before, and the chain that "
-                           "is better on fresh rows is kept"});
+                           "the merged components of a mixture trained before, and the best of "
+                           "both chains and the mixture on fresh rows is kept"});
   return specs;
 }
 
