@@ -191,6 +191,7 @@ TEST(AllOptions, ValuesThatAreNotUsedAreRefused) {
       {"embedding_size", {{"input", "numbers"}, {"embedding_size", "77"}}},
       {"initial_pairs", {{"initial", "independent"}, {"initial_pairs", "77"}}},
       {"initial_batch", {{"initial", "reference"}, {"initial_batch", "77"}}},
+      {"first_share", {{"imf_iterations", "1"}, {"first_share", "0.77"}}},
       {"updates_later", {{"imf_iterations", "1"}, {"updates_later", "77"}}},
       {"patience", {{"holdout", "0"}, {"patience", "77"}}},
       {"holdout", {{"smoothing", "2"}, {"holdout", "0.77"}}},

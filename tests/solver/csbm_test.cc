@@ -43,7 +43,8 @@ TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
   for (const std::string solver : {"csbm", "alpha-csbm"}) {
     SCOPED_TRACE(solver);
     const TempDir dir;
-    const RunConfig config = small_network_run(solver);
+    RunConfig config = small_network_run(solver);
+    config.options["first_share"] = "0.5";
     train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
 
     Context stopping{.num_threads = 3};
@@ -56,6 +57,26 @@ TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
     EXPECT_EQ(parameters_of(dir.path() / "parts"), parameters_of(dir.path() / "whole"));
     EXPECT_EQ(load_json(dir.path() / "parts" / "result.json")["diagnostics"]["resumed_from"], stop);
   }
+}
+
+// With all of them on first pairs, later iterations go on with the first.
+TEST(Csbm, LaterIterationsOnFirstPairsAloneAreOneLongIteration) {
+  const TempDir dir;
+  RunConfig several = small_network_run("alpha-csbm");
+  several.options["schedule"] = "constant";
+  several.options["first_share"] = "1";
+  RunConfig one = several;
+  one.options["imf_iterations"] = "1";
+  one.options["updates_first"] = "22";
+  one.options.erase("updates_later");
+  one.options.erase("first_share");
+  train_run(Context{.num_threads = 1}, several, dir.path() / "several", false);
+  train_run(Context{.num_threads = 1}, one, dir.path() / "one", false);
+  EXPECT_EQ(parameters_of(dir.path() / "several"), parameters_of(dir.path() / "one"));
+
+  several.options["first_share"] = "0.5";
+  train_run(Context{.num_threads = 1}, several, dir.path() / "half", false);
+  EXPECT_NE(parameters_of(dir.path() / "half"), parameters_of(dir.path() / "one"));
 }
 
 TEST(Csbm, KilledRunsResume) {
@@ -140,6 +161,23 @@ TEST(CsbmRecipe, ScheduleOfIterationsAndDirections) {
   EXPECT_EQ(recipe.iteration(4), 2);
   EXPECT_DOUBLE_EQ(recipe.ema_at(1), 2.0 / 11.0);
   EXPECT_DOUBLE_EQ(recipe.ema_at(1000000), 0.999);
+}
+
+TEST(CsbmRecipe, LaterIterationsKeepAnEvenShareOfFirstPairs) {
+  CsbmRecipe recipe{};
+  recipe.updates_first = 3;
+  const auto kinds = [&](double share) {
+    recipe.first_share = share;
+    std::string first;
+    for (std::int64_t count = 1; count <= 11; ++count) {
+      first += recipe.on_first_pairs(count) ? '1' : '0';
+    }
+    return first;
+  };
+  EXPECT_EQ(kinds(0.0), "11100000000");
+  EXPECT_EQ(kinds(0.5), "11101010101");
+  EXPECT_EQ(kinds(0.25), "11100010001");
+  EXPECT_EQ(kinds(1.0), "11111111111");
 }
 
 TEST(CsbmRecipe, SchedulesOfTheRate) {

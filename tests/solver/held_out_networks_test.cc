@@ -191,6 +191,7 @@ TEST_P(HeldOutNetworks, StoppedAnywhereAndResumedEndsInTheSameBytes) {
     if (long_way) {
       config.options["refit"] = "yes";
       config.options["weight_decay"] = "auto";
+      config.options["first_share"] = "0.5";
     }
     const std::string whole = long_way ? "whole-long" : "whole", name = "parts-of-" + whole;
     train_run(kOneThread, config, folder(whole), false);

@@ -105,15 +105,13 @@ class CsbmSolver : public TrainedSolver {
 }  // namespace
 
 std::unique_ptr<Solver> make_csbm() {
-  return std::make_unique<CsbmSolver>("csbm",
-                                      "networks that match bridges, one direction at a time",
-                                      CsbmVariant{false, "128", "0.0001"});
+  return std::make_unique<CsbmSolver>(
+      "csbm", "networks that match bridges, one direction at a time", kCsbmVariant);
 }
 
 std::unique_ptr<Solver> make_alpha_csbm() {
-  return std::make_unique<CsbmSolver>("alpha-csbm",
-                                      "networks that match bridges, both directions an update",
-                                      CsbmVariant{true, "64", "0.001"});
+  return std::make_unique<CsbmSolver>(
+      "alpha-csbm", "networks that match bridges, both directions an update", kAlphaCsbmVariant);
 }
 
 }  // namespace bridgemark

@@ -100,7 +100,7 @@ void CsbmModel::updates(std::int64_t first, std::span<double> losses) {
     const Direction direction = both ? Direction::kForward : recipe_.direction(step);
     const std::int64_t count = count_update(direction);
     if (both) count_update(Direction::kBackward);
-    updates.push_back({recipe_.iteration(step) == 1, static_cast<int>(direction_index(direction)),
+    updates.push_back({recipe_.on_first_pairs(count), static_cast<int>(direction_index(direction)),
                        count, recipe_.rate_at(count), recipe_.ema_at(count)});
   }
   trainer_->run(first, updates, losses);

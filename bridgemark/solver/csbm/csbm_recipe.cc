@@ -44,6 +44,12 @@ Direction CsbmRecipe::direction(std::int64_t step) const {
   return step - before <= length ? Direction::kForward : Direction::kBackward;
 }
 
+bool CsbmRecipe::on_first_pairs(std::int64_t count) const {
+  if (count <= updates_first) return true;
+  const auto later = static_cast<double>(count - updates_first);
+  return std::floor(later * first_share) > std::floor((later - 1.0) * first_share);
+}
+
 double CsbmRecipe::rate_at(std::int64_t count) const {
   if (schedule == Schedule::kConstant) return learning_rate;
   const std::int64_t all = updates_first + (imf_iterations - 1) * updates_later;
@@ -119,6 +125,12 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       updates_option("updates_first", "3000", "60000",
                      "updates of each network in the first iteration"),
       updates_later,
+      {.key = "first_share",
+       .kind = RealRange{0.0, 1.0},
+       .default_value = "0",
+       .help = "share of the updates of later iterations that train on first pairs, so that the "
+               "walks keep to both ends",
+       .use = used_above("imf_iterations", 1)},
       batch_size_option(variant.batch_size, {}, "pairs for a network in an update"),
       {.key = "points",
        .kind = IntegerRange{1, 1 << 10},
@@ -166,6 +178,7 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   recipe.imf_iterations = options.integer("imf_iterations");
   recipe.updates_first = options.integer("updates_first");
   recipe.updates_later = options.integer("updates_later");
+  recipe.first_share = options.real("first_share");
   recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size"));
   recipe.points = static_cast<std::size_t>(options.integer("points"));
   recipe.learning_rate = options.real("learning_rate");

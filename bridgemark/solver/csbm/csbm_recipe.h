@@ -29,6 +29,7 @@ struct CsbmRecipe {
   int imf_iterations;
   std::int64_t updates_first;  // of each network, in the first iteration
   std::int64_t updates_later;
+  double first_share;      // of the later updates, those on first pairs
   bool both_directions;    // an update trains both networks
   std::size_t batch_size;  // pairs for a network in an update
   std::size_t points;      // of the pinned reference for each pair
@@ -62,6 +63,10 @@ struct CsbmRecipe {
     return of_iteration == 1 ? updates_first : updates_later;
   }
 
+  // Whether a network's own update `count`, from 1, trains on first pairs: all of the first
+  // iteration, and of the later ones an even share.
+  bool on_first_pairs(std::int64_t count) const;
+
   // At a network's own update `count`, from 1: the learning rate, and the decay of the average,
   // which grows towards `ema`, so that the random start is soon forgotten.
   double rate_at(std::int64_t count) const;
@@ -79,6 +84,9 @@ struct CsbmVariant {
   const char* batch_size;
   const char* paper_rate;
 };
+
+inline constexpr CsbmVariant kCsbmVariant{false, "128", "0.0001"};
+inline constexpr CsbmVariant kAlphaCsbmVariant{true, "64", "0.001"};
 
 // What rows held out try beside the usual, where the options leave it to them.
 inline constexpr double kOtherDecays[] = {1.0, 3.0};

@@ -73,9 +73,10 @@ class HeldOutCsbm : public TrainedModel {
     for (std::size_t i = 1; i <= losses.size(); ++i) {
       const std::int64_t count = ++counts_[direction_index(stage_.direction)];
       if (recipe_.both_directions) counts_[1] = count;
-      list.push_back({stage_.iteration == 1, static_cast<int>(direction_index(stage_.direction)),
-                      count, rate_at(stage_.updates + static_cast<std::int64_t>(i)),
-                      recipe_.ema_at(count)});
+      const std::int64_t planned = in_schedule(stage_.updates + static_cast<std::int64_t>(i));
+      list.push_back({recipe_.on_first_pairs(planned),
+                      static_cast<int>(direction_index(stage_.direction)), count,
+                      recipe_.rate_at(planned), recipe_.ema_at(count)});
     }
     trainer_->run(made_ + 1, list, losses);
     made_ += static_cast<std::int64_t>(losses.size());
@@ -258,11 +259,11 @@ class HeldOutCsbm : public TrainedModel {
            });
   }
 
-  // By the schedule of a training that is not stopped.
-  double rate_at(std::int64_t update) const {
-    std::int64_t before = 0;
-    for (int i = 1; i < stage_.iteration; ++i) before += recipe_.updates_of(i);
-    return recipe_.rate_at(before + update);
+  // The number that an update of the stage has in a training that is not stopped, whose schedule
+  // it follows.
+  std::int64_t in_schedule(std::int64_t update) const {
+    for (int i = 1; i < stage_.iteration; ++i) update += recipe_.updates_of(i);
+    return update;
   }
 
   template <typename Visit>
