@@ -76,12 +76,11 @@ nlohmann::json run(const std::string& name, const Faults& faults,
   const Context host, device{.device = Device::kCuda};
   const BenchmarkPair pair = load_pair(name);
   const Solver& solver = find_solver("csbm");
-  const CsbmVariant variant{false, "128", "0.0001"};
   SolverOptions options(solver.options());
   options.set("recipe", "paper");
   for (const std::string& assignment : assignments) options.set_assignment(assignment);
   solver.resolve(options);
-  const CsbmRecipe recipe = read_csbm_recipe(options, variant);
+  const CsbmRecipe recipe = read_csbm_recipe(options, kCsbmVariant);
   const TrainingData data(pair, "", "", seed);
   const CsbmTask task{pair.reference(),
                       pair.dim(),

@@ -14,6 +14,7 @@ from result_lines import score_lines
 EXACT = "exact_conditional_shape_score"
 PAPER = ", published recipe"
 FROM_P1 = PAPER + ", start on p1"
+NETWORKS = {"csbm": "CSBM", "alpha-csbm": "α-CSBM"}
 PAIRS = [
     f"d{dim}-{reference}"
     for dim in (2, 16, 64)
@@ -170,6 +171,91 @@ def csbm():
             ", ".join(f"`{word}`" for word in words) or "default",
             *(f"{cells[method, 'kl', '16', pair, score][0]['value']:.3f}" for score in scores),
         )
+
+    print()
+    csbm_on_truth_pairs()
+    csbm_ends()
+    csbm_first_share()
+
+
+def study_lines(file):
+    """The lines of studies/csbm_iterations.cc in their order."""
+    return map(json.loads, (ROOT / "results" / "csbm" / file).read_text().splitlines())
+
+
+def at_most(scores):
+    """The joint KL by particles, an upper bound, with its error."""
+    value = {"value": scores["joint_kl"], "standard_error": scores["standard_errors"]["joint_kl"]}
+    return digits_of(value)
+
+
+def csbm_on_truth_pairs():
+    head("hidden", "updates", "rows", "rate", "joint KL, at most", "half the particles add")
+    for line in study_lines("truth-pairs.jsonl"):
+        options = line["options"]
+        row(
+            options["hidden"].replace(",", "-").replace("auto", "128-128-128"),
+            f"{int(options['updates_first']):,}",
+            options["batch_size"],
+            options["learning_rate"],
+            at_most(line),
+            f"{line['joint_kl_half_particles_change']:.3f}",
+        )
+    print()
+
+
+def shares(values):
+    return ", ".join(f"{share:.3f}" for share in values)
+
+
+def csbm_ends():
+    """Where the walk ends after each iteration, from rows of p0 and from drawn ones."""
+    runs = {}
+    for line in study_lines("ends.jsonl"):
+        key = line["pair"], line["truth_pairs"], tuple(line["set"])
+        runs.setdefault(key, []).append(line)
+    drawn, bound = "from drawn x0", "joint KL, at most"
+    head("pair", "iteration", "shape", drawn, "shares", drawn, bound)
+    for (pair, truth_pairs, words), lines in runs.items():
+        name = [pair, "pairs of the truth"] if truth_pairs else [pair]
+        name += [f"`{word}`" for word in words if not word.startswith("num_steps")]
+        row(", ".join(name), "the truth's", "", "", shares(lines[0]["shares"]["truth"]), "", "")
+        for line in lines:
+            row(
+                "",
+                str(line["iteration"]),
+                f"{line['shape_score']:.3f}",
+                f"{line['shape_from_drawn']:.3f}",
+                shares(line["shares"]["from_x0"]),
+                shares(line["shares"]["from_drawn"]),
+                at_most(line),
+            )
+
+
+def csbm_first_share():
+    """Joint KLs of both directions beside those of the default (results/judge)."""
+    default = {
+        (line["pair"], line["solver"]): digits_of(line)
+        for line in score_lines(ROOT / "results" / "judge" / "judge.jsonl")
+        if line["score"] == "joint_kl"
+    }
+    bound = "joint KL, at most"
+    head("pair", "solver", f"{bound}: default", "`first_share=0.5`", "shape")
+    for line in study_lines("first-share.jsonl"):
+        if "reverse" not in line:
+            continue
+        for pair, scores in (
+            (line["pair"], line),
+            (line["pair"] + "-reverse", line["reverse"]),
+        ):
+            row(
+                pair,
+                NETWORKS[line["solver"]],
+                default[pair, line["solver"]],
+                at_most(scores),
+                f"{scores['shape_score']:.3f}",
+            )
+    print()
 
 
 def switch_rate():
