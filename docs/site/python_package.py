@@ -17,7 +17,15 @@ PAGES = {
     "pairs": ("Pairs", ["load", "presets", "build_pair", "Pair"]),
     "solvers": (
         "Solvers",
-        ["solvers", "make_solver", "load_solver", "Solver", *_solvers.__all__, "Coupling"],
+        [
+            "solvers",
+            "make_solver",
+            "load_solver",
+            "Solver",
+            *_solvers.__all__,
+            "Coupling",
+            "LabelledCoupling",
+        ],
     ),
     "scores": (
         "Scores",
