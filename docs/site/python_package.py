@@ -44,7 +44,10 @@ PAGES = {
     ),
     "experiments": ("Experiments", ["run", "report", "load_results"]),
     "board": ("The board", ["check_submission", "board"]),
-    "pictures": ("Pictures", ["plot_samples", "plot_trajectories", "plot_conditional"]),
+    "pictures": (
+        "Pictures",
+        ["plot_samples", "plot_trajectories", "plot_conditional", "plot_rows"],
+    ),
 }
 
 
