@@ -19,8 +19,8 @@ namespace bridgemark::cli {
 
 namespace {
 
-std::shared_ptr<const Coupling> asked_direction(const Context& context, const LoadedRun& run,
-                                                bool reverse) {
+std::shared_ptr<const Coupling> direction_of(const Context& context, const LoadedRun& run,
+                                             bool reverse) {
   if (!reverse) return run.coupling;
   return reverse_coupling(context, trained_problem(context, run.config, run.problem), run.coupling);
 }
@@ -31,7 +31,8 @@ int steps_of(const RunSample& request, const Coupling& coupling) {
 
 // Writes an int32 array and says so.
 template <typename Drawn>
-void keep(const RunSample& request, const Drawn& drawn, const std::vector<std::size_t>& shape) {
+void write_drawn(const RunSample& request, const Drawn& drawn,
+                 const std::vector<std::size_t>& shape) {
   save_npy(request.output, shape, std::span<const std::int32_t>(drawn.data(), drawn.size()));
   fmt::print("{}: {} of {} {}, int32 [{}]\n", request.output,
              request.trajectory ? "trajectories" : (request.reverse ? "x0" : "x1"), request.run,
@@ -47,18 +48,18 @@ void sample_labelled(const Context& context, const RunSample& request) {
   const Labels labels = load_integers(request.condition);
   std::vector<LabelCoupling> couplings;
   for (const LabelledRun& each : load_labelled_run(context, request.run)) {
-    couplings.push_back({each.label, asked_direction(context, each.run, request.reverse)});
+    couplings.push_back({each.label, direction_of(context, each.run, request.reverse)});
   }
   const LabelCouplings by_label(std::move(couplings));
   if (!request.trajectory) {
     const States drawn = by_label.sample(context, given, labels, request.seed);
-    keep(request, drawn, {given.rows(), by_label.dim()});
+    write_drawn(request, drawn, {given.rows(), by_label.dim()});
     return;
   }
   const int steps = steps_of(request, *by_label.couplings()[0].coupling);
   const Array3<std::int32_t> drawn =
       by_label.sample_trajectory(context, steps, given, labels, request.seed);
-  keep(request, drawn, {given.rows(), static_cast<std::size_t>(steps) + 1, by_label.dim()});
+  write_drawn(request, drawn, {given.rows(), static_cast<std::size_t>(steps) + 1, by_label.dim()});
 }
 
 }  // namespace
@@ -66,18 +67,19 @@ void sample_labelled(const Context& context, const RunSample& request) {
 void sample_run(const Context& context, const RunSample& request) {
   if (!request.condition.empty()) return sample_labelled(context, request);
   const LoadedRun run = load_whole_run(context, request.run);
-  const std::shared_ptr<const Coupling> coupling = asked_direction(context, run, request.reverse);
+  const std::shared_ptr<const Coupling> coupling = direction_of(context, run, request.reverse);
   const States given = load_states(request.given);
   check_states(request.given, given, coupling->dim(), coupling->num_categories());
   if (request.trajectory) {
     const int steps = steps_of(request, *coupling);
     const Array3<std::int32_t> drawn =
         sample_markov_trajectory(context, *coupling, steps, given, request.seed, 0);
-    keep(request, drawn, {given.rows(), static_cast<std::size_t>(steps) + 1, coupling->dim()});
+    write_drawn(request, drawn,
+                {given.rows(), static_cast<std::size_t>(steps) + 1, coupling->dim()});
   } else {
     States drawn(given.rows(), coupling->dim());
     coupling->sample(context, given, {request.seed, DrawPurpose::kConditional}, 0, drawn);
-    keep(request, drawn, {given.rows(), coupling->dim()});
+    write_drawn(request, drawn, {given.rows(), coupling->dim()});
   }
 }
 

@@ -25,9 +25,9 @@ using ::testing::HasSubstr;
 using testing::near;
 using testing::Wide;
 
-constexpr testing::Tolerance kExact{1e-10, 1e-12};
-constexpr int kSteps = 8;
-constexpr std::size_t kDim = 2, kCategories = 3, kComponents = 4;
+constexpr testing::Tolerance kEnumerated{1e-10, 1e-12};
+constexpr int kLabelSteps = 8;
+constexpr std::size_t kLabelDim = 2, kLabelCategories = 3, kLabelComponents = 4;
 const Labels kLabels = {-3, 0, 7};
 
 // A CP potential over states with a label: v(l, x) = sum_k beta_k a_k[l] prod_d r_k^d[x^d].
@@ -38,7 +38,7 @@ struct LabelledPotential {
 
   std::vector<double> weights(std::size_t label) const {
     std::vector<double> log_weights = log_beta;
-    for (std::size_t k = 0; k < kComponents; ++k) log_weights[k] += log_label_core(label, k);
+    for (std::size_t k = 0; k < kLabelComponents; ++k) log_weights[k] += log_label_core(label, k);
     return log_weights;
   }
 };
@@ -48,9 +48,9 @@ class LabelCouplingsTest : public ::testing::Test {
   LabelCouplingsTest() {
     std::mt19937_64 generator(3);
     const auto draw = [&] { return 4.0 * testing::unit(generator) - 2.0; };
-    potential_.log_beta.resize(kComponents);
-    potential_.log_label_core = Matrix<double>(kLabels.size(), kComponents);
-    potential_.log_cores = Array3<double>(kDim, kCategories, kComponents);
+    potential_.log_beta.resize(kLabelComponents);
+    potential_.log_label_core = Matrix<double>(kLabels.size(), kLabelComponents);
+    potential_.log_cores = Array3<double>(kLabelDim, kLabelCategories, kLabelComponents);
     for (double& value : potential_.log_beta) value = draw();
     for (std::size_t i = 0; i < potential_.log_label_core.size(); ++i) {
       potential_.log_label_core.data()[i] = draw();
@@ -66,7 +66,7 @@ class LabelCouplingsTest : public ::testing::Test {
     for (std::size_t i = 0; i < kLabels.size(); ++i) {
       couplings.push_back(
           {kLabels[i],
-           std::make_shared<CpBridge>(ReferenceProcess::from_matrix(step_, kSteps),
+           std::make_shared<CpBridge>(ReferenceProcess::from_matrix(step_, kLabelSteps),
                                       CpPotential(potential_.weights(i), potential_.log_cores))});
     }
     return LabelCouplings(std::move(couplings));
@@ -75,9 +75,9 @@ class LabelCouplingsTest : public ::testing::Test {
   // The bridge over all states (l, x) by enumeration: the reference is the identity on labels times
   // its own law on x. [labels * M, labels * M], label by label.
   Wide extended_conditional() const {
-    const DenseOracle any_label(testing::widen(step_), kSteps, potential_.log_beta,
+    const DenseOracle any_label(testing::widen(step_), kLabelSteps, potential_.log_beta,
                                 potential_.log_cores);
-    const Wide reference = any_label.reference(kSteps);
+    const Wide reference = any_label.reference(kLabelSteps);
     const States& states = any_label.states();
     const std::size_t M = states.rows(), L = kLabels.size();
     Wide joint(L * M, L * M, 0.0L);
@@ -86,10 +86,10 @@ class LabelCouplingsTest : public ::testing::Test {
         long double total = 0.0L;
         for (std::size_t y = 0; y < M; ++y) {
           long double v = 0.0L;
-          for (std::size_t k = 0; k < kComponents; ++k) {
+          for (std::size_t k = 0; k < kLabelComponents; ++k) {
             long double term = std::exp(static_cast<long double>(potential_.log_beta[k]) +
                                         potential_.log_label_core(l, k));
-            for (std::size_t d = 0; d < kDim; ++d) {
+            for (std::size_t d = 0; d < kLabelDim; ++d) {
               const auto s = static_cast<std::size_t>(states(y, d));
               term *= std::exp(static_cast<long double>(potential_.log_cores(d, s, k)));
             }
@@ -104,8 +104,8 @@ class LabelCouplingsTest : public ::testing::Test {
     return joint;
   }
 
-  Matrix<double> step_ = testing::random_stochastic(kCategories, 0.7, 5);
-  States states_ = testing::all_states(kDim, static_cast<int>(kCategories));
+  Matrix<double> step_ = testing::random_stochastic(kLabelCategories, 0.7, 5);
+  States states_ = testing::all_states(kLabelDim, static_cast<int>(kLabelCategories));
   LabelledPotential potential_;
 };
 
@@ -131,7 +131,7 @@ TEST_F(LabelCouplingsTest, AreTheBridgeOverStatesWithALabelThatStays) {
   for (std::size_t i = 0; i < log_q.size(); ++i) {
     const std::size_t l = (i / M) % kLabels.size();
     const auto wanted = static_cast<double>(expected(l * M + from[i], l * M + to[i]));
-    ASSERT_TRUE(near(std::exp(log_q[i]), wanted, kExact)) << i;
+    ASSERT_TRUE(near(std::exp(log_q[i]), wanted, kEnumerated)) << i;
   }
 }
 
@@ -149,9 +149,9 @@ TEST_F(LabelCouplingsTest, DrawsHaveTheLawOfTheirLabel) {
     std::vector<std::size_t> counts(M), ends(M);
     std::vector<double> law(M);
     for (std::size_t i = l; i < rows; i += kLabels.size()) {
-      ++counts[testing::state_index(x1.row(i), kDim, kCategories)];
-      ++ends[testing::state_index(paths.row(i, 4), kDim, kCategories)];
-      EXPECT_EQ(testing::state_index(paths.row(i, 0), kDim, kCategories), start);
+      ++counts[testing::state_index(x1.row(i), kLabelDim, kLabelCategories)];
+      ++ends[testing::state_index(paths.row(i, 4), kLabelDim, kLabelCategories)];
+      EXPECT_EQ(testing::state_index(paths.row(i, 0), kLabelDim, kLabelCategories), start);
     }
     for (std::size_t y = 0; y < M; ++y) {
       law[y] = static_cast<double>(expected(l * M + start, l * M + y));
@@ -164,7 +164,7 @@ TEST_F(LabelCouplingsTest, DrawsHaveTheLawOfTheirLabel) {
 // Rows of two labels with one law must not share draws.
 TEST_F(LabelCouplingsTest, RowsOfTwoLabelsDrawApart) {
   const auto same =
-      std::make_shared<CpBridge>(ReferenceProcess::from_matrix(step_, kSteps),
+      std::make_shared<CpBridge>(ReferenceProcess::from_matrix(step_, kLabelSteps),
                                  CpPotential(potential_.weights(0), potential_.log_cores));
   const LabelCouplings by_label({{1, same}, {2, same}});
   const std::size_t half = 300;
@@ -174,10 +174,10 @@ TEST_F(LabelCouplingsTest, RowsOfTwoLabelsDrawApart) {
   const States x1 = by_label.sample({}, x0, labels, 1);
   std::size_t equal = 0;
   for (std::size_t i = 0; i < half; ++i) {
-    equal += std::equal(x1.row(i), x1.row(i) + kDim, x1.row(i + half));
+    equal += std::equal(x1.row(i), x1.row(i) + kLabelDim, x1.row(i + half));
   }
   EXPECT_LT(equal, half);
-  States plain(2 * half, kDim);
+  States plain(2 * half, kLabelDim);
   same->sample({}, x0, {1, DrawPurpose::kConditional}, 0, plain);
   EXPECT_EQ(x1, plain);  // by the place among all rows
 }

@@ -34,26 +34,26 @@ std::set<std::string> files_below(const std::filesystem::path& folder) {
 }
 
 // Label 2 has 4 of 10 rows of x0 and 8 of 20 of x1, label 5 the others.
-struct LabelledRows {
+struct RowsWithLabels {
   FitProblem data;
   Labels labels0, labels1;
 };
 
-LabelledRows labelled_rows() {
+RowsWithLabels labelled_rows() {
   const BenchmarkPair pair = build_pair(testing::small_spec());
-  LabelledRows rows{
+  RowsWithLabels rows{
       {pair.sample_x0({}, 10, 1), pair.sample_x1({}, 20, 2), pair.reference()}, {}, {}};
   for (int i = 0; i < 10; ++i) rows.labels0.push_back(i % 5 < 2 ? 2 : 5);
   for (int i = 0; i < 20; ++i) rows.labels1.push_back(i % 5 < 3 ? 5 : 2);
   return rows;
 }
 
-std::vector<LabelProblem> problems_of(const LabelledRows& rows) {
+std::vector<LabelProblem> problems_of(const RowsWithLabels& rows) {
   return problems_by_label(rows.data, rows.labels0, rows.labels1);
 }
 
 // log q_ref(x1_j | x0_i) for all rows, -inf where the label would have to move.
-Matrix<double> extended_kernel(const LabelledRows& rows) {
+Matrix<double> extended_kernel(const RowsWithLabels& rows) {
   const ReferenceProcess reference = rows.data.reference();
   const Matrix<double> log_q = reference.log_power({}, reference.total_steps());
   const States &x0 = rows.data.data()->x0.states(), &x1 = rows.data.data()->x1.states();
@@ -72,7 +72,7 @@ Matrix<double> extended_kernel(const LabelledRows& rows) {
 }
 
 // The Schrödinger bridge between rows with labels, by plain iterations: P(x1_j | x0_i).
-Matrix<double> extended_bridge(const LabelledRows& rows) {
+Matrix<double> extended_bridge(const RowsWithLabels& rows) {
   Matrix<double> plan = extended_kernel(rows);
   for (std::size_t i = 0; i < plan.size(); ++i) plan.data()[i] = std::exp(plan.data()[i]);
   const auto n0 = static_cast<double>(plan.rows()), n1 = static_cast<double>(plan.cols());
@@ -98,7 +98,7 @@ RunConfig sinkhorn() { return {"sinkhorn", "", 0, {{"smoothing", "0"}, {"toleran
 
 // One bridge a label is the bridge of states with a label that the reference never moves.
 TEST(LabelledRun, IsTheBridgeWithALabelThatStays) {
-  const LabelledRows rows = labelled_rows();
+  const RowsWithLabels rows = labelled_rows();
   const Matrix<double> expected = extended_bridge(rows);
   const States &x0 = rows.data.data()->x0.states(), &x1 = rows.data.data()->x1.states();
   for (const LabelFit& fit : fit_by_label({}, sinkhorn(), problems_of(rows))) {
@@ -178,7 +178,7 @@ TEST(LabelledRun, GoesOnWithTheSameLabelsAlone) {
 
 TEST(LabelledRun, RefusesInOneLineAndLeavesNothing) {
   const TempDir temp;
-  const LabelledRows rows = labelled_rows();
+  const RowsWithLabels rows = labelled_rows();
   const auto split = [&](Labels labels0, Labels labels1) {
     return error_of<InvalidArgument>([&] { problems_by_label(rows.data, labels0, labels1); });
   };

@@ -110,7 +110,7 @@ class LabelMeans {
 };
 
 // Training rows of all labels; a sampler that does not know labels has the same for each.
-void add_training_rows(const std::vector<LabelComparison>& labels, std::size_t contestant,
+void sum_training_rows(const std::vector<LabelComparison>& labels, std::size_t contestant,
                        ContestantScores& scores) {
   for (const LabelComparison& each : labels) {
     const ContestantScores& own = each.comparison.contestants[contestant];
@@ -129,7 +129,7 @@ ContestantScores mean_scores(const DataComparison& whole, std::size_t contestant
   scores.name = first.name;
   scores.reference = first.reference;
   scores.trained_on_endless_draws = first.trained_on_endless_draws;
-  add_training_rows(whole.labels, contestant, scores);
+  sum_training_rows(whole.labels, contestant, scores);
   scores.x0_overlap = means.overlap(contestant, &ContestantScores::x0_overlap);
   scores.x1_overlap = means.overlap(contestant, &ContestantScores::x1_overlap);
   for (const DataScoreSpec& spec : data_score_specs()) {
