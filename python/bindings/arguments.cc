@@ -208,7 +208,9 @@ Labels labels_argument(std::string_view name, const ArrayLike& given) {
   const nb::object dtype = array.attr("dtype"), shape = array.attr("shape");
   const auto kind = nb::cast<std::string>(dtype.attr("kind"));
   if (std::string_view("iub").find(kind.at(0)) == std::string_view::npos || nb::len(shape) != 1) {
-    throw_invalid("labels", "{} must be integers [n], a label for each row, got shape {} of {}",
+    throw_invalid("labels",
+                  "{} must be integers [n], a label for each row, got shape {} of {}; "
+                  "numpy.unique(labels, return_inverse=True)[1] numbers texts",
                   name, nb::str(shape).c_str(), nb::str(dtype).c_str());
   }
   const nb::object wide =

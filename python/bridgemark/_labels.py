@@ -73,7 +73,7 @@ def condition_of(condition: Any) -> tuple[Any, Any]:
     if not isinstance(condition, (tuple, list)) or len(condition) != 2:
         raise TypeError(
             "[labels] condition must be the labels of x0 and those of x1, condition=(labels0, "
-            f"labels1), got {condition!r:.80}"
+            f"labels1), got {type(condition).__name__}"
         )
     return condition[0], condition[1]
 

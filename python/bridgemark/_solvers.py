@@ -235,7 +235,7 @@ class Solver:
         if self._by_label is not None:
             raise RuntimeError(
                 f"[solver] {self.name} was fitted with a condition and has a coupling for each "
-                f"label: give condition=labels, or take by_label[label]"
+                "label: sample(x0, condition=labels), by_label[label] or by_label.reversed()"
             )
         if self._coupling is None:
             raise RuntimeError(

@@ -124,7 +124,7 @@ def test_bad_conditions(solver, rows):
         bm.FeatureWise().fit("d2-uniform-0.01", condition=(labels0, labels1))
     with pytest.raises(ValueError, match="label must be one that was trained, 2, 5, got 3"):
         solver.sample(x0[:1], condition=[3])
-    with pytest.raises(RuntimeError, match="has a coupling for each label: give condition=labels"):
+    with pytest.raises(RuntimeError, match="has a coupling for each label: sample"):
         solver.sample(x0)
     with pytest.raises(RuntimeError, match="has a coupling for each label"):
         bm.compare_on(x0, x1, [solver])
