@@ -11,6 +11,7 @@
 // Rows with a label each, which no bridge changes.
 namespace bridgemark {
 
+// Whole numbers, any of 32 bits; Labels has one for each row.
 using Label = std::int32_t;
 using Labels = std::vector<Label>;
 
