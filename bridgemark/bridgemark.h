@@ -7,6 +7,7 @@
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/labels.h"
 #include "bridgemark/core/rank_group.h"
 #include "bridgemark/core/version.h"
 
@@ -20,12 +21,14 @@
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/cp_potential.h"
+#include "bridgemark/bridge/label_couplings.h"
 #include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/process/reference_process.h"
 
 // Benchmark pairs: presets, one's own, and their folders; their training sets; own data to fit to
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/pair/fit_problem.h"
+#include "bridgemark/pair/label_problems.h"
 #include "bridgemark/pair/pair_family.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
@@ -35,6 +38,7 @@
 // The protocol of the benchmark and the scores it is made of
 #include "bridgemark/metric/c2st.h"
 #include "bridgemark/metric/evaluation.h"
+#include "bridgemark/metric/own_data/compare_by_label.h"
 #include "bridgemark/metric/own_data/compare_on.h"
 #include "bridgemark/metric/particle_kl.h"
 #include "bridgemark/metric/prediction_files.h"
@@ -47,4 +51,5 @@
 #include "bridgemark/solver/core/training_files.h"
 #include "bridgemark/solver/core/training_log.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/labelled_run.h"
 #include "bridgemark/solver/run/run.h"

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
@@ -13,15 +16,15 @@
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
 #include "bridgemark/report/data_page.h"
-#include "bridgemark/solver/run/run.h"
-#include "bridgemark/solver/run/run_contestant.h"
+#include "bridgemark/solver/run/compare_runs.h"
 #include "cli/output.h"
 
 namespace bridgemark::cli {
 
 namespace {
 
-constexpr const char* kDataFileOptions[] = {"--x0", "--x1", "--report", "--vocabulary"};
+constexpr const char* kDataFileOptions[] = {"--x0", "--x1", "--report", "--vocabulary",
+                                            "--condition"};
 
 // What else goes with them.
 constexpr std::array<std::string_view, 7> kOptionsBesideData = {
@@ -35,13 +38,25 @@ bool belongs_to_data(const CLI::Option& option) {
 
 // What the page needs is looked at before the work whose results it shows.
 DataPageOptions page_options(const DataFiles& files) {
-  const std::filesystem::path folder = std::filesystem::path(files.report).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    throw_file(files.report, "its folder is not there");
-  }
+  if (!files.report.empty()) check_page_folder(files.report);
   DataPageOptions options;
   if (!files.vocabulary.empty()) options.vocabulary = load_vocabulary(files.vocabulary);
   return options;
+}
+
+ComparedRun load_compared(const Context& context, const std::string& folder, bool by_label) {
+  ComparedRun compared{terminal_text(folder)};
+  if (by_label && is_labelled_run(folder)) {
+    compared.labels = load_labelled_run(context, folder);
+  } else {
+    compared.run = load_whole_run(context, folder);
+  }
+  return compared;
+}
+
+std::optional<Condition> load_condition(const std::vector<std::string>& files) {
+  if (files.empty()) return std::nullopt;
+  return Condition{load_integers(files[0]), load_integers(files[1])};
 }
 
 }  // namespace
@@ -65,6 +80,12 @@ void add_data_options(CLI::App& command, DataFiles& files) {
                   "File with a word a line, one for each category: the page shows rows as words")
       ->group(data)
       ->needs(report);
+  command
+      .add_option(kDataFileOptions[4], files.condition,
+                  "Labels of the rows of --x0 and of --x1, two files of integers .npy [n] and [m]: "
+                  "each label is scored by itself, and its share of x0 weighs it in the means")
+      ->group(data)
+      ->expected(2);
 }
 
 bool asks_for_data(const CLI::App& command) {
@@ -75,8 +96,10 @@ bool asks_for_data(const CLI::App& command) {
 void check_data_request(const CLI::App& command) {
   const bool has_x0 = command.count("--x0") > 0, has_x1 = command.count("--x1") > 0;
   if (!has_x0 && !has_x1) {
-    throw_invalid("evaluate", "{} needs --x0 and --x1, got it without",
-                  command.count("--report") > 0 ? "--report" : "--vocabulary");
+    const char* given = command.count("--report") > 0      ? "--report"
+                        : command.count("--condition") > 0 ? "--condition"
+                                                           : "--vocabulary";
+    throw_invalid("evaluate", "{} needs --x0 and --x1, got it without", given);
   }
   if (command.count("PAIR") > 0) {
     throw_invalid("evaluate", "give one of PAIR and --x0 with --x1, got both");
@@ -100,15 +123,15 @@ int evaluate_data(const CommonOptions& common, const DataFiles& files,
   const Context context = common.context();
   const DataPageOptions page = page_options(files);
   const States x0 = load_states(files.x0), x1 = load_states(files.x1);
-  std::vector<DataContestant> contestants;
+  const std::optional<Condition> condition = load_condition(files.condition);
+  std::vector<ComparedRun> compared;
   for (const std::string& folder : runs) {
-    LoadedRun run = load_whole_run(context, folder);
-    contestants.push_back(run_contestant(context, terminal_text(folder), run.config, run.problem,
-                                         std::move(run.coupling), x0.rows()));
+    compared.push_back(load_compared(context, folder, condition.has_value()));
   }
-  check_vocabulary(page, contestants[0].coupling->num_categories());
-  const DataComparisonRecord record =
-      compare_and_record(context, x0, x1, contestants, {.seed = common.seed});
+  check_vocabulary(page, compared[0].num_categories());
+  const DataComparisonRecord record = record_comparison(context, [&] {
+    return compare_runs(context, compared, x0, x1, condition, {.seed = common.seed});
+  });
   if (!files.report.empty()) {
     write_file_atomically(files.report, data_page(record.comparison, x0, x1, page));
   }

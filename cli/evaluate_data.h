@@ -11,8 +11,9 @@ namespace bridgemark::cli {
 // The files behind the options of data.
 struct DataFiles {
   std::string x0, x1;
-  std::string report;      // the page to write; empty: none
-  std::string vocabulary;  // of its words; empty: it shows pictures
+  std::vector<std::string> condition;  // labels of both; empty: none
+  std::string report;                  // the page to write; empty: none
+  std::string vocabulary;              // of its words; empty: it shows pictures
 };
 
 void add_data_options(CLI::App& command, DataFiles& files);

@@ -29,6 +29,7 @@ struct SampleOptions {
   std::uint64_t count = 0;
   std::string given;
   std::string run;
+  std::string condition;
   bool reverse = false;
   std::optional<int> num_steps;
   std::string through = "any";
@@ -193,8 +194,9 @@ int run_sample(const SampleOptions& options) {
     throw_invalid("sample", "--what of a --run must be conditional or trajectory, got {}",
                   options.what);
   }
-  sample_run(options.common.context(), {options.run, options.given, trajectory, options.num_steps,
-                                        options.reverse, options.common.seed, options.output});
+  sample_run(options.common.context(),
+             {options.run, options.given, options.condition, trajectory, options.num_steps,
+              options.reverse, options.common.seed, options.output});
   return 0;
 }
 
@@ -210,7 +212,8 @@ void add_sample(CLI::App& app, Action& action) {
       "  bridgemark sample d2-uniform-0.01 --what conditional --given x0.npy -n 1000 -o x1.npy\n"
       "  bridgemark sample d2-uniform-0.01 --what trajectory --given x0.npy --num-steps 64 -o "
       "t.npy\n"
-      "  bridgemark sample --run run --given x0.npy -o x1.npy");
+      "  bridgemark sample --run run --given x0.npy -o x1.npy\n"
+      "  bridgemark sample --run run --given x0.npy --condition labels.npy -o x1.npy");
   command->add_option("PAIR", options->pair, "A preset or a pair folder: draws from its truth");
   command->add_option("--run", options->run,
                       "Run folder of bridgemark train: draws from what it learned, x1 [rows of "
@@ -228,6 +231,14 @@ void add_sample(CLI::App& app, Action& action) {
       ->check(whole_number());
   CLI::Option* given =
       command->add_option("--given", options->given, "States x0 to start from, int .npy [rows,D]");
+  CLI::Option* condition = command->add_option(
+      "--condition", options->condition,
+      "Labels of the given rows, integers .npy [rows]: with a --run that was trained with labels, "
+      "x1 given x0 and its label");
+  only_for(condition, "--run", [=]() -> std::optional<std::string> {
+    if (!options->run.empty()) return std::nullopt;
+    return options->pair.empty() ? "none" : "PAIR " + options->pair;
+  });
   CLI::Option* num_steps = command->add_option(
       "--num-steps", options->num_steps,
       fmt::format("M, steps of a trajectory (default: {}, or those that the run was "

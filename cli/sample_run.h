@@ -9,8 +9,9 @@
 namespace bridgemark::cli {
 
 struct RunSample {
-  std::string run;    // folder
-  std::string given;  // .npy [rows,D]
+  std::string run;        // folder
+  std::string given;      // .npy [rows,D]
+  std::string condition;  // labels of the given rows, .npy [rows]; empty: the run knows none
   bool trajectory = false;
   std::optional<int> num_steps;  // of a trajectory; else those that the run was trained with
   bool reverse = false;          // x0 given x1

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,8 +11,10 @@
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/data_problem.h"
+#include "bridgemark/pair/label_problems.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/run/labelled_run.h"
 #include "bridgemark/solver/run/run.h"
 #include "bridgemark/solver/run/run_result.h"
 #include "cli/command.h"
@@ -28,8 +31,9 @@ struct TrainOptions {
   CommonOptions common;
   std::string solver;
   std::string pair;
-  TrainingRows rows;   // of the pair
-  std::string x0, x1;  // files of own data, in place of a pair
+  TrainingRows rows;                   // of the pair
+  std::string x0, x1;                  // files of own data, in place of a pair
+  std::vector<std::string> condition;  // of labels of both; empty: none
   std::string reference = "gaussian";
   std::optional<double> gamma;
   std::optional<int> categories;
@@ -63,6 +67,46 @@ FitProblem problem_of(const TrainOptions& options, const Context& context) {
   return made.problem;
 }
 
+void warn_of(const nlohmann::json& result, const std::string& label = {}) {
+  const auto warning = result["diagnostics"].find("warning");
+  if (warning == result["diagnostics"].end()) return;
+  note("warning: {}{}\n", label, terminal_text(warning->get<std::string>()));
+}
+
+void say_result(const TrainOptions& options, const FitProblem& problem,
+                const std::filesystem::path& folder, const nlohmann::json& result) {
+  const std::string on = options.pair.empty() ? std::string(problem.name()) : options.pair;
+  say("{}: {} on {} in {:.2f} s\n", terminal_text(folder.string()), options.solver,
+      terminal_text(options.rows.samples > 0
+                        ? fmt::format("{} of {}", training_rows_text(options.rows), on)
+                        : on),
+      result["wall_seconds"].get<double>());
+  for (const auto& [key, value] : result["diagnostics"].items()) {
+    say("  {:<28} {}\n", terminal_text(key),
+        terminal_text(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+  }
+}
+
+// One run for the rows of each label.
+int train_labels(const TrainOptions& options, const Context& context, const RunConfig& config,
+                 const FitProblem& problem, const TrainingWatch& watch) {
+  const std::vector<LabelProblem> problems = problems_by_label(
+      problem, load_integers(options.condition[0]), load_integers(options.condition[1]));
+  train_by_label(context, config, problems, options.output, options.resume,
+                 [&](Label) { return watch; });
+  if (!speaks_for_ranks()) return 0;
+  nlohmann::json results = nlohmann::json::array();
+  for (const LabelProblem& each : problems) {
+    const std::filesystem::path folder = label_folder(options.output, each.label);
+    results.push_back(load_run_result(folder));
+    warn_of(results.back(), fmt::format("label {}: ", each.label));
+    if (!options.common.json) say_result(options, each.problem, folder, results.back());
+    results.back()["label"] = each.label;
+  }
+  if (options.common.json) say("{}\n", nlohmann::json({{"labels", results}}).dump(2));
+  return 0;
+}
+
 int run_train(const TrainOptions& options) {
   Context context = options.common.context();
   stop_on_signals();
@@ -75,30 +119,19 @@ int run_train(const TrainOptions& options) {
   find_solver(options.solver).resolve(checked);  // complains before anything is read
   const FitProblem problem = problem_of(options, context);
   if (speaks_for_ranks()) warn_if_still(problem.reference());
-  train_run(
-      context,
-      {options.solver, options.pair, options.common.seed, solver_options.values(), options.rows},
-      problem, options.output, options.resume, {.event_folder = options.tensorboard});
+  const RunConfig config{options.solver, options.pair, options.common.seed, solver_options.values(),
+                         options.rows};
+  const TrainingWatch watch{.event_folder = options.tensorboard};
+  if (!options.condition.empty()) return train_labels(options, context, config, problem, watch);
+  train_run(context, config, problem, options.output, options.resume, watch);
   if (!speaks_for_ranks()) return 0;
   const nlohmann::json result = load_run_result(options.output);
-  if (const auto warning = result["diagnostics"].find("warning");
-      warning != result["diagnostics"].end()) {
-    note("warning: {}\n", terminal_text(warning->get<std::string>()));
-  }
+  warn_of(result);
   if (options.common.json) {
     say("{}\n", result.dump(2));
     return 0;
   }
-  const std::string on = options.pair.empty() ? std::string(problem.name()) : options.pair;
-  say("{}: {} on {} in {:.2f} s\n", terminal_text(options.output), options.solver,
-      terminal_text(options.rows.samples > 0
-                        ? fmt::format("{} of {}", training_rows_text(options.rows), on)
-                        : on),
-      result["wall_seconds"].get<double>());
-  for (const auto& [key, value] : result["diagnostics"].items()) {
-    say("  {:<28} {}\n", terminal_text(key),
-        terminal_text(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
-  }
+  say_result(options, problem, options.output, result);
   return 0;
 }
 
@@ -127,6 +160,8 @@ void add_train(CLI::App& app, Action& action) {
       "--set marginal_samples=200000\n"
       "  bridgemark train dlightsb --pair d16-gaussian-0.02-spread --samples 1000 -o run\n"
       "  bridgemark train dlightsb --x0 threes.npy --x1 eights.npy -o run\n"
+      "  bridgemark train dlightsb --x0 a.npy --x1 b.npy --condition a-labels.npy b-labels.npy "
+      "-o run\n"
       "  mpirun -n 4 bridgemark-mpi train dlightsb --pair d64-gaussian-0.02 -o run "
       "--set components=100000\n"
       "With --samples a solver sees that many unpaired rows of either end, the same for everyone, "
@@ -159,6 +194,11 @@ void add_train(CLI::App& app, Action& action) {
   of_data.push_back(
       command->add_option("--steps", options->steps, "Elementary steps from x0 to x1"));
   of_data.back()->capture_default_str();
+  of_data.push_back(command->add_option(
+      "--condition", options->condition,
+      "Labels of the rows of --x0 and of --x1, two files of integers .npy [n] and [m]: a model for "
+      "each label, so that x1 keeps the label of its x0"));
+  of_data.back()->expected(2);
   for (CLI::Option* option : of_data) option->group(data)->needs("--x0");
   only_for(command->get_option("--samples"), "--pair", [=]() -> std::optional<std::string> {
     if (options->rows.samples == 0 || options->x0.empty()) return std::nullopt;

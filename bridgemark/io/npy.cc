@@ -102,6 +102,10 @@ std::vector<double> NpyArray::to_doubles() const {
   return read_values<double>(*file, offset, dtype, count, "array");
 }
 
+std::vector<std::int32_t> load_integers(const std::filesystem::path& path) {
+  return load_npy_of_rank(path, 1).to_int32();
+}
+
 States load_states(const std::filesystem::path& path) {
   const NpyArray array = load_npy_of_rank(path, 2);
   return {array.shape[0], array.shape[1], array.to_int32()};

@@ -32,7 +32,8 @@ struct NpyArray {
 
 NpyArray load_npy(const std::filesystem::path& path);
 
-// Integers of shape [rows, cols] or [n0, n1, n2].
+// Integers of shape [n], [rows, cols] or [n0, n1, n2].
+std::vector<std::int32_t> load_integers(const std::filesystem::path& path);
 States load_states(const std::filesystem::path& path);
 Array3<std::int32_t> load_states3(const std::filesystem::path& path);
 

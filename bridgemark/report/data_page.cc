@@ -8,6 +8,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
 #include "bridgemark/report/markup.h"
 #include "bridgemark/report/page_form.h"
@@ -83,6 +84,28 @@ std::string scores_html(const DataComparison& comparison) {
       html += score_cell(contestant.score(spec.name), spec);
     }
     html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+// A line for each label and sampler.
+std::string labels_html(const DataComparison& comparison) {
+  if (comparison.labels.empty()) return "";
+  std::string html =
+      "<h3>Label by label</h3>\n<div class=\"scroll\"><table><thead><tr><th></th><th>run</th>";
+  for (const char* name : kLabelScores) {
+    html += fmt::format("<th>{}</th>", escape_html(std::string(find_data_score(name)->title)));
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const LabelComparison& each : comparison.labels) {
+    for (const ContestantScores& contestant : each.comparison.contestants) {
+      html += fmt::format("<tr><th>{}</th><td>{}</td>", label_heading(each),
+                          escape_html(contestant.name));
+      for (const char* name : kLabelScores) {
+        html += fmt::format("<td>{}</td>", label_score_text(contestant.score(name)));
+      }
+      html += "</tr>\n";
+    }
   }
   return html + "</tbody></table></div>\n";
 }
@@ -185,10 +208,16 @@ std::string data_page(const DataComparison& comparison, StatesView x0, StatesVie
   check_vocabulary(options, comparison.num_categories);
   return fill_page(kDataHtml, {{"css", kDataCss},
                                {"summary", summary_html(comparison)},
-                               {"scores", scores_html(comparison)},
+                               {"scores", scores_html(comparison) + labels_html(comparison)},
                                {"rows", rows_html(comparison, x0, x1, options)},
                                {"version", kVersion},
                                {"seed", std::to_string(comparison.seed)}});
+}
+
+void check_page_folder(const std::filesystem::path& page) {
+  const std::filesystem::path folder = page.parent_path();
+  if (folder.empty() || is_folder(folder)) return;
+  throw_file(page.string(), "its folder is not there");
 }
 
 std::vector<std::string> load_vocabulary(const std::filesystem::path& path) {

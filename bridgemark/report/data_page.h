@@ -24,6 +24,9 @@ void check_vocabulary(const DataPageOptions& options, int num_categories);
 std::string data_page(const DataComparison& comparison, StatesView x0, StatesView x1,
                       const DataPageOptions& options = {});
 
+// Throws FileError unless the page's folder is there: before the work whose results it shows.
+void check_page_folder(const std::filesystem::path& page);
+
 // A word a line. Throws FileError where the file is not there.
 std::vector<std::string> load_vocabulary(const std::filesystem::path& path);
 

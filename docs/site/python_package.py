@@ -17,7 +17,15 @@ PAGES = {
     "pairs": ("Pairs", ["load", "presets", "build_pair", "Pair"]),
     "solvers": (
         "Solvers",
-        ["solvers", "make_solver", "load_solver", "Solver", *_solvers.__all__, "Coupling"],
+        [
+            "solvers",
+            "make_solver",
+            "load_solver",
+            "Solver",
+            *_solvers.__all__,
+            "Coupling",
+            "LabelledCoupling",
+        ],
     ),
     "scores": (
         "Scores",
@@ -36,7 +44,10 @@ PAGES = {
     ),
     "experiments": ("Experiments", ["run", "report", "load_results"]),
     "board": ("The board", ["check_submission", "board"]),
-    "pictures": ("Pictures", ["plot_samples", "plot_trajectories", "plot_conditional"]),
+    "pictures": (
+        "Pictures",
+        ["plot_samples", "plot_trajectories", "plot_conditional", "plot_rows"],
+    ),
 }
 
 

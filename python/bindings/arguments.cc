@@ -16,6 +16,7 @@
 #include "bridgemark/pair/pair_spec.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace bridgemark::python {
 
@@ -193,6 +194,36 @@ void StatesArgument::narrow(std::string_view name, const T* values, std::size_t 
     }
     copy_.data()[i] = static_cast<std::int32_t>(value);
   }
+}
+
+States states_of_any_space(const char* name, const ArrayLike& given) {
+  const nb::object array = given.to_numpy(name);
+  const nb::object shape = array.attr("shape");
+  const std::size_t dim = nb::len(shape) == 2 ? nb::cast<std::size_t>(shape[1]) : 0;
+  return StatesArgument(name, {array}, dim, kMaxCategories).take();
+}
+
+Labels labels_argument(std::string_view name, const ArrayLike& given) {
+  const nb::object array = given.to_numpy(name);
+  const nb::object dtype = array.attr("dtype"), shape = array.attr("shape");
+  const auto kind = nb::cast<std::string>(dtype.attr("kind"));
+  if (std::string_view("iub").find(kind.at(0)) == std::string_view::npos || nb::len(shape) != 1) {
+    throw_invalid("labels",
+                  "{} must be integers [n], a label for each row, got shape {} of {}; "
+                  "numpy.unique(labels, return_inverse=True)[1] numbers texts",
+                  name, nb::str(shape).c_str(), nb::str(dtype).c_str());
+  }
+  const nb::object wide =
+      nb::module_::import_("numpy").attr("ascontiguousarray")(array, "dtype"_a = "int64");
+  const auto values =
+      nb::cast<nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(wide);
+  Labels labels(values.shape(0));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = static_cast<Label>(values.data()[i]);
+    if (labels[i] == values.data()[i]) continue;
+    throw_invalid("labels", "{} must hold integers of 32 bits, got {}", name, values.data()[i]);
+  }
+  return labels;
 }
 
 void check_same_rows(std::size_t x0_rows, std::size_t x1_rows) {

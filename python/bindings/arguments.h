@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "bridgemark/core/array.h"
+#include "bridgemark/core/labels.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/pair/benchmark_pair.h"
 
@@ -99,6 +100,12 @@ class StatesArgument {
 
   States copy_;
 };
+
+// States of any categories that there may be; whose space they are is checked with all else.
+States states_of_any_space(const char* name, const ArrayLike& given);
+
+// A label for each row: integers [n]. Throws InvalidArgument that names the argument.
+Labels labels_argument(std::string_view name, const ArrayLike& given);
 
 // Throws InvalidArgument unless both have the same number of rows.
 void check_same_rows(std::size_t x0_rows, std::size_t x1_rows);

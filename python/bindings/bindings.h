@@ -11,6 +11,7 @@ void init_pairs(nanobind::module_& module);
 void init_batches(nanobind::module_& module);
 void init_pair_building(nanobind::module_& module);
 void init_solvers(nanobind::module_& module);
+void init_labels(nanobind::module_& module);
 void init_solver_specs(nanobind::module_& module);
 void init_evaluation(nanobind::module_& module);
 void init_data_comparison(nanobind::module_& module);

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,13 +14,16 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
-#include "bridgemark/solver/run/run_contestant.h"
+#include "bridgemark/report/data_page.h"
+#include "bridgemark/solver/run/compare_runs.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
 #include "python/bindings/device_arrays.h"
+#include "python/bindings/label_dict.h"
 #include "python/bindings/outside_coupling.h"
 #include "python/bindings/results.h"
 #include "python/bindings/solvers.h"
@@ -29,14 +34,6 @@ using namespace nb::literals;
 namespace bridgemark::python {
 
 namespace {
-
-// States of any categories that there may be; whose space they are is checked with all else.
-States rows_of(const char* name, const ArrayLike& given) {
-  const nb::object array = given.to_numpy(name);
-  const nb::object shape = array.attr("shape");
-  const std::size_t dim = nb::len(shape) == 2 ? nb::cast<std::size_t>(shape[1]) : 0;
-  return StatesArgument(name, {array}, dim, kMaxCategories).take();
-}
 
 int largest_category(const States& x0, const States& x1) {
   int largest = 1;
@@ -50,6 +47,10 @@ int largest_category(const States& x0, const States& x1) {
 int categories_of(const nb::list& couplings, const std::optional<WholeNumber>& given,
                   const States& x0, const States& x1) {
   for (const nb::handle coupling : couplings) {
+    if (nb::isinstance<nb::dict>(coupling)) {
+      return read_label_dict(nb::cast<nb::dict>(coupling))[0]
+          .fit->fitted.coupling->num_categories();
+    }
     if (nb::isinstance<FittedCoupling>(coupling)) {
       return nb::cast<const FittedCoupling&>(coupling).fitted.coupling->num_categories();
     }
@@ -58,22 +59,19 @@ int categories_of(const nb::list& couplings, const std::optional<WholeNumber>& g
   return largest_category(x0, x1) + 1;
 }
 
-// A coupling of either kind; the name is the caller's.
-struct NamedCoupling {
-  std::string name;
-  const FittedCoupling* fitted = nullptr;
-  std::shared_ptr<const Coupling> outside = nullptr;
-};
-
-std::vector<NamedCoupling> read_couplings(const nb::list& couplings,
-                                          const std::vector<std::string>& names, nb::handle like,
-                                          std::size_t dim, int num_categories) {
-  std::vector<NamedCoupling> read;
+std::vector<ComparedRun> read_couplings(const nb::list& couplings,
+                                        const std::vector<std::string>& names, nb::handle like,
+                                        std::size_t dim, int num_categories) {
+  std::vector<ComparedRun> read;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const nb::handle given = couplings[i];
     read.push_back({names[i]});
+    if (nb::isinstance<nb::dict>(given)) {
+      read.back().labels = runs_of(read_label_dict(nb::cast<nb::dict>(given)));
+      continue;
+    }
     if (nb::isinstance<FittedCoupling>(given)) {
-      read.back().fitted = &nb::cast<const FittedCoupling&>(given);
+      read.back().run = run_of(nb::cast<const FittedCoupling&>(given));
       continue;
     }
     read.back().outside = outside_coupling(given, ArrayLike{nb::borrow(like)}, dim, num_categories);
@@ -87,31 +85,43 @@ std::vector<NamedCoupling> read_couplings(const nb::list& couplings,
   return read;
 }
 
+std::optional<Condition> read_condition(nb::handle condition) {
+  if (condition.is_none()) return std::nullopt;
+  const auto ends = nb::cast<nb::tuple>(condition);
+  return Condition{labels_argument("condition[0]", ArrayLike{nb::borrow(ends[0])}),
+                   labels_argument("condition[1]", ArrayLike{nb::borrow(ends[1])})};
+}
+
 nb::tuple compare_rows(const ArrayLike& x0, const ArrayLike& x1, const nb::list& couplings,
-                       const std::vector<std::string>& names, const Seed& seed,
-                       const std::optional<WholeNumber>& num_categories, nb::handle like,
-                       nb::handle progress, const std::string& device_text) {
-  const States from = rows_of("x0", x0), to = rows_of("x1", x1);
-  const std::vector<NamedCoupling> given = read_couplings(
-      couplings, names, like, from.cols(), categories_of(couplings, num_categories, from, to));
+                       const std::vector<std::string>& names, nb::handle condition,
+                       const Seed& seed, const std::optional<WholeNumber>& num_categories,
+                       nb::handle like, nb::handle progress, const std::string& device_text,
+                       const std::optional<std::filesystem::path>& report,
+                       const std::vector<std::string>& vocabulary) {
+  const States from = states_of_any_space("x0", x0), to = states_of_any_space("x1", x1);
+  const int S = categories_of(couplings, num_categories, from, to);
+  const std::vector<ComparedRun> given = read_couplings(couplings, names, like, from.cols(), S);
   const Device device = is_on_gpu({nb::borrow(like)}) ? Device::kCuda : parse_device(device_text);
   const DataComparisonOptions options{seed.draw()};
+  const std::optional<Condition> labels = read_condition(condition);
+  const DataPageOptions page{vocabulary};
+  check_vocabulary(page, S);
+  if (report) check_page_folder(*report);
   const DataComparisonRecord record = interruptible(
       [&](const Context& context) {
-        std::vector<DataContestant> contestants;
-        for (const NamedCoupling& each : given) {
-          contestants.push_back(each.fitted
-                                    ? run_contestant(context, each.name, each.fitted->config,
-                                                     each.fitted->problem,
-                                                     each.fitted->fitted.coupling, from.rows())
-                                    : DataContestant{.name = each.name, .coupling = each.outside});
-        }
-        return compare_and_record(context, from, to, contestants, options);
+        return record_comparison(
+            context, [&] { return compare_runs(context, given, from, to, labels, options); });
       },
       progress, device);
+  if (report) write_file_atomically(*report, data_page(record.comparison, from, to, page));
   nb::list order;
   for (const DataScoreSpec& spec : data_score_specs()) order.append(std::string(spec.name));
-  return nb::make_tuple(to_python(record.record()), comparison_text(record.comparison), order);
+  nb::dict texts;
+  for (const LabelComparison& each : record.comparison.labels) {
+    texts[nb::int_(each.label)] = comparison_text(each.comparison);
+  }
+  return nb::make_tuple(to_python(record.record()), comparison_text(record.comparison), order,
+                        texts);
 }
 
 }  // namespace
@@ -119,15 +129,18 @@ nb::tuple compare_rows(const ArrayLike& x0, const ArrayLike& x1, const nb::list&
 void init_data_comparison(nb::module_& module) {
   module.def(
       "compare_on", compare_rows, "x0"_a.none(), "x1"_a.none(), "couplings"_a, "names"_a,
-      nb::kw_only(), "seed"_a.none(), "num_categories"_a.none(), "like"_a.none(),
-      "progress"_a.none(), "device"_a,
-      nb::sig("def compare_on(x0: numpy.typing.ArrayLike, x1: numpy.typing.ArrayLike, couplings: "
-              "list[typing.Any], names: list[str], *, seed: int | numpy.random.Generator | None, "
-              "num_categories: int | None, like: typing.Any, progress: "
-              "collections.abc.Callable[[str, int, int, str], object] | None, device: str) -> "
-              "tuple[dict[str, typing.Any], str, list[str]]"),
-      "The object that `bridgemark evaluate --x0 --json` prints, its text, and the names of the "
-      "scores in their order: what bridgemark.compare_on wraps.");
+      nb::kw_only(), "condition"_a.none(), "seed"_a.none(), "num_categories"_a.none(),
+      "like"_a.none(), "progress"_a.none(), "device"_a, "report"_a.none(), "vocabulary"_a,
+      nb::sig(
+          "def compare_on(x0: numpy.typing.ArrayLike, x1: numpy.typing.ArrayLike, couplings: "
+          "list[typing.Any], names: list[str], *, condition: tuple[typing.Any, typing.Any] | "
+          "None, seed: int | numpy.random.Generator | None, "
+          "num_categories: int | None, like: typing.Any, progress: "
+          "collections.abc.Callable[[str, int, int, str], object] | None, device: str, report: str "
+          "| os.PathLike[str] | None, vocabulary: list[str]) -> "
+          "tuple[dict[str, typing.Any], str, list[str], dict[int, str]]"),
+      "The object that `bridgemark evaluate --x0 --json` prints, its text, the names of the scores "
+      "in their order and the text of each label: what bridgemark.compare_on wraps.");
 }
 
 }  // namespace bridgemark::python

@@ -22,7 +22,6 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/terminal_text.h"
 #include "bridgemark/metric/evaluation.h"
-#include "bridgemark/pair/data_problem.h"
 #include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/registry.h"
@@ -31,6 +30,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
 #include "python/bindings/couplings.h"
+#include "python/bindings/fit_call.h"
 #include "python/bindings/results.h"
 
 namespace nb = nanobind;
@@ -42,74 +42,9 @@ int FittedCoupling::own_num_steps() const { return trajectory_steps(*fitted.coup
 
 namespace {
 
-// An option as the command line would spell it: a sequence is joined by commas.
-std::string option_text(const std::string& key, nb::handle value) {
-  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value) ? "true" : "false";
-  if (nb::isinstance<nb::str>(value) || PyNumber_Check(value.ptr()) ||
-      nb::hasattr(value, "__fspath__")) {
-    return nb::str(value).c_str();
-  }
-  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
-    std::string joined;
-    for (const nb::handle part : value) {
-      joined += (joined.empty() ? "" : ",") + option_text(key, part);
-    }
-    return joined;
-  }
-  throw nb::type_error(fmt::format("[python] option {} must be a number, a string or a list of "
-                                   "them, got {}",
-                                   key, nb::repr(value.type()).c_str())
-                           .c_str());
-}
-
-// Every option of a solver by its key: what was given over the defaults and the recipe.
-std::map<std::string, std::string, std::less<>> resolve(const Solver& solver,
-                                                        const nb::kwargs& keywords) {
-  SolverOptions options(solver.options());
-  for (const auto [key, value] : keywords) {
-    const auto text = nb::cast<std::string>(key);
-    options.set(text, option_text(text, value));
-  }
-  solver.resolve(options);
-  return options.values();
-}
-
-std::map<std::string, std::string, std::less<>> resolve_options(const std::string& name,
-                                                                const nb::kwargs& keywords) {
-  return resolve(find_solver(name), keywords);
-}
-
-// How a fit is kept and watched, whatever it is fitted to.
-struct FitCall {
-  const std::string& solver;
-  const Seed& seed;
-  const std::optional<std::filesystem::path>& folder;
-  bool resume;
-  nb::handle progress;
-  const std::string& device;
-  nb::handle on_log;
-  const std::optional<std::filesystem::path>& tensorboard;
-  const nb::kwargs& keywords;
-  TrainingRows rows = {};
-};
-
-// Who follows the training: the caller's function gets each line as a dict.
-TrainingWatch training_watch(const FitCall& call, const SignalWatch& signals) {
-  TrainingWatch watch;
-  if (call.tensorboard) watch.event_folder = *call.tensorboard;
-  if (!call.on_log.is_none()) {
-    watch.on_line = [&](const LogLine& line) {
-      signals.visit([&] { call.on_log(to_python(nlohmann::json::parse(line.text))); });
-    };
-  }
-  return watch;
-}
-
 FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
-  const Solver& solver = find_solver(call.solver);
-  const std::string pair = problem.pair() ? std::string(problem.name()) : std::string();
-  const RunConfig config{call.solver, pair, call.seed.draw(), resolve(solver, call.keywords),
-                         call.rows};
+  const RunConfig config =
+      run_config(call, problem.pair() ? std::string(problem.name()) : std::string());
   warn_if_still(problem.reference(), CalledFrom::kPackage);
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted = interruptible(
@@ -138,14 +73,6 @@ FittedCoupling fit(const std::string& name, const PairArgument& pair, const Seed
       pair.pair());
 }
 
-// States of any categories that there may be; what they are is found out with all of the data.
-States states_of(const char* name, const ArrayLike& given) {
-  const nb::object array = given.to_numpy(name);
-  const nb::object shape = array.attr("shape");
-  const std::size_t dim = nb::len(shape) == 2 ? nb::cast<std::size_t>(shape[1]) : 0;
-  return StatesArgument(name, {array}, dim, kMaxCategories).take();
-}
-
 FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const ArrayLike& x1,
                         const ArrayLike& reference, const std::optional<double>& gamma,
                         const std::optional<WholeNumber>& num_categories,
@@ -154,17 +81,9 @@ FittedCoupling fit_data(const std::string& name, const ArrayLike& x0, const Arra
                         nb::handle progress, const std::string& device, nb::handle on_log,
                         const std::optional<std::filesystem::path>& tensorboard,
                         const nb::kwargs& keywords) {
-  DataParts parts{.x0 = states_of("x0", x0),
-                  .x1 = states_of("x1", x1),
-                  .reference = reference.reference("data"),
-                  .gamma = gamma,
-                  .total_steps = total_steps.to_int("total_steps")};
-  if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
-  const DataProblem made = interruptible(
-      [&](const Context& context) { return make_data_problem(context, std::move(parts)); });
-  if (!made.note.empty()) log_info(made.note);
+  const FitProblem problem = data_problem({x0, x1, reference, gamma, num_categories, total_steps});
   return fit_problem({name, seed, folder, resume, progress, device, on_log, tensorboard, keywords},
-                     made.problem);
+                     problem);
 }
 
 // The log of a run is beside the point of loading it: one that cannot be read is warned about.

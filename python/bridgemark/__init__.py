@@ -21,11 +21,13 @@ from ._board import board, check_submission
 from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
 from ._experiments import load_results, report, run
+from ._labels import LabelledCoupling
 from ._outside import OutsideCoupling
 from ._own_data import DataComparison, compare_on
 from ._paper import paper_results
 from ._plots import plot_conditional, plot_samples, plot_trajectories
 from ._results import Difference, Result, compare, evaluate, paired_difference
+from ._row_plots import plot_rows
 from ._solvers import *  # the solvers that this build has
 from ._solvers import Solver, load_solver, make_solver
 from ._tables import Table
@@ -34,6 +36,7 @@ __all__ = [
     "Coupling",
     "DataComparison",
     "Difference",
+    "LabelledCoupling",
     "OutsideCoupling",
     "Pair",
     "Result",
@@ -53,6 +56,7 @@ __all__ = [
     "paired_difference",
     "paper_results",
     "plot_conditional",
+    "plot_rows",
     "plot_samples",
     "plot_trajectories",
     "presets",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._arguments import require_text
+from ._arguments import require_path, require_text
+from ._labels import LabelledCoupling, condition_of
 from ._outside import OutsideCoupling
 from ._progress import reporter
 from ._results import Difference, _label
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # What is told apart: a difference beyond so many standard errors, as the printed sentences say.
 _ERRORS_APART = 2.0
+# What a first look shows.
+_BRIEF_SCORES = ("held_out_objective", "shape_score", "c2st_auc", "copies", "changed")
 
 
 def _number(value: float | str | None) -> float | None:
@@ -39,10 +43,17 @@ class DataComparison(Mapping[str, Any]):
     `print(comparison)` shows all with what it means.
     """
 
-    def __init__(self, values: Mapping[str, Any], text: str, order: Sequence[str]):
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        text: str,
+        order: Sequence[str],
+        label_texts: Mapping[int, str] | None = None,
+    ):
         self._values = dict(values)
         self._text = text
         self._order = list(order)
+        self._label_texts = dict(label_texts or {})
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -97,6 +108,18 @@ class DataComparison(Mapping[str, Any]):
             f"[compare_on] {first} and {second} must be two bridges: others have no objective"
         )
 
+    def of_label(self, label: int) -> DataComparison:
+        """The comparison on the rows of a label, where compare_on was given a condition.
+
+        Raises ValueError for a label that is not there.
+        """
+        for found in self.get("labels", []):
+            if found["label"] == label:
+                values = {**found, "meanings": self["meanings"]}
+                return DataComparison(values, self._label_texts[label], self._order)
+        known = ", ".join(map(str, self._label_texts)) or "none"
+        raise ValueError(f"[compare_on] label must be one of the condition, {known}, got {label}")
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain dicts, lists and numbers that json.dump takes."""
         return copy.deepcopy(self._values)
@@ -114,6 +137,31 @@ class DataComparison(Mapping[str, Any]):
             for key in ("value", "standard_error"):
                 row[key] = _number(row[key])
         return Table(rows)
+
+    def brief(self, *scores: str) -> Table:
+        """One row a solver and one column a score, the values alone: what a first look needs.
+
+        The last row, 'beside', is what the scores are held against: ceilings, held-out rows, rows
+        that ignore x0 (`meanings` says which), from the first solver that has them. Without names:
+        how near bridges are, how draws fit x1, whether they repeat rows, what they change. Raises
+        ValueError for a score that is not there.
+        """
+        shown = scores or _BRIEF_SCORES
+        for name in shown:
+            if name not in self._order:
+                raise ValueError(
+                    f"[compare_on] score must be one of {', '.join(self._order)}, got {name!r:.80}"
+                )
+        rows = [
+            {"solver": run["name"]} | {n: _number(run["scores"][n]["value"]) for n in shown}
+            for run in self["runs"]
+        ]
+        beside = {name: [run["scores"][name]["beside"] for run in self["runs"]] for name in shown}
+        known = {
+            name: next((_number(value) for value in values if value is not None), None)
+            for name, values in beside.items()
+        }
+        return Table([*rows, {"solver": "beside"} | known])
 
     def to_pandas(self) -> pandas.DataFrame:
         """A frame with one row a score and one column a solver: the values. Needs pandas."""
@@ -155,17 +203,29 @@ def _names_of(solvers: Sequence[Any], names: Sequence[str] | None) -> list[str]:
     return list(names)
 
 
+def _native(solver: Any, by_label: bool) -> Any:
+    """What the native part compares: couplings, dicts of them by label, outside solvers."""
+    if isinstance(solver, Solver):
+        solver = solver.by_label if by_label and solver._by_label else solver.coupling
+    return dict(solver) if isinstance(solver, LabelledCoupling) else solver
+
+
 def compare_on(
     x0: Any,
     x1: Any,
-    solvers: Sequence[Solver | _core.Coupling | OutsideCoupling | Callable[[Any], Any]],
+    solvers: Sequence[
+        Solver | _core.Coupling | LabelledCoupling | OutsideCoupling | Callable[[Any], Any]
+    ],
     *,
+    condition: tuple[Any, Any] | None = None,
     seed: int | np.random.Generator | None = 0,
     names: Sequence[str] | None = None,
     num_categories: int | None = None,
     like: Any = None,
     progress: bool | Callable[[str, int, int, str], object] = False,
     device: str = "cpu",
+    report: str | os.PathLike[str] | None = None,
+    vocabulary: Sequence[str] | None = None,
 ) -> DataComparison:
     """Compare solvers on rows of data that none of them was trained on; no truth is needed.
 
@@ -177,11 +237,24 @@ def compare_on(
     repeats of its training rows, what its transport costs, and, where it answers both directions,
     how these fit each other; a chain solver also its distance to the best bridge beside it.
 
+    `condition` is (labels0, labels1), integers [n] and [m]: the rows of each label are then
+    compared by themselves, numbers are means over labels, and `of_label` has those of one. A solver
+    that was fitted with a condition needs it; any other answers all labels alike.
+
     A UserWarning says where rows were trained on. `names` names the solvers, else their own names
     do. `num_categories` is S where all solvers are your own. `seed` decides the draws, `like` and
-    `device` are those of evaluate.
+    `device` are those of evaluate. `report` is a page to write, an HTML file: the scores, and rows
+    before and after as images where D is a square, as words where `vocabulary` has one for each
+    category, else as a heat map.
     """
     require_text(device=device)
+    if report is not None:
+        require_path(report=report)
+    if isinstance(vocabulary, str) or (vocabulary is not None and report is None):
+        raise ValueError(
+            "[compare_on] vocabulary must be a list of words, one for each category, and goes with "
+            f"report, got {vocabulary!r:.80}"
+        )
     if isinstance(solvers, (Solver, _core.Coupling, str)) or not isinstance(solvers, Sequence):
         raise TypeError(
             "[compare_on] solvers must be a sequence of fitted solvers, got "
@@ -193,17 +266,20 @@ def compare_on(
                 "[compare_on] solvers must be fitted, "
                 f"{solver.__name__}().fit(x0, x1), got the class {solver.__name__}"
             )
-    values, text, order = _core.compare_on(
+    values, text, order, label_texts = _core.compare_on(
         x0,
         x1,
-        [solver.coupling if isinstance(solver, Solver) else solver for solver in solvers],
+        [_native(solver, condition is not None) for solver in solvers],
         _names_of(solvers, names),
+        condition=None if condition is None else condition_of(condition),
         seed=seed,
         num_categories=num_categories,
         like=like,
         progress=reporter(progress),
         device=device,
+        report=report,
+        vocabulary=[] if vocabulary is None else list(vocabulary),
     )
     for warning in values["warnings"]:
         warnings.warn(warning, UserWarning, stacklevel=2)
-    return DataComparison(values, text, order)
+    return DataComparison(values, text, order, label_texts)

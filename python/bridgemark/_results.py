@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import require_flag, require_number, require_path, require_text
+from ._labels import LabelledCoupling
 from ._outside import OutsideCoupling
 from ._progress import reporter
 from ._solvers import Solver
@@ -104,6 +105,8 @@ class Result(Mapping[str, Any]):
 def _label(coupling: Any) -> str:
     if isinstance(coupling, (Solver, _core.Coupling)):
         return coupling.name if isinstance(coupling, Solver) else coupling.solver
+    if isinstance(coupling, LabelledCoupling):
+        return _label(next(iter(coupling.values())))
     if isinstance(coupling, tuple):
         return "answers"
     return getattr(coupling, "__name__", type(coupling).__name__)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._arguments import require_callable, require_flag, require_number, require_path, require_text
+from ._labels import LabelledCoupling, condition_of, load_labelled
 from ._progress import reporter
 from ._reference import PairReference
 
@@ -111,12 +112,14 @@ class Solver:
         _core.resolve_options(self.name, **options)
         self.options = options
         self._coupling: _core.Coupling | None = None
+        self._by_label: LabelledCoupling | None = None
 
     def fit(
         self: SolverT,
         pair: Any,
         x1: Any = None,
         *,
+        condition: Any = None,
         reference: Any = None,
         gamma: float | None = None,
         num_categories: int | None = None,
@@ -143,7 +146,9 @@ class Solver:
         its stochasticity, without it one that fits the categories (`coupling.gamma`, told to the
         logger 'bridgemark'); `num_categories` is S, without it what the matrix or the largest
         category says. Data has no truth: `sample`, `sample_trajectory` and `reversed` answer;
-        `evaluate` scores it on a pair of the same reference, S and D.
+        `evaluate` scores it on a pair of the same reference, S and D. `condition` is (labels0,
+        labels1), integers [n] and [m], a label for each row: a model for each label, `by_label`,
+        whose x1 keeps the label of its x0; `sample` and the others then take `condition` too.
 
         `seed` is an int, a numpy.random.Generator that one is drawn from, or None for a fresh one;
         `coupling.seed` says which. `options` go over those of the constructor, for this fit.
@@ -183,6 +188,7 @@ class Solver:
         if isinstance(pair, (_core.Pair, str, os.PathLike)):
             of_data = {
                 "x1": x1,
+                "condition": condition,
                 "reference": reference,
                 "gamma": gamma,
                 "num_categories": num_categories,
@@ -193,7 +199,7 @@ class Solver:
                     raise ValueError(
                         f"[fit] {name} belongs to data, fit(x0, x1), got it with a pair"
                     )
-            self._coupling = _core.fit(
+            fitted: Any = _core.fit(
                 self.name, pair, samples=samples, training_set=training_set, **common
             )
         elif x1 is None:
@@ -207,26 +213,45 @@ class Solver:
                     raise ValueError(
                         f"[fit] {name} belongs to a pair, fit(pair), got {value} with data"
                     )
-            self._coupling = _core.fit_data(
-                self.name,
-                pair,
-                x1,
-                **_reference_parts(reference, gamma, num_categories, total_steps),
-                **common,
-            )
-        warning = self._coupling.diagnostics.get("warning")
-        if warning is not None:
-            logging.getLogger("bridgemark").warning("%s", warning)
+            parts = _reference_parts(reference, gamma, num_categories, total_steps)
+            if condition is None:
+                fitted = _core.fit_data(self.name, pair, x1, **parts, **common)
+            else:
+                labels = condition_of(condition)
+                fitted = _core.fit_labels(self.name, pair, x1, *labels, **parts, **common)
+        by_label = isinstance(fitted, dict)
+        self._coupling = None if by_label else fitted
+        self._by_label = LabelledCoupling(fitted) if by_label else None
+        for label, own in fitted.items() if by_label else [(None, fitted)]:
+            warning = own.diagnostics.get("warning")
+            if warning is not None:
+                named = warning if label is None else f"label {label}: {warning}"
+                logging.getLogger("bridgemark").warning("%s", named)
         return self
 
     @property
     def coupling(self) -> _core.Coupling:
-        """What the last fit made. Raises RuntimeError before the first."""
+        """What the last fit made. Raises RuntimeError before the first, and after one by label."""
+        if self._by_label is not None:
+            raise RuntimeError(
+                f"[solver] {self.name} was fitted with a condition and has a coupling for each "
+                "label: sample(x0, condition=labels), by_label[label] or by_label.reversed()"
+            )
         if self._coupling is None:
             raise RuntimeError(
                 f"[solver] {self.name} must be fitted first: call fit(pair) or fit(x0, x1)"
             )
         return self._coupling
+
+    @property
+    def by_label(self) -> LabelledCoupling:
+        """What the last fit made for each label. Raises RuntimeError without a condition."""
+        if self._by_label is None:
+            raise RuntimeError(
+                f"[solver] {self.name} must be fitted with a condition: "
+                "fit(x0, x1, condition=(labels0, labels1))"
+            )
+        return self._by_label
 
     @property
     def history(self) -> dict[str, npt.NDArray[Any]]:
@@ -237,8 +262,15 @@ class Solver:
         """
         return self.coupling.history
 
-    def sample(self, x0: ArrayT, seed: int | np.random.Generator | None = None) -> ArrayT:
-        """Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D]."""
+    def sample(
+        self, x0: ArrayT, seed: int | np.random.Generator | None = None, *, condition: Any = None
+    ) -> ArrayT:
+        """Draw x1 ~ q(.|x0) for each row of x0 [B,D]: int32 [B,D].
+
+        A solver that was fitted with a condition takes one here: a label for each row.
+        """
+        if condition is not None:
+            return self.by_label.sample(x0, condition, seed)
         return self.coupling.sample(x0, seed)
 
     def sample_trajectory(
@@ -246,15 +278,21 @@ class Solver:
         x0: ArrayT,
         num_steps: int | None = None,
         seed: int | np.random.Generator | None = None,
+        *,
+        condition: Any = None,
     ) -> ArrayT:
         """Draw trajectories from x0 [B,D]: int32 [B,num_steps+1,D].
 
         Without num_steps: those that the solver trained with, else 16.
         """
+        if condition is not None:
+            return self.by_label.sample_trajectory(x0, condition, num_steps, seed)
         return self.coupling.sample_trajectory(x0, num_steps, seed)
 
-    def log_conditional(self, x0: ArrayT, x1: ArrayT) -> ArrayT:
+    def log_conditional(self, x0: ArrayT, x1: ArrayT, *, condition: Any = None) -> ArrayT:
         """log q(x1|x0) for the rows of x0 [B,D] and x1 [B,D]: float64 [B]."""
+        if condition is not None:
+            return self.by_label.log_conditional(x0, x1, condition)
         return self.coupling.log_conditional(x0, x1)
 
     def log_marginals(self, x0: ArrayT) -> ArrayT:
@@ -271,6 +309,8 @@ class Solver:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Keep the fitted solver as a run folder, which `load` and the command line read."""
+        if self._by_label is not None:
+            return self._by_label.save(folder)
         self.coupling.save(folder)
 
     @classmethod
@@ -293,14 +333,20 @@ class Solver:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solver) or type(self) is not type(other):
             return NotImplemented
-        return self.options == other.options and self._coupling == other._coupling
+        return (
+            self.options == other.options
+            and self._coupling == other._coupling
+            and self._by_label == other._by_label
+        )
 
     __hash__ = None  # a fit changes it
 
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
         fitted = ""
-        if self._coupling:
+        if self._by_label is not None:
+            fitted = f" fitted to data of {len(self._by_label)} labels"
+        elif self._coupling:
             pair = self._coupling.pair
             fitted = f" fitted to {pair.name!r}" if pair else " fitted to data"
         return f"<bridgemark.{type(self).__name__}({options}){fitted}>"
@@ -363,7 +409,11 @@ def load_solver(
     folder: str | os.PathLike[str], pair: _core.Pair | str | os.PathLike[str] | None = None
 ) -> Solver:
     """The fitted solver of a run folder; `pair` may be left out for a preset."""
-    coupling = _core.load_coupling(folder, pair)
+    by_label = load_labelled(folder) if pair is None else None
+    coupling = next(iter(by_label.values())) if by_label else _core.load_coupling(folder, pair)
     solver = _class_of(coupling.solver)(**coupling.options)
-    solver._coupling = coupling
+    if by_label:
+        solver._by_label = by_label
+    else:
+        solver._coupling = coupling
     return solver

@@ -85,6 +85,19 @@ def test_prints_and_turns_into_data(found):
     assert math.isnan(frame.loc["held_out_objective", "independent"])
 
 
+def test_a_first_look(found):
+    brief = found.brief()
+    assert [row["solver"] for row in brief] == [*found.names, "beside"]
+    scores = found.scores("dlightsb")
+    assert brief[1]["shape_score"] == scores["shape_score"]["value"]
+    assert brief[3]["shape_score"] == scores["shape_score"]["beside"]
+    assert brief[2]["held_out_objective"] is None and brief[3]["held_out_objective"] is None
+    assert brief.columns == ["solver", *bm._own_data._BRIEF_SCORES]
+    assert found.brief("moved").columns == ["solver", "moved"]
+    with pytest.raises(ValueError, match="score must be one of held_out_objective, "):
+        found.brief("joint_kl")
+
+
 def test_the_seed_decides_and_the_command_line_agrees(
     found, held_out, solvers, tmp_path, command_line
 ):
@@ -171,3 +184,19 @@ def test_bad_arguments(held_out, solvers):
         bm.compare_on(x0 + 16, x1, solvers)
     with pytest.raises(ValueError, match="x0 must have an integer dtype"):
         bm.compare_on(x0 / 2, x1, solvers)
+
+
+def test_writes_a_page(held_out, solvers, tmp_path):
+    page = tmp_path / "page.html"
+    found = bm.compare_on(*held_out, solvers[:1], report=page)
+    assert "<!doctype html>" in page.read_text() and "<svg " in page.read_text()
+    assert found.names == ["feature-wise"]
+    words = [f"word{s}" for s in range(16)]
+    bm.compare_on(*held_out, solvers[:1], report=page, vocabulary=words)
+    assert "word11" in page.read_text()
+    with pytest.raises(ValueError, match="must have a line for each of the 16 categories, got 3"):
+        bm.compare_on(*held_out, solvers[:1], report=page, vocabulary=words[:3])
+    with pytest.raises(ValueError, match="vocabulary must be a list of words, one for each"):
+        bm.compare_on(*held_out, solvers[:1], vocabulary=words)
+    with pytest.raises(OSError, match="its folder is not there"):
+        bm.compare_on(*held_out, solvers[:1], report=tmp_path / "none" / "page.html")

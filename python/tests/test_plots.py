@@ -235,3 +235,25 @@ def test_without_matplotlib_one_line_says_so():
         f"[python] {name} needs matplotlib: pip install matplotlib"
         for name in ("plot_samples", "plot_trajectories", "plot_conditional")
     ]
+
+
+def test_rows_of_own_data_are_images_or_a_heat_map():
+    random = np.random.default_rng(0)
+    images = random.integers(0, 17, (12, 64))
+    axes = bm.plot_rows({"before": images, "after": images[:3] // 2}, count=5, num_categories=17)
+    shown = axes.images[0].get_array()
+    assert shown.shape == (17, 44) and axes.images[0].get_clim() == (0, 16)
+    assert np.array_equal(shown[:8, 9:17], images[1].reshape(8, 8))
+    assert np.array_equal(shown[9:, 18:26], images[2].reshape(8, 8) // 2)
+    assert shown.mask[:, 8].all() and shown.mask[8].all() and shown.mask[9:, 27:].all()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["before", "after"]
+    lines = bm.plot_rows({"x0": images[:, :6], "x1": images[:4, 6:12]}, ax=plt.subplots()[1])
+    assert lines.images[0].get_array().shape == (15, 6)
+    with pytest.raises(TypeError, match="rows must be a dict of the names of sets"):
+        bm.plot_rows(images)
+    with pytest.raises(ValueError, match="sets must have as many columns, got"):
+        bm.plot_rows({"x0": images, "x1": images[:, :3]})
+    with pytest.raises(ValueError, match=r"rows of 'x0' must be integers \[n,D\], one at least"):
+        bm.plot_rows({"x0": images / 2})
+    with pytest.raises(ValueError, match="count must be at least 1, got 0"):
+        bm.plot_rows({"x0": images}, count=0)

@@ -45,7 +45,7 @@ def test_stub_has_the_options_of_the_registry(classes, name, options):
     assert (keys(classes, init) if init else set()) == expected
     fits = [keys(classes, unpacked(m)) for m in methods if m.name == "fit"]
     common = {"seed", "folder", "resume", "progress", "device", "on_log", "tensorboard"}
-    of_data = {"reference", "gamma", "num_categories", "total_steps"}
+    of_data = {"condition", "reference", "gamma", "num_categories", "total_steps"}
     of_pair = set() if name == "oracle" else {"samples", "training_set"}
     assert fits[0] == expected | common | of_pair
     assert name == "oracle" or fits[1] == expected | common | of_data

@@ -9,6 +9,7 @@
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/core/labels.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/metric/own_data/data_contestant.h"
 #include "bridgemark/metric/own_data/data_score.h"
@@ -28,6 +29,7 @@ struct ContestantScores {
   std::string reference;                                   // in words; empty: not known
   std::size_t training_x0_rows = 0, training_x1_rows = 0;  // 0: not known, or endless draws
   bool trained_on_endless_draws = false;
+  bool rows_have_all_labels = false;  // its training rows, where the given ones have one label
   std::optional<RowOverlap> x0_overlap = {}, x1_overlap = {};  // none without training rows
   std::vector<DataScore> scores;  // those of data_score_specs(), in their order
   States draws;                   // x1 for each given row of x0
@@ -45,6 +47,8 @@ struct ContestantDifference {
   bool told_apart() const;
 };
 
+struct LabelComparison;
+
 // All of them, with what a reader must be warned of.
 struct DataComparison {
   std::size_t x0_rows = 0, x1_rows = 0, dim = 0;
@@ -56,6 +60,14 @@ struct DataComparison {
   std::vector<ContestantScores> contestants;
   std::vector<ContestantDifference> differences;  // each two of those with an objective
   std::vector<std::string> warnings;              // what makes a number say less than it seems to
+  // Of rows with labels (compare_by_label.h): that of each label, of which this one is the mean.
+  std::vector<LabelComparison> labels = {};
+};
+
+// The comparison on the rows of a label.
+struct LabelComparison {
+  Label label = 0;
+  DataComparison comparison;
 };
 
 // Scores each on rows x0 [n,D] and x1 [m,D], unpaired and held out. All draws are functions of the

@@ -90,16 +90,23 @@ nlohmann::json comparison_json(const DataComparison& comparison) {
                            {"told_apart", each.told_apart()},
                            {"missing", text_or_null(each.missing)}});
   }
-  return {{"x0_rows", comparison.x0_rows},
-          {"x1_rows", comparison.x1_rows},
-          {"dim", comparison.dim},
-          {"num_categories", comparison.num_categories},
-          {"compared_rows", comparison.compared_rows},
-          {"seed", comparison.seed},
-          {"runs", std::move(runs)},
-          {"differences", std::move(differences)},
-          {"warnings", comparison.warnings},
-          {"meanings", meanings_json()}};
+  nlohmann::json json = {{"x0_rows", comparison.x0_rows},
+                         {"x1_rows", comparison.x1_rows},
+                         {"dim", comparison.dim},
+                         {"num_categories", comparison.num_categories},
+                         {"compared_rows", comparison.compared_rows},
+                         {"seed", comparison.seed},
+                         {"runs", std::move(runs)},
+                         {"differences", std::move(differences)},
+                         {"warnings", comparison.warnings},
+                         {"meanings", meanings_json()}};
+  for (const LabelComparison& each : comparison.labels) {
+    nlohmann::json own = comparison_json(each.comparison);
+    own.erase("meanings");
+    own["label"] = each.label;
+    json["labels"].push_back(std::move(own));
+  }
+  return json;
 }
 
 nlohmann::json DataComparisonRecord::record() const {
@@ -112,12 +119,10 @@ nlohmann::json DataComparisonRecord::record() const {
   return json;
 }
 
-DataComparisonRecord compare_and_record(const Context& context, StatesView x0, StatesView x1,
-                                        std::span<const DataContestant> contestants,
-                                        const DataComparisonOptions& options) {
+DataComparisonRecord record_comparison(const Context& context,
+                                       const std::function<DataComparison()>& compare) {
   const Clock::time_point started = Clock::now();
-  DataComparisonRecord record{compare_on(context, x0, x1, contestants, options),
-                              std::string(device_name(context.device)),
+  DataComparisonRecord record{compare(), std::string(device_name(context.device)),
                               backend::of(context).machine()};
   record.seconds = seconds_since(started);
   return record;

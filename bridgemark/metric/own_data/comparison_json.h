@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/metric/own_data/compare_on.h"
@@ -14,11 +16,13 @@ namespace bridgemark {
 //                              "missing", "note"}}}],
 //  "differences": [{"first", "second", "difference", "standard_error", "told_apart", "missing"}],
 //  "warnings": [...], "meanings": {name: {"title", "unit", "beside", "better", "meaning"}}}.
+// Of rows with labels there is also "labels": [{"label", and the keys above but "meanings"}], of
+// whose scores and differences those above are the means.
 // JSON has no infinity: an infinite number is the text "inf" or "-inf". What cannot be given is
 // null, and its "missing" says why.
 nlohmann::json comparison_json(const DataComparison& comparison);
 
-// compare_on() with all that says where it comes from: what `evaluate --x0 --json` prints and
+// A comparison with all that says where it comes from: what `evaluate --x0 --json` prints and
 // Python returns.
 struct DataComparisonRecord {
   DataComparison comparison;
@@ -27,8 +31,7 @@ struct DataComparisonRecord {
   std::string device, machine;
   double seconds = 0.0;
 };
-DataComparisonRecord compare_and_record(const Context& context, StatesView x0, StatesView x1,
-                                        std::span<const DataContestant> contestants,
-                                        const DataComparisonOptions& options = {});
+DataComparisonRecord record_comparison(const Context& context,
+                                       const std::function<DataComparison()>& compare);
 
 }  // namespace bridgemark

@@ -42,6 +42,21 @@ std::size_t longest_name(const DataComparison& comparison) {
   return longest;
 }
 
+std::string labels_text(const DataComparison& comparison, std::size_t width) {
+  std::string text = "\n\nLabel by label.";
+  for (const LabelComparison& each : comparison.labels) {
+    text += "\n  " + label_heading(each);
+    for (const ContestantScores& contestant : each.comparison.contestants) {
+      text += fmt::format("\n    {:<{}}", contestant.name, width);
+      for (const char* name : kLabelScores) {
+        text += fmt::format("  {}: {}", find_data_score(name)->title,
+                            label_score_text(contestant.score(name)));
+      }
+    }
+  }
+  return text;
+}
+
 std::string score_line(const ContestantScores& contestant, const DataScoreSpec& spec,
                        std::size_t width) {
   const DataScore& score = contestant.score(spec.name);
@@ -83,12 +98,30 @@ std::string difference_text(const ContestantDifference& difference) {
                      first_is_nearer ? difference.second : difference.first, estimate_text(size));
 }
 
+std::string label_heading(const LabelComparison& label) {
+  return fmt::format("label {}, {} rows of x0 and {} of x1", label.label, label.comparison.x0_rows,
+                     label.comparison.x1_rows);
+}
+
+std::string label_score_text(const DataScore& score) {
+  if (!score.missing.empty()) return "-";
+  const std::string text = estimate_text(score.value);
+  if (!score.beside) return text;
+  return fmt::format("{} ({}: {})", text, find_data_score(score.name)->beside,
+                     estimate_text(*score.beside));
+}
+
 std::string comparison_heading(const DataComparison& comparison) {
   std::string text = fmt::format(
       "{} rows of x0 and {} of x1, D = {}, S = {}; {} draws and training rows of each run are "
       "compared with them",
       comparison.x0_rows, comparison.x1_rows, comparison.dim, comparison.num_categories,
       comparison.compared_rows);
+  if (!comparison.labels.empty()) {
+    text += fmt::format(
+        "; of {} labels, each by itself: numbers are means over labels, by their shares of x0",
+        comparison.labels.size());
+  }
   for (const ContestantScores& contestant : comparison.contestants) {
     text += fmt::format(
         "\n  {}: {}; {}", contestant.name,
@@ -112,6 +145,7 @@ std::string comparison_text(const DataComparison& comparison) {
       text += "\n  " + difference_text(difference);
     }
   }
+  if (!comparison.labels.empty()) text += labels_text(comparison, width);
   return text;
 }
 

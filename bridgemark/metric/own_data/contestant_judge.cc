@@ -314,6 +314,7 @@ ContestantScores ContestantJudge::judge(const DataContestant& contestant,
   scores.name = contestant.name;
   if (contestant.reference) scores.reference = reference_text(*contestant.reference);
   scores.trained_on_endless_draws = contestant.trained_on_endless_draws;
+  scores.rows_have_all_labels = contestant.rows_have_all_labels;
   const bool known = !contestant.trained_on_endless_draws && contestant.training_x0.rows() > 0 &&
                      contestant.training_x1.rows() > 0;
   if (known) {
@@ -326,14 +327,15 @@ ContestantScores ContestantJudge::judge(const DataContestant& contestant,
   contestant.coupling->sample(context_, x0_, {derive_seed(seed_, kDraws), DrawPurpose::kPrediction},
                               0, scores.draws);
   const Ceiling* ceiling = ceiling_of(contestant);
+  const Ceiling* of_law = contestant.rows_have_all_labels ? nullptr : ceiling;
   const States compared =
       drawn_rows(scores.draws, compared_rows_, derive_seed(seed_, kComparedRows));
   add_objective(objective, scores);
-  add_fit(fit_of_x1(compared), ceiling, scores);
+  add_fit(fit_of_x1(compared), of_law, scores);
   add_memory(contestant, ceiling, scores);
   add_cost(contestant, scores);
   add_paths(contestant, bridge, scores);
-  add_cycle(contestant, ceiling, scores);
+  add_cycle(contestant, of_law, scores);
   return scores;
 }
 

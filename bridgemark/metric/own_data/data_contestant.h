@@ -21,6 +21,8 @@ struct DataContestant {
   std::string no_rows = "its training rows are not known";
   // They are fresh draws of that law, none of which it has seen: it was trained on endless ones.
   bool trained_on_endless_draws = false;
+  // They have all labels, where the rows to answer have one: no ceiling for these.
+  bool rows_have_all_labels = false;
 
   // x0 given x1 by what it learned; null for the reason in no_reverse.
   std::shared_ptr<const Coupling> reverse = nullptr;

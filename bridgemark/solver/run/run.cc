@@ -114,6 +114,7 @@ void clear_remains(const std::filesystem::path& folder) {
   if (is_complete_run(folder)) {
     throw_file(folder.string(), "holds {} but no {}; give another folder", kRunResult, kRunConfig);
   }
+  if (path_exists(folder / kRunLabels)) refuse_second_run(folder);
   for (const char* name : {kRunCheckpoint, kRunData, kRunLog}) {
     std::error_code error;
     std::filesystem::remove(folder / name, error);

@@ -4,6 +4,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/toml_text.h"
 #include "bridgemark/solver/registry.h"
 #include "bridgemark/solver/run/run.h"
@@ -45,6 +46,11 @@ void save_run_config(const RunConfig& config, const std::filesystem::path& folde
 RunConfig load_run_config(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kRunConfig;
   const std::string file = path.string();
+  if (path_exists(folder / kRunLabels) && !path_exists(path)) {
+    throw_file(folder.string(),
+               "holds a run for each label: give the labels of the rows (--condition), or the run "
+               "of one label, label-LABEL in it");
+  }
   const std::string text = read_file(path, std::size_t{1} << 20);
   const toml::table table = parse_toml(text, file);
   const auto string_at = [&](const char* key) {
