@@ -128,7 +128,9 @@ Matrix<double> to_matrix(const Doubles& array) {
 bool is_pair_of_matrices(nb::handle given) {
   if (!nb::isinstance<nb::tuple>(given) || nb::len(given) != 2) return false;
   for (const nb::handle part : nb::borrow<nb::tuple>(given)) {
-    if (!nb::hasattr(part, "shape") || nb::len(part.attr("shape")) != 2) return false;
+    if (!nb::hasattr(part, "shape")) return false;
+    const nb::object shape = part.attr("shape");
+    if (nb::len(shape) != 2) return false;
   }
   return true;
 }

@@ -33,7 +33,7 @@ using testing::Wide;
 constexpr Tolerance kOperator{1e-12, 1e-12};  // of logarithms
 
 ReferenceProcess low_rank_process(const LowRankFactors& factors, double gamma, int steps = 128) {
-  return ReferenceProcess::low_rank_process(factors.u, factors.v, gamma, steps);
+  return ReferenceProcess::low_rank(factors.u, factors.v, gamma, steps);
 }
 
 // Rows, columns and entries of a power are those of the table.

@@ -133,6 +133,7 @@ class FeatureWiseSolver : public CpBridgeSolver {
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
+    require_tables(name(), problem);
     const FeatureWiseSettings settings = read_feature_wise_settings(problem, options);
     const ReferenceChain chain(problem.reference(), settings.imf_steps);
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);

@@ -181,6 +181,7 @@ class SinkhornSolver : public Solver {
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
+    require_tables(name(), problem);
     const SinkhornSettings settings = read_sinkhorn_settings(problem, options);
     const FitProblem all = rows_of(context, problem, settings.rows, seed);
     FitProblem fitted = all;
