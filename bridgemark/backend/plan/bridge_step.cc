@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 
@@ -73,6 +74,14 @@ BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta
       make_tables(context, std::move(log_beta), std::move(log_from), log_to, log_moves);
   step.factors = std::make_shared<const FactoredDraws>(context, q.factors(), step.to);
   return step;
+}
+
+void require_table(const BridgeStep& step) {
+  if (!step.factors) return;
+  throw DeviceError(fmt::format(
+      "[bridge] a reference of {} categories has no table, which a step on a device needs; take "
+      "--device cpu",
+      step.num_categories));
 }
 
 void ReferenceRow::look_at(std::size_t x) {

@@ -56,6 +56,9 @@ BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta
                             Array3<double> log_from, const ReferencePower& q,
                             const Array3<double>& log_to, const Array3<double>& log_moves = {});
 
+// Throws DeviceError where the step has no table of its reference: the CPU alone takes it then.
+void require_table(const BridgeStep& step);
+
 // The weights of the reference's next state, one state at a time.
 class ReferenceRow {
  public:

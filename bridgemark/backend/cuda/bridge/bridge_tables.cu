@@ -5,7 +5,6 @@
 #include "bridgemark/backend/cuda/bridge/log_product.h"
 #include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/plan/scaled_rows.h"
-#include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cuda {
@@ -71,11 +70,7 @@ std::vector<double> by_state(const Matrix<double>& rows, std::size_t S, std::siz
 }
 
 std::shared_ptr<const BridgeTables> upload_tables(const BridgeStep& step) {
-  if (step.factors) {
-    throw DeviceError(
-        "[bridge] a reference without a table, of more than 4096 categories, is on the CPU alone; "
-        "take --device cpu");
-  }
+  require_table(step);
   auto made = std::make_shared<BridgeTables>();
   BridgeTables& tables = *made;
   tables.dim = step.dim;
