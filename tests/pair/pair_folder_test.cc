@@ -13,6 +13,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/process/low_rank_step.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/context.h"
 #include "tests/support/random_bridge.h"
