@@ -131,13 +131,15 @@ void add_build(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--reference", options->reference,
-                   "gaussian, uniform, or a .npy matrix [S,S] of step probabilities")
+                   "gaussian, uniform, a .npy matrix [S,S] of step probabilities, or "
+                   "lowrank:U.npy,V.npy, both [S,r]: each step stays with 1 - gamma and else moves "
+                   "by U V^T")
       ->group(group)
       ->capture_default_str();
   command
       ->add_option("--gamma", options->parts.gamma,
-                   fmt::format("Stochasticity of the reference: > 0; uniform: below 1; not of a "
-                               "matrix (default: {})",
+                   fmt::format("Stochasticity of the reference: > 0; uniform: below 1; lowrank: at "
+                               "most 1; not of a matrix (default: {})",
                                spec.gamma))
       ->group(group);
   command->add_option("--steps", spec.total_steps, "Elementary steps between x0 and x1")
@@ -179,9 +181,11 @@ void add_build(CLI::App& app, Action& action) {
     if (option->get_group() != group) continue;
     only_for(option, "PAIR 'custom'", [=] { return unless_custom(*options); });
   }
-  only_for(command->get_option("--gamma"), "--reference gaussian or uniform",
+  only_for(command->get_option("--gamma"), "--reference gaussian, uniform or lowrank",
            [=]() -> std::optional<std::string> {
-             if (!is_npy(options->reference)) return std::nullopt;
+             if (is_low_rank(options->reference) || !is_npy(options->reference)) {
+               return std::nullopt;
+             }
              return "--reference " + options->reference;
            });
   for (const FamilyNumber& number : family_numbers()) {

@@ -60,6 +60,12 @@ void warn_if_still(const ReferenceProcess& process) {
   if (const auto warning = movement_warning(process)) note("warning: {}\n", *warning);
 }
 
+namespace {
+
+constexpr std::string_view kLowRankPrefix = "lowrank:";
+
+}  // namespace
+
 bool is_npy(const std::string& value) { return value.ends_with(".npy"); }
 
 Matrix<double> load_matrix(const std::string& path) {
@@ -70,7 +76,19 @@ Matrix<double> load_matrix(const std::string& path) {
   return {array.shape[0], array.shape[1], array.to_doubles()};
 }
 
-std::variant<std::string, Matrix<double>> read_reference(const std::string& value) {
+bool is_low_rank(const std::string& reference) { return reference.starts_with(kLowRankPrefix); }
+
+GivenReference read_reference(const std::string& value) {
+  if (is_low_rank(value)) {
+    const std::string files = value.substr(kLowRankPrefix.size());
+    const std::size_t comma = files.find(',');
+    const std::string u = files.substr(0, comma),
+                      v = comma == std::string::npos ? "" : files.substr(comma + 1);
+    if (!is_npy(u) || !is_npy(v) || v.find(',') != std::string::npos) {
+      throw_invalid("reference", "a reference of low rank is lowrank:U.npy,V.npy, got '{}'", value);
+    }
+    return LowRankFactors{load_matrix(u), load_matrix(v)};
+  }
   if (is_npy(value)) return load_matrix(value);
   return value;
 }

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <variant>
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/training_set.h"
+#include "bridgemark/process/given_reference.h"
 #include "bridgemark/process/reference_process.h"
 #include "cli/progress.h"
 
@@ -49,8 +49,9 @@ void add_training_rows_options(CLI::App& command, TrainingRows& rows, const std:
 // One line on standard error where the reference of a pair hardly moves.
 void warn_if_still(const ReferenceProcess& process);
 
-// --reference: a name, or the matrix of a .npy file.
-std::variant<std::string, Matrix<double>> read_reference(const std::string& value);
+// --reference: a name, the matrix of a .npy file, or lowrank:U.npy,V.npy.
+GivenReference read_reference(const std::string& value);
+bool is_low_rank(const std::string& reference);
 bool is_npy(const std::string& value);
 Matrix<double> load_matrix(const std::string& path);
 

@@ -182,15 +182,17 @@ void add_train(CLI::App& app, Action& action) {
       ->group(data);
   std::vector<CLI::Option*> of_data;
   of_data.push_back(command->add_option("--reference", options->reference,
-                                        "gaussian, uniform, or a .npy matrix [S,S] of step "
-                                        "probabilities"));
+                                        "gaussian, uniform, a .npy matrix [S,S] of step "
+                                        "probabilities, or lowrank:U.npy,V.npy, both [S,r]: each "
+                                        "step stays with 1 - gamma and else moves by U V^T"));
   of_data.back()->capture_default_str();
   of_data.push_back(command->add_option(
       "--gamma", options->gamma,
-      "Stochasticity of the reference (default: one that fits the categories, which is printed)"));
+      "Stochasticity of the reference (default: one that fits the categories, which is printed; "
+      "lowrank has none)"));
   of_data.push_back(command->add_option(
       "--categories", options->categories,
-      "S (default: the matrix's, else one more than the largest category of the data)"));
+      "S (default: the reference's, else one more than the largest category of the data)"));
   of_data.push_back(
       command->add_option("--steps", options->steps, "Elementary steps from x0 to x1"));
   of_data.back()->capture_default_str();

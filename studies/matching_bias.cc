@@ -101,7 +101,8 @@ PairedStates draw_pairs(const BenchmarkPair& pair, const std::string& coupling, 
   if (coupling == "minibatch") {
     const ReferenceProcess process = pair.reference();
     backend::of({}).couple_rows(
-        {}, {process.log_power({}, process.total_steps()), {kSeed, DrawPurpose::kRowCoupling}},
+        {},
+        {process.log_power({}, process.total_steps()).matrix(), {kSeed, DrawPurpose::kRowCoupling}},
         drawn.x0, 0, drawn.x1);
   }
   return drawn;

@@ -56,7 +56,7 @@ class FactorisedSteps : public Coupling {
   void log_transition(const Context& context, int num_steps, int n, StatesView from, StatesView to,
                       std::span<double> out) const override {
     const ReferenceChain chain(bridge_.process(), num_steps);
-    const Matrix<double>& log_q = chain.log_onestep(context);
+    const SharedMatrix log_q = chain.log_onestep(context);
     const Array3<double> before = bridge_.propagated_cores(context, chain, n),
                          after = bridge_.propagated_cores(context, chain, n + 1);
     const std::size_t D = dim(), K = bridge_.num_components();

@@ -99,6 +99,13 @@ class Backend {
     refuse(__func__);
   }
 
+  // The same for a power by its factors, without its table: two products by its rank.
+  virtual void propagate_cores_factored(const Context& context, const FactoredPower& q,
+                                        const Array3<double>& log_cores,
+                                        Array3<double>& out) const {
+    refuse(__func__);
+  }
+
   // out[b] = log sum_k exp(log_beta[k] + sum_d log_u[d, x[b,d], k]).
   virtual void log_mixture(const Context& context, std::span<const double> log_beta,
                            const Array3<double>& log_u, StatesView x, std::span<double> out) const {

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/plan/bridge_step.h"
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
-#include "bridgemark/math/log_rows.h"
 
 namespace bridgemark {
 
@@ -64,9 +65,18 @@ Array3<double> Bridge::propagated_cores(const Context& context, const ReferenceC
   if (const auto rank_one = process_.rank_one_power(chain.elementary_steps(rest))) {
     backend::of(context).propagate_cores_rank_one(context, rank_one->log_identity,
                                                   rank_one->log_uniform, cores, out);
-  } else {
-    backend::of(context).propagate_cores(context, chain.log_cumulative(context, rest), cores, out);
+    return out;
   }
+  const int elementary = chain.elementary_steps(rest);
+  // A device that has no product by factors takes the table where there is one.
+  if (context.device == Device::kCpu || !process_.has_tables()) {
+    if (const auto factors = process_.factored_power(context, elementary)) {
+      backend::of(context).propagate_cores_factored(context, *factors, cores, out);
+      return out;
+    }
+  }
+  const SharedMatrix log_q = process_.log_power(context, elementary);
+  backend::of(context).propagate_cores(context, log_q, cores, out);
   return out;
 }
 
@@ -101,17 +111,19 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
 backend::BridgeStep Bridge::make_host_step(const Context& context, const ReferenceChain& chain,
                                            int n) const {
   return backend::make_bridge_step(context, {log_weights().begin(), log_weights().end()},
-                                   propagated_cores(context, chain, n), chain.log_onestep(context),
+                                   propagated_cores(context, chain, n), chain.power(context, 1),
                                    propagated_cores(context, chain, n + 1), log_moves());
 }
 
 backend::BridgeStep Bridge::make_device_step(const Context& context, const ReferenceChain& chain,
                                              int n) const {
   const int rest = chain.num_steps() - n;
+  const SharedMatrix one = chain.log_onestep(context), before = chain.log_cumulative(context, rest);
+  std::optional<SharedMatrix> after;
+  if (rest > 1) after = chain.log_cumulative(context, rest - 1);
   return backend::of(context).make_device_step(
-      context, {log_weights(), log_cores(), log_moves(), chain.log_onestep(context),
-                chain.log_cumulative(context, rest),
-                rest == 1 ? nullptr : &chain.log_cumulative(context, rest - 1), prepared_->cores});
+      context, {log_weights(), log_cores(), log_moves(), one, before,
+                after ? &after->matrix() : nullptr, prepared_->cores});
 }
 
 std::shared_ptr<const backend::BridgeStep> Bridge::conditional_step(const Context& context,
@@ -208,12 +220,11 @@ void Bridge::log_transition(const Context& context, int num_steps, int n, States
   std::vector<double> log_before(from.rows);
   log_phi(context, num_steps, n, from, log_before);
   log_phi(context, num_steps, n + 1, to, out);
-  const Matrix<double>& log_q = chain.log_onestep(context);
+  const backend::ReferencePower q = chain.power(context, 1);
   constexpr std::size_t kRows = 1024;
   parallel_blocks(context, from.rows, kRows, [&](std::size_t first, std::size_t last) {
     for (std::size_t b = first; b < last; ++b) {
-      out[b] +=
-          log_of_rows(log_q.data(), log_q.cols(), from.row(b), to.row(b), dim()) - log_before[b];
+      out[b] += q.log_of_rows(from.row(b), to.row(b), dim()) - log_before[b];
     }
   });
 }

@@ -218,8 +218,9 @@ ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, std::size_t part,
     : gain_(tables.dim(), tables.num_categories()),
       cumulative_(tables.dim(), tables.num_categories()) {
   Matrix<double> log_start = tables.log_p0[part];
+  std::vector<double> made;
   for (std::size_t d = 0; d < log_start.rows(); ++d) {
-    const double* into = tables.log_q_into.row(static_cast<std::size_t>(x1[d]));
+    const double* into = tables.log_into(x1[d], made);
     for (std::size_t s = 0; s < log_start.cols(); ++s) log_start(d, s) += into[s];
   }
   if (tables.is_chain()) {

@@ -17,6 +17,19 @@ void ReverseTables::set_linear() {
   from = linear(log_from.data(), D * S, K);
 }
 
+double ReverseTables::log_into(std::int32_t x1, std::int32_t x0) const {
+  const auto end = static_cast<std::size_t>(x1), start_state = static_cast<std::size_t>(x0);
+  return log_q_factors ? log_q_factors->log_entry(start_state, end) : log_q_into(end, start_state);
+}
+
+const double* ReverseTables::log_into(std::int32_t x1, std::vector<double>& made) const {
+  const auto to = static_cast<std::size_t>(x1);
+  if (!log_q_factors) return log_q_into.row(to);
+  made.resize(log_q_factors->num_categories());
+  log_q_factors->log_column(to, made.data());
+  return made.data();
+}
+
 HiddenChain ReverseTables::chain() const {
   return {log_from.extent(0), log_from.extent(1), log_from.extent(2), log_beta.data(), start.data(),
           log_moves.data(),   moves.data(),       log_from.data(),    from.data()};

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "bridgemark/backend/plan/factored_power.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/hidden_chain.h"
 
@@ -23,7 +25,8 @@ struct ReverseTables {
   std::vector<double> log_parts;       // [J]: of their shares
   std::vector<Matrix<double>> log_p0;  // [J][D,S]
   Matrix<double> log_q_into;           // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
-  Array3<double> log_moves;            // [D-1,K,K] of a chain potential; empty: CP
+  std::shared_ptr<const backend::FactoredPower> log_q_factors;  // in its place, without tables
+  Array3<double> log_moves;  // [D-1,K,K] of a chain potential; empty: CP
 
   // Of a CP potential alone: fewer components, whose sum is nowhere above that of all
   // (component_groups.h). Envelopes are made of them.
@@ -38,6 +41,10 @@ struct ReverseTables {
   std::size_t dim() const { return log_from.extent(0); }
   std::size_t num_categories() const { return log_from.extent(1); }
   std::size_t num_parts() const { return log_parts.size(); }
+
+  // log q_ref(x1|x0) for a category of either end, and for all x0 [S]: kept here, or in `made`.
+  double log_into(std::int32_t x1, std::int32_t x0) const;
+  const double* log_into(std::int32_t x1, std::vector<double>& made) const;
 
   // log p0(x0).
   double log_source(const std::int32_t* x0) const;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/bridge/component_groups.h"
 #include "bridgemark/bridge/reverse_envelope.h"
 #include "bridgemark/core/error.h"
@@ -191,10 +192,13 @@ void ReversedBridge::set_tables(const Context& context, std::vector<double> log_
   tables->log_from = bridge_->propagated_cores(host, chain, 0);
   tables->log_parts = std::move(log_parts);
   tables->log_p0 = std::move(log_p0);
-  tables->log_q_into = Matrix<double>(S, S);
-  const Matrix<double>& log_q = chain.log_onestep(host);
-  for (std::size_t x = 0; x < S; ++x) {
-    for (std::size_t y = 0; y < S; ++y) tables->log_q_into(y, x) = log_q(x, y);
+  const backend::ReferencePower q = chain.power(host, 1);
+  tables->log_q_factors = q.factors();
+  if (q.table() != nullptr) {
+    tables->log_q_into = Matrix<double>(S, S);
+    for (std::size_t x = 0; x < S; ++x) {
+      for (std::size_t y = 0; y < S; ++y) tables->log_q_into(y, x) = (*q.table())(x, y);
+    }
   }
   if (tables->is_chain()) {
     tables->set_linear();
@@ -223,7 +227,7 @@ void ReversedBridge::log_joint(const Context& context, StatesView x1, StatesView
 double ReversedBridge::log_start(const std::int32_t* x1, const std::int32_t* x0) const {
   double sum = tables_->log_source(x0);
   for (std::size_t d = 0; d < dim(); ++d) {
-    sum += tables_->log_q_into(static_cast<std::size_t>(x1[d]), static_cast<std::size_t>(x0[d]));
+    sum += tables_->log_into(x1[d], x0[d]);
   }
   return sum;
 }
@@ -285,6 +289,7 @@ MarginalEstimates ReversedBridge::estimate_marginals(const Context& context, Sta
   each_row(context, *tables_, x1, [&](std::size_t b, const PartEnvelopes& envelope) {
     std::vector<std::int32_t> x0(D);
     std::vector<double> log_p(S), log_terms(K), others(D * K), mean(D * S), squares(D * S);
+    std::vector<double> made;
     Matrix<double> log_source;
     for (std::size_t i = 0; i < num_draws; ++i) {
       Proposals proposals(context, *tables_, envelope, {seed, DrawPurpose::kReverseMarginals},
@@ -293,7 +298,7 @@ MarginalEstimates ReversedBridge::estimate_marginals(const Context& context, Sta
       tables_->log_others(x0.data(), others.data());
       tables_->log_source_around(x0.data(), log_source);
       for (std::size_t d = 0; d < D; ++d) {
-        const double* into = tables_->log_q_into.row(static_cast<std::size_t>(x1(b, d)));
+        const double* into = tables_->log_into(x1(b, d), made);
         for (std::size_t s = 0; s < S; ++s) {
           const double* other = tables_->log_from.row(d, s);
           for (std::size_t k = 0; k < K; ++k) {

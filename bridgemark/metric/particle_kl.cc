@@ -7,10 +7,10 @@
 
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/placed_array.h"
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_domain.h"
-#include "bridgemark/math/log_rows.h"
 #include "bridgemark/process/pinned_reference.h"
 
 namespace bridgemark {
@@ -120,10 +120,10 @@ class ParticleBlock {
 
   // out[i] = log of the reference's probability of `steps` steps from[i] -> to[i], on the host.
   void log_reference(int steps, StatesView from, StatesView to, std::span<double> out) const {
-    const Matrix<double>& log_q = chain_.log_cumulative(context_, steps);
+    const backend::ReferencePower q = chain_.power(context_, steps);
     parallel_blocks(context_, from.rows, 1024, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
-        out[i] = log_of_rows(log_q.data(), log_q.cols(), from.row(i), to.row(i), from.cols);
+        out[i] = q.log_of_rows(from.row(i), to.row(i), from.cols);
       }
     });
   }

@@ -66,10 +66,12 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
   PairSpec spec = std::move(parts.spec);
   if (parts.min_distance) set_family_number(spec, "min_distance", *parts.min_distance);
   auto* matrix = std::get_if<Matrix<double>>(&parts.reference);
+  auto* low_rank = std::get_if<LowRankFactors>(&parts.reference);
   auto* pmf = std::get_if<Matrix<double>>(&parts.source);
   auto* states = std::get_if<States>(&parts.source);
   Size dim("dim", parts.dim), num_categories("num_categories", parts.num_categories);
   if (matrix) num_categories.add(matrix->rows());
+  if (low_rank) num_categories.add(low_rank->u.rows());
   if (pmf) {
     dim.add(pmf->rows());
     num_categories.add(pmf->cols());
@@ -102,6 +104,9 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
   if (matrix) {
     spec.reference = ReferenceKind::kMatrix;
     spec.reference_matrix = std::move(*matrix);
+  } else if (low_rank) {
+    spec.reference = ReferenceKind::kLowRank;
+    spec.low_rank = std::move(*low_rank);
   } else {
     spec.reference = named_reference(std::get<std::string>(parts.reference));
   }

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/process/given_reference.h"
 
 namespace bridgemark {
 
@@ -15,12 +16,11 @@ struct PairParts {
   // Where they are not given: what the arrays say, else the defaults of PairSpec, as for each.
   std::optional<int> dim;
   std::optional<int> num_categories;
-  // Given, it goes with a reference by name alone.
+  // Given, it goes with a reference by name or of low rank.
   std::optional<double> gamma;
   // Given, means that are closer are refused.
   std::optional<double> min_distance;
-  // "gaussian" or "uniform", or the probabilities [S,S] of an elementary step.
-  std::variant<std::string, Matrix<double>> reference = std::string("gaussian");
+  GivenReference reference = std::string("gaussian");
   // p0: "gaussian" or "uniform", a pmf [D,S] of independent coordinates, or observed states [n,D].
   std::variant<std::string, Matrix<double>, States> source = std::string("gaussian");
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -20,16 +21,23 @@ int largest_category(const States& states) {
   return values.empty() ? 0 : *std::ranges::max_element(values);
 }
 
-// S: given, else the matrix's, else one more than the largest category.
+// Rows of a reference that is given by arrays.
+std::optional<std::size_t> rows_of(const GivenReference& reference) {
+  if (const auto* matrix = std::get_if<Matrix<double>>(&reference)) return matrix->rows();
+  if (const auto* low_rank = std::get_if<LowRankFactors>(&reference)) return low_rank->u.rows();
+  return std::nullopt;
+}
+
+// S: given, else the reference's, else one more than the largest category.
 int categories_of(const DataParts& parts) {
-  const auto* matrix = std::get_if<Matrix<double>>(&parts.reference);
-  if (matrix && parts.num_categories &&
-      matrix->rows() != static_cast<std::size_t>(std::max(*parts.num_categories, 0))) {
-    throw_invalid("data", "num_categories must be {} like the reference's rows, got {}",
-                  matrix->rows(), *parts.num_categories);
+  const std::optional<std::size_t> rows = rows_of(parts.reference);
+  if (rows && parts.num_categories &&
+      *rows != static_cast<std::size_t>(std::max(*parts.num_categories, 0))) {
+    throw_invalid("data", "num_categories must be {} like the reference's rows, got {}", *rows,
+                  *parts.num_categories);
   }
   if (parts.num_categories) return *parts.num_categories;
-  if (matrix) return static_cast<int>(matrix->rows());
+  if (rows) return static_cast<int>(*rows);
   const int largest = std::max(largest_category(parts.x0), largest_category(parts.x1));
   if (largest >= kMaxCategories) {
     throw_invalid("data", "x0 and x1 must hold categories below {}, got {}", kMaxCategories,
@@ -51,6 +59,12 @@ DataProblem make_data_problem(const Context& context, DataParts parts) {
                       *parts.gamma);
       }
       return ReferenceProcess::from_matrix(*matrix, parts.total_steps);
+    }
+    if (const auto* low_rank = std::get_if<LowRankFactors>(&parts.reference)) {
+      if (!parts.gamma) {
+        throw_invalid("data", "gamma must be given with a reference of low rank, got none");
+      }
+      return ReferenceProcess::low_rank(low_rank->u, low_rank->v, *parts.gamma, parts.total_steps);
     }
     const ReferenceKind kind = named_reference(std::get<std::string>(parts.reference));
     if (!parts.gamma) {

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/fit_problem.h"
+#include "bridgemark/process/given_reference.h"
 
 namespace bridgemark {
 
@@ -14,10 +14,9 @@ namespace bridgemark {
 struct DataParts {
   States x0;
   States x1;
-  // "gaussian" or "uniform", or the probabilities [S,S] of an elementary step.
-  std::variant<std::string, Matrix<double>> reference = std::string("gaussian");
-  std::optional<double> gamma = {};        // of a named reference; else proposed
-  std::optional<int> num_categories = {};  // else what the matrix or the largest category says
+  GivenReference reference = std::string("gaussian");
+  std::optional<double> gamma = {};        // of a named reference, else proposed; of low rank
+  std::optional<int> num_categories = {};  // else what the reference or the largest category says
   int total_steps = kDefaultTotalSteps;
 };
 

@@ -11,6 +11,7 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/process/low_rank_step.h"
 
 namespace bridgemark {
 
@@ -130,7 +131,19 @@ ReferenceProcess read_reference(const Config& config, const SafetensorsFile& ten
     return ReferenceProcess::from_matrix(
         Matrix<double>(S, S, tensors.read_doubles("reference_matrix")), config.total_steps);
   }
-  throw_file(file, "prior_type must be uniform, gaussian or matrix, got '{}'", config.reference);
+  if (config.reference == reference_kind_name(ReferenceKind::kLowRank)) {
+    const auto S = static_cast<std::size_t>(config.num_categories);
+    const std::vector<std::size_t>& shape = tensors.shape("reference_u");
+    const std::size_t rank = shape.size() == 2 ? shape[1] : 0;
+    const auto factor = [&](const char* name) {
+      tensors.expect_shape(name, std::vector{S, rank});
+      return Matrix<double>(S, rank, tensors.read_doubles(name));
+    };
+    return ReferenceProcess::low_rank(factor("reference_u"), factor("reference_v"), config.gamma,
+                                      config.total_steps);
+  }
+  throw_file(file, "prior_type must be uniform, gaussian, matrix or lowrank, got '{}'",
+             config.reference);
 }
 
 // A tensor [n, ...] of states whose further axes flatten to `dim`.
@@ -277,6 +290,11 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
   std::vector<std::int64_t> states;
   if (const Matrix<double>* matrix = bridge.process().given_matrix()) {
     writer.add("reference_matrix", {S, S}, std::span(matrix->data(), matrix->size()));
+  }
+  if (const LowRankStep* step = bridge.process().low_rank_step()) {
+    const auto rank = static_cast<std::size_t>(step->rank());
+    writer.add("reference_u", {S, rank}, std::span(step->u().data(), step->u().size()));
+    writer.add("reference_v", {S, rank}, std::span(step->v().data(), step->v().size()));
   }
   if (pair.source().kind() == SourceKind::kProduct) {
     const Matrix<double>& pmf = pair.source().given_pmf();

@@ -7,6 +7,7 @@
 #include "bridgemark/io/fingerprint.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/process/low_rank_step.h"
 
 namespace bridgemark {
 
@@ -53,6 +54,10 @@ void add_ends(Fingerprint& fingerprint, const BenchmarkPair& pair) {
   fingerprint.add(static_cast<std::uint64_t>(pair.dim()));
   fingerprint.add(static_cast<std::uint64_t>(pair.num_categories()));
   if (const Matrix<double>* matrix = pair.bridge().process().given_matrix()) add_matrix(*matrix);
+  if (const LowRankStep* step = pair.bridge().process().low_rank_step()) {
+    add_matrix(step->u());
+    add_matrix(step->v());
+  }
   fingerprint.add_bytes(source_kind_name(source.kind()));
   switch (source.kind()) {
     case SourceKind::kGaussian:

@@ -41,6 +41,9 @@ void check_spec(const PairSpec& spec) {
   if (spec.reference == ReferenceKind::kMatrix && !spec.reference_matrix) {
     throw_invalid("pair", "a matrix reference needs reference_matrix, got none");
   }
+  if (spec.reference == ReferenceKind::kLowRank && !spec.low_rank) {
+    throw_invalid("pair", "a lowrank reference needs low_rank, got none");
+  }
 }
 
 namespace {
@@ -53,6 +56,9 @@ ReferenceProcess make_reference(const PairSpec& spec) {
       return ReferenceProcess::gaussian(spec.num_categories, spec.gamma, spec.total_steps);
     case ReferenceKind::kMatrix:
       return ReferenceProcess::from_matrix(*spec.reference_matrix, spec.total_steps);
+    case ReferenceKind::kLowRank:
+      return ReferenceProcess::low_rank(spec.low_rank->u, spec.low_rank->v, spec.gamma,
+                                        spec.total_steps);
   }
   throw_invalid("pair", "unknown reference kind");
 }

@@ -9,6 +9,7 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/pair/pair_family.h"
+#include "bridgemark/process/given_reference.h"
 
 namespace bridgemark {
 
@@ -36,6 +37,7 @@ struct PairSpec {
   std::optional<ChainPotential> chain_potential;   // family chain: else drawn
   std::optional<CpPotential> source_potential;     // family twosided: f, else drawn like v
   std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
+  std::optional<LowRankFactors> low_rank;          // for ReferenceKind::kLowRank
   std::optional<SourceDistribution> source;        // else a standard normal quantised on [-7, 7]
 };
 

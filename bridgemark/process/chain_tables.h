@@ -7,7 +7,8 @@
 
 namespace bridgemark {
 
-// The powers of a chain as the training kernels want them, with the weights of its steps.
+// The powers of a chain as the training kernels want them, with the weights of its steps. Throws
+// InvalidArgument for a chain of several steps over a reference without tables.
 template <typename T>
 backend::ChainTables<T> make_chain_tables(const Context& context, const ReferenceChain& chain,
                                           const StepDraws& steps = {});

@@ -29,7 +29,7 @@ double two_digits(double value) {
 }  // namespace
 
 double movement_share(const Context& context, const ReferenceProcess& process) {
-  const Matrix<double>& log_q = process.log_power(context, process.total_steps());
+  const SharedMatrix log_q = process.log_power(context, process.total_steps());
   const int S = process.num_categories();
   double sum = 0.0;
   for (int x = 0; x < S; ++x) {

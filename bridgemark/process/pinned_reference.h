@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/core/array.h"
@@ -26,19 +28,29 @@ class PinnedReference {
   // out[S], normalised.
   void log_probabilities(int from, int end, double* out) const;
 
-  // Draws out[b,d] given from[b,d] and end[b,d]; row i uses the draws of index first_index + i.
+  // Draws out[b,d] given from[b,d] and end[b,d]; row i uses the draws of index first_index + i. The
+  // CPU alone has it for a reference without tables.
   void sample(const Context& context, StatesView from, StatesView end, const DrawKey& key,
               std::uint64_t first_index, MutableStatesView out) const;
 
-  // The two factors of the probabilities, rows `from` and `end`.
+  // The two factors of the probabilities, rows `from` and `end`, where the reference has tables.
   const backend::ScaledRows& before() const { return before_; }
   const backend::ScaledRows& after() const { return after_; }
 
  private:
-  PinnedReference(const Matrix<double>& log_before, const Matrix<double>& log_after);
+  PinnedReference(const backend::ReferencePower& before, const backend::ReferencePower& after);
 
-  backend::ScaledRows before_;  // [from, s]
+  void sample_by_operators(const Context& context, StatesView from, StatesView end,
+                           const DrawKey& key, std::uint64_t first_index,
+                           MutableStatesView out) const;
+
+  std::size_t num_categories_;
+  backend::ScaledRows before_;  // [from, s], of a reference with tables
   backend::ScaledRows after_;   // [end, s]: transposed, so that a draw walks one row
+  struct Operators {
+    backend::ReferencePower before, after;
+  };
+  std::optional<Operators> operators_;  // of one without
 };
 
 // The random points of bridge matching under a seed, described for a device that draws them itself:

@@ -42,7 +42,7 @@ TwoWaySteps make_two_way_steps(const Context& context, const ReferenceProcess& p
         make_pinned_steps(context, ReferenceChain(direction, num_steps)));
   };
   const auto forward = make(process);
-  const bool symmetric = process.kind() != ReferenceKind::kMatrix;
+  const bool symmetric = process.is_symmetric();
   return {forward, symmetric ? forward : make(process.time_reversed())};
 }
 

@@ -6,9 +6,13 @@
 #include <utility>
 
 #include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/math/log_domain.h"
+#include "bridgemark/process/elementary_step.h"
+#include "bridgemark/process/low_rank_step.h"
+#include "bridgemark/process/power_cache.h"
 
 namespace bridgemark {
 
@@ -22,71 +26,18 @@ void require_matrices(int num_categories, int count) {
                  "the number of categories");
 }
 
-void check_parameters(int num_categories, int total_steps) {
-  if (num_categories < 2 || num_categories > kMaxCategories) {
-    throw_invalid("reference", "num_categories must lie in 2..{}, got {}", kMaxCategories,
-                  num_categories);
+void check_parameters(ReferenceKind kind, std::int64_t num_categories, int total_steps) {
+  const bool has_factors = kind == ReferenceKind::kUniform || kind == ReferenceKind::kLowRank;
+  const int most = has_factors ? kMaxCategories : kMaxTableCategories;
+  if (num_categories < 2 || num_categories > most) {
+    throw_invalid("reference", "num_categories of a {} reference must lie in 2..{}, got {}",
+                  reference_kind_name(kind), most, num_categories);
   }
   if (total_steps < 1 || total_steps > kMaxTotalSteps) {
     throw_invalid("reference", "total_steps must lie in 1..{}, got {}", kMaxTotalSteps,
                   total_steps);
   }
-  require_matrices(num_categories, 2);
-}
-
-// The n-th power of a uniform process is a^n I + (1 - a^n)/S 11^T, a = 1 - gamma S/(S-1). log1p and
-// expm1 keep 1 - a^n exact for tiny gamma, and the diagonal for gamma near 1, where a is negative.
-struct UniformPower {
-  double identity;      // a^n
-  double off_diagonal;  // (1 - a^n) / S
-  double diagonal;      // (1 + (S-1) a^n) / S
-};
-
-UniformPower uniform_power(int num_categories, double gamma, int n) {
-  const double S = num_categories;
-  const double shrink = gamma * S / (S - 1.0);
-  const double log_abs = shrink < 1.0 ? std::log1p(-shrink) : std::log1p(shrink - 2.0);
-  const double log_identity = n * log_abs;
-  if (shrink < 1.0 || n % 2 == 0) {
-    const double identity = std::exp(log_identity);
-    const double off_diagonal = -std::expm1(log_identity) / S;
-    return {identity, off_diagonal, n == 1 ? 1.0 - gamma : identity + off_diagonal};
-  }
-  const double identity = -std::exp(log_identity);
-  // Of one step the difference of two numbers near 1 would lose a tiny 1 - gamma; of three and more
-  // steps it is not small.
-  return {identity, (1.0 - identity) / S,
-          n == 1 ? 1.0 - gamma : -std::expm1(std::log(S - 1.0) + log_identity) / S};
-}
-
-Matrix<double> log_uniform_power(int num_categories, double gamma, int n) {
-  const auto S = static_cast<std::size_t>(num_categories);
-  const UniformPower power = uniform_power(num_categories, gamma, n);
-  Matrix<double> log(S, S, std::log(power.off_diagonal));
-  for (std::size_t s = 0; s < S; ++s) log(s, s) = std::log(power.diagonal);
-  return log;
-}
-
-Matrix<double> log_gaussian_step(int num_categories, double gamma) {
-  const auto S = static_cast<std::size_t>(num_categories);
-  const double width = gamma * (num_categories - 1.0);
-  const auto log_weight = [&](double delta) { return -4.0 * delta * delta / (width * width); };
-  double normaliser = 1.0;
-  for (int delta = num_categories - 1; delta >= 1; --delta) {
-    normaliser += 2.0 * std::exp(log_weight(delta));
-  }
-  const double log_normaliser = std::log(normaliser);
-  Matrix<double> log(S, S);
-  for (std::size_t x = 0; x < S; ++x) {
-    double moved = 0.0;
-    for (std::size_t y = 0; y < S; ++y) {
-      if (y == x) continue;
-      log(x, y) = log_weight(static_cast<double>(y) - static_cast<double>(x)) - log_normaliser;
-      moved += std::exp(log(x, y));
-    }
-    log(x, x) = std::log1p(-moved);
-  }
-  return log;
+  if (!has_factors) require_matrices(static_cast<int>(num_categories), 2);
 }
 
 }  // namespace
@@ -99,37 +50,52 @@ std::string_view reference_kind_name(ReferenceKind kind) {
       return "gaussian";
     case ReferenceKind::kMatrix:
       return "matrix";
+    case ReferenceKind::kLowRank:
+      return "lowrank";
   }
   return "";
 }
 
+// What was computed so far; copies of a process share it.
+struct ReferenceProcess::Kept {
+  PowerCache<Matrix<double>> tables;
+  PowerCache<backend::FactoredPower> factors;
+};
+
 ReferenceProcess::ReferenceProcess(ReferenceKind kind, int num_categories, double gamma,
-                                   int total_steps, Matrix<double> log_elementary)
+                                   int total_steps,
+                                   std::shared_ptr<const Matrix<double>> log_elementary)
     : kind_(kind),
       num_categories_(num_categories),
       gamma_(gamma),
       total_steps_(total_steps),
-      powers_(std::make_shared<Powers>()) {
-  powers_->log.emplace(1, std::move(log_elementary));
-}
+      log_elementary_(std::move(log_elementary)),
+      kept_(std::make_shared<Kept>()) {}
 
 ReferenceProcess ReferenceProcess::uniform(int num_categories, double gamma, int total_steps) {
-  check_parameters(num_categories, total_steps);
+  check_parameters(ReferenceKind::kUniform, num_categories, total_steps);
   if (!(gamma > 0.0 && gamma < 1.0)) {
     throw_invalid("reference", "gamma of a uniform reference must lie in (0, 1), got {}", gamma);
   }
-  return {ReferenceKind::kUniform, num_categories, gamma, total_steps,
-          log_uniform_power(num_categories, gamma, 1)};
+  // Beyond that a state is left more often than not for one step, and its identity part is
+  // negative.
+  if (num_categories > kMaxFactoredTable && gamma > 1.0 - 1.0 / num_categories) {
+    throw_invalid("reference",
+                  "gamma of a uniform reference with more than {} categories must be at most 1 - "
+                  "1/S, got {}",
+                  kMaxFactoredTable, gamma);
+  }
+  return {ReferenceKind::kUniform, num_categories, gamma, total_steps};
 }
 
 ReferenceProcess ReferenceProcess::gaussian(int num_categories, double gamma, int total_steps) {
-  check_parameters(num_categories, total_steps);
+  check_parameters(ReferenceKind::kGaussian, num_categories, total_steps);
   if (!(gamma > 0.0 && std::isfinite(gamma))) {
     throw_invalid("reference", "gamma of a gaussian reference must be positive and finite, got {}",
                   gamma);
   }
   return {ReferenceKind::kGaussian, num_categories, gamma, total_steps,
-          log_gaussian_step(num_categories, gamma)};
+          std::make_shared<const Matrix<double>>(log_gaussian_step(num_categories, gamma))};
 }
 
 ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabilities,
@@ -139,7 +105,7 @@ ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabiliti
                   probabilities.cols());
   }
   const std::size_t S = probabilities.rows();
-  check_parameters(S > kMaxCategories ? kMaxCategories + 1 : static_cast<int>(S), total_steps);
+  check_parameters(ReferenceKind::kMatrix, static_cast<std::int64_t>(S), total_steps);
   constexpr double kRowTolerance = 1e-6;
   Matrix<double> log(S, S);
   for (std::size_t x = 0; x < S; ++x) {
@@ -160,20 +126,32 @@ ReferenceProcess ReferenceProcess::from_matrix(const Matrix<double>& probabiliti
     log_normalize(log.row(x), S);
   }
   ReferenceProcess process(ReferenceKind::kMatrix, static_cast<int>(S),
-                           std::numeric_limits<double>::quiet_NaN(), total_steps, std::move(log));
-  process.powers_->given = probabilities;
+                           std::numeric_limits<double>::quiet_NaN(), total_steps,
+                           std::make_shared<const Matrix<double>>(std::move(log)));
+  process.given_ = std::make_shared<const Matrix<double>>(probabilities);
   return process;
 }
 
-const Matrix<double>* ReferenceProcess::given_matrix() const {
-  return powers_->given.size() > 0 ? &powers_->given : nullptr;
+ReferenceProcess ReferenceProcess::low_rank(Matrix<double> u, Matrix<double> v, double gamma,
+                                            int total_steps) {
+  check_parameters(ReferenceKind::kLowRank, static_cast<std::int64_t>(u.rows()), total_steps);
+  ReferenceProcess process(ReferenceKind::kLowRank, static_cast<int>(u.rows()), gamma, total_steps);
+  process.low_rank_ = std::make_shared<const LowRankStep>(std::move(u), std::move(v), gamma);
+  return process;
+}
+
+const Matrix<double>* ReferenceProcess::given_matrix() const { return given_.get(); }
+
+bool ReferenceProcess::has_tables() const {
+  return log_elementary_ != nullptr || num_categories_ <= kMaxFactoredTable;
 }
 
 std::vector<double> ReferenceProcess::log_stationary() const {
   const auto S = static_cast<std::size_t>(num_categories_);
-  if (kind_ != ReferenceKind::kMatrix) return std::vector<double>(S, -std::log(num_categories_));
+  if (is_symmetric()) return std::vector<double>(S, -std::log(num_categories_));
+  if (low_rank_) return low_rank_->log_stationary(Context{});
   // By repeated squaring: every row of a high power of a positive matrix is it.
-  Matrix<double> power = log_power(Context{}, 1), squared(S, S);
+  Matrix<double> power = log_power_once(Context{}, 1), squared(S, S);
   for (int doubling = 0; doubling < 64; ++doubling) {
     backend::of(Context{}).log_matmul(Context{}, power, power, squared.view());
     for (std::size_t x = 0; x < S; ++x) log_normalize(squared.row(x), S);
@@ -190,9 +168,14 @@ std::vector<double> ReferenceProcess::log_stationary() const {
 }
 
 ReferenceProcess ReferenceProcess::time_reversed() const {
-  if (kind_ != ReferenceKind::kMatrix) return *this;
+  if (is_symmetric()) return *this;
   const auto S = static_cast<std::size_t>(num_categories_);
-  const Matrix<double>& log = log_power(Context{}, 1);
+  if (low_rank_) {
+    ReferenceProcess reversed(kind_, num_categories_, gamma_, total_steps_);
+    reversed.low_rank_ = std::make_shared<const LowRankStep>(low_rank_->time_reversed(Context{}));
+    return reversed;
+  }
+  const Matrix<double>& log = *log_elementary_;
   const std::vector<double> stationary = log_stationary();
   Matrix<double> reversed(S, S);
   for (std::size_t x = 0; x < S; ++x) {
@@ -201,12 +184,17 @@ ReferenceProcess ReferenceProcess::time_reversed() const {
     }
     log_normalize(reversed.row(x), S);
   }
-  return {kind_, num_categories_, gamma_, total_steps_, std::move(reversed)};
+  return {kind_, num_categories_, gamma_, total_steps_,
+          std::make_shared<const Matrix<double>>(std::move(reversed))};
 }
 
 double ReferenceProcess::expected_movement() const {
   const auto S = static_cast<std::size_t>(num_categories_);
-  const Matrix<double>& log = log_power(Context{}, 1);
+  if (low_rank_) return total_steps_ * low_rank_->expected_movement();
+  if (kind_ == ReferenceKind::kUniform) {
+    return total_steps_ * gamma_ * (static_cast<double>(num_categories_) + 1.0) / 3.0;
+  }
+  const Matrix<double>& log = *log_elementary_;
   double sum = 0.0;
   for (std::size_t x = 0; x < S; ++x) {
     for (std::size_t y = 0; y < S; ++y) {
@@ -241,31 +229,34 @@ void ReferenceProcess::check_power(int n) const {
   }
 }
 
-std::size_t ReferenceProcess::num_kept_powers() const {
-  const std::lock_guard lock(powers_->mutex);
-  return powers_->log.size();
-}
+std::size_t ReferenceProcess::num_kept_powers() const { return kept_->tables.size(); }
 
-const Matrix<double>* ReferenceProcess::kept_power(int n) const {
-  const std::lock_guard lock(powers_->mutex);
-  const auto found = powers_->log.find(n);
-  return found == powers_->log.end() ? nullptr : &found->second;
+void ReferenceProcess::require_tables() const {
+  if (has_tables()) return;
+  throw_invalid("reference",
+                "num_categories of a {} reference must be at most {} for what needs its whole "
+                "matrix, got {}",
+                reference_kind_name(kind_), kMaxFactoredTable, num_categories_);
 }
 
 Matrix<double> ReferenceProcess::log_power_once(const Context& context, int n) const {
   check_power(n);
-  const Matrix<double>* const kept = kept_power(n);
-  return kept != nullptr ? *kept : make_power(context, n);
+  require_tables();
+  const std::shared_ptr<const Matrix<double>> kept = kept_->tables.find(n);
+  return kept ? *kept : make_power(context, n);
 }
 
-const Matrix<double>& ReferenceProcess::log_power(const Context& context, int n) const {
+SharedMatrix ReferenceProcess::log_power(const Context& context, int n) const {
   check_power(n);
-  if (const Matrix<double>* const kept = kept_power(n)) return *kept;
-  // Made without the lock: it may take long, and its context may wait for somebody who waits for
-  // the lock. Where two make the same, the first one stays.
-  Matrix<double> made = make_power(context, n);
-  const std::lock_guard lock(powers_->mutex);
-  return powers_->log.emplace(n, std::move(made)).first->second;
+  require_tables();
+  if (auto kept = kept_->tables.find(n)) return SharedMatrix(std::move(kept));
+  // Made without a lock: it may take long, and its context may wait for somebody who waits for it.
+  // Where two make the same, the first one stays.
+  auto made = n == 1 && log_elementary_
+                  ? log_elementary_
+                  : std::make_shared<const Matrix<double>>(make_power(context, n));
+  const std::size_t bytes = made->size() * sizeof(double);
+  return SharedMatrix(kept_->tables.keep(n, std::move(made), bytes));
 }
 
 Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const {
@@ -277,19 +268,59 @@ Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const
     return identity;
   }
   if (kind_ == ReferenceKind::kUniform) return log_uniform_power(num_categories_, gamma_, n);
-  // The largest power of two below n and the rest: the same product whatever was asked before, and
-  // one product for each power where the multiples of a step are asked for in turn.
+  if (low_rank_) return factored_power(context, n)->log_table();
+  return n == 1 ? *log_elementary_ : make_product(context, n);
+}
+
+// The largest power of two below n and the rest: the same product whatever was asked before, and
+// one product for each power where the multiples of a step are asked for in turn.
+Matrix<double> ReferenceProcess::make_product(const Context& context, int n) const {
+  const auto S = static_cast<std::size_t>(num_categories_);
   int left = 1;
   while (2 * left < n) left *= 2;
-  const Matrix<double>& a = log_power(context, left);
-  const bool is_power_of_two = 2 * left == n;
-  const Matrix<double>* kept = is_power_of_two ? &a : kept_power(n - left);
-  const Matrix<double> made = kept != nullptr ? Matrix<double>() : make_power(context, n - left);
-  const Matrix<double>& b = kept != nullptr ? *kept : made;
+  const SharedMatrix a = log_power(context, left);
+  const SharedMatrix b = [&] {
+    if (2 * left == n) return a;
+    if (auto kept = kept_->tables.find(n - left)) return SharedMatrix(std::move(kept));
+    return SharedMatrix(std::make_shared<const Matrix<double>>(make_power(context, n - left)));
+  }();
   require_matrices(num_categories_, 3);  // the product and what it is made from, scaled
   Matrix<double> product(S, S);
   backend::of(context).log_matmul(context, a, b, product.view());
   return product;
+}
+
+std::shared_ptr<const backend::FactoredPower> ReferenceProcess::factored_power(
+    const Context& context, int n) const {
+  check_power(n);
+  if (n < 1 || (!low_rank_ && kind_ != ReferenceKind::kUniform)) return nullptr;
+  if (auto kept = kept_->factors.find(n)) return kept;
+  backend::FactoredPower power;
+  if (low_rank_) {
+    power = low_rank_->power(context, n);
+  } else {
+    const auto rank_one = rank_one_power(n);
+    if (!rank_one) return nullptr;
+    const auto S = static_cast<std::size_t>(num_categories_);
+    power = {rank_one->log_identity, Matrix<double>(S, 1, rank_one->log_uniform),
+             std::make_shared<const backend::ScaledRows>(
+                 backend::scale_rows(Matrix<double>(1, S, 0.0)))};
+  }
+  const std::size_t bytes = power.log_left.size() * sizeof(double);
+  return kept_->factors.keep(n, std::make_shared<const backend::FactoredPower>(std::move(power)),
+                             bytes);
+}
+
+backend::ReferencePower ReferenceProcess::power(const Context& context, int n) const {
+  if (has_tables()) return backend::ReferencePower(log_power(context, n));
+  check_power(n);
+  if (n > 0) return backend::ReferencePower(factored_power(context, n));
+  // The identity: stays, and leads nowhere.
+  const auto S = static_cast<std::size_t>(num_categories_);
+  return backend::ReferencePower(std::make_shared<const backend::FactoredPower>(
+      backend::FactoredPower{0.0, Matrix<double>(S, 1, kLogZero),
+                             std::make_shared<const backend::ScaledRows>(
+                                 backend::scale_rows(Matrix<double>(1, S, 0.0)))}));
 }
 
 ReferenceChain::ReferenceChain(ReferenceProcess process, int num_steps)
@@ -302,11 +333,20 @@ ReferenceChain::ReferenceChain(ReferenceProcess process, int num_steps)
   skip_ = total / num_steps;
 }
 
-const Matrix<double>& ReferenceChain::log_cumulative(const Context& context, int n) const {
+void ReferenceChain::check_step(int n) const {
   if (n < 0 || n > num_steps_) {
     throw_invalid("reference", "step must lie in 0..{}, got {}", num_steps_, n);
   }
+}
+
+SharedMatrix ReferenceChain::log_cumulative(const Context& context, int n) const {
+  check_step(n);
   return process_.log_power(context, elementary_steps(n));
+}
+
+backend::ReferencePower ReferenceChain::power(const Context& context, int n) const {
+  check_step(n);
+  return process_.power(context, elementary_steps(n));
 }
 
 }  // namespace bridgemark

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,13 +8,21 @@
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/core/shared_matrix.h"
 
 namespace bridgemark {
 
-// How the matrix of an elementary step is given.
-enum class ReferenceKind { kUniform, kGaussian, kMatrix };
+namespace backend {
+struct FactoredPower;
+class ReferencePower;
+}  // namespace backend
 
-// "uniform", "gaussian" or "matrix".
+class LowRankStep;
+
+// How the matrix of an elementary step is given.
+enum class ReferenceKind { kUniform, kGaussian, kMatrix, kLowRank };
+
+// "uniform", "gaussian", "matrix" or "lowrank".
 std::string_view reference_kind_name(ReferenceKind kind);
 
 // The number of elementary steps between x0 and x1 in the paper's pairs.
@@ -25,8 +31,15 @@ inline constexpr int kDefaultTotalSteps = 128;
 // The most that a process may have, in memory and in a pair folder.
 inline constexpr int kMaxTotalSteps = 1 << 20;
 
-// More categories would need gigabytes for one matrix.
-inline constexpr int kMaxCategories = 16384;
+// A state fits two bytes.
+inline constexpr int kMaxCategories = 65536;
+
+// Of a reference whose powers are tables [S,S]: more would need gigabytes for one.
+inline constexpr int kMaxTableCategories = 16384;
+
+// A reference with factors, uniform or of low rank, has tables of its powers up to so many
+// categories, for whoever needs them whole; beyond, it is an operator alone.
+inline constexpr int kMaxFactoredTable = 4096;
 
 // Q = exp(log_identity) I + exp(log_uniform) 11^T.
 struct RankOneMatrix {
@@ -52,21 +65,49 @@ class ReferenceProcess {
   static ReferenceProcess from_matrix(const Matrix<double>& probabilities,
                                       int total_steps = kDefaultTotalSteps);
 
+  // Stays with 1 - gamma, else moves by a matrix of low rank: (1 - gamma) I + gamma U V^T. U and V
+  // are [S,r] and not negative, each entry of U V^T is positive, its rows sum to 1 within 1e-6
+  // (they are normalised to full precision), and gamma lies in (0, 1]. Need not be symmetric.
+  static ReferenceProcess low_rank(Matrix<double> u, Matrix<double> v, double gamma,
+                                   int total_steps = kDefaultTotalSteps);
+
   ReferenceKind kind() const { return kind_; }
   int num_categories() const { return num_categories_; }
   double gamma() const { return gamma_; }  // NaN for a matrix
   int total_steps() const { return total_steps_; }
 
+  // Whether it is its own reversal in time.
+  bool is_symmetric() const {
+    return kind_ == ReferenceKind::kUniform || kind_ == ReferenceKind::kGaussian;
+  }
+
   // What from_matrix was given, bit for bit, for the record; null for any other process.
   const Matrix<double>* given_matrix() const;
 
-  // log of the n-th power of the elementary matrix, [S,S] with row x_from; n = 0 is the identity.
-  // Computed on first use and kept: for chains, which ask for each of theirs again and again.
-  // Throws InvalidArgument where it would need more memory than is free.
-  const Matrix<double>& log_power(const Context& context, int n) const;
+  // Of a process of low rank, with U and V as they were given; null for any other.
+  const LowRankStep* low_rank_step() const { return low_rank_.get(); }
 
-  // The same for one who asks once: of what it is made from, the powers of two alone are kept, so
-  // that no sequence of questions fills the memory.
+  // Whether there are tables of the powers: for matrix and Gaussian always, else up to
+  // kMaxFactoredTable categories.
+  bool has_tables() const;
+
+  // Throws InvalidArgument where there are none.
+  void require_tables() const;
+
+  // The n-th power as an operator (backend/plan/reference_power.h): its table where there is one,
+  // else its factors.
+  backend::ReferencePower power(const Context& context, int n) const;
+
+  // The factors of the n-th power, n >= 1; null where there are none.
+  std::shared_ptr<const backend::FactoredPower> factored_power(const Context& context, int n) const;
+
+  // log of the n-th power of the elementary matrix, [S,S] with row x_from; n = 0 is the identity.
+  // Computed on first use and kept, within kKeptPowerBytes (process/power_cache.h) for those asked
+  // for last: for chains, which ask for each of theirs again and again. Throws InvalidArgument
+  // where there are no tables, and where it would need more memory than is free.
+  SharedMatrix log_power(const Context& context, int n) const;
+
+  // The same for one who asks once: of what it is made from, the powers of two alone are kept.
   Matrix<double> log_power_once(const Context& context, int n) const;
 
   std::size_t num_kept_powers() const;
@@ -88,24 +129,24 @@ class ReferenceProcess {
   std::optional<RankOneMatrix> rank_one_power(int n) const;
 
  private:
-  struct Powers {
-    std::mutex mutex;
-    std::map<int, Matrix<double>> log;  // by exponent; nodes never move
-    Matrix<double> given;               // of from_matrix, else empty
-  };
+  struct Kept;
 
+  // log_elementary: the elementary step of a kind whose powers are made from its table.
   ReferenceProcess(ReferenceKind kind, int num_categories, double gamma, int total_steps,
-                   Matrix<double> log_elementary);
+                   std::shared_ptr<const Matrix<double>> log_elementary = nullptr);
 
   void check_power(int n) const;
-  const Matrix<double>* kept_power(int n) const;  // null where it is not
   Matrix<double> make_power(const Context& context, int n) const;
+  Matrix<double> make_product(const Context& context, int n) const;
 
   ReferenceKind kind_;
   int num_categories_;
   double gamma_;
   int total_steps_;
-  std::shared_ptr<Powers> powers_;
+  std::shared_ptr<const Matrix<double>> log_elementary_;  // null for a kind with factors
+  std::shared_ptr<const Matrix<double>> given_;           // of from_matrix
+  std::shared_ptr<const LowRankStep> low_rank_;
+  std::shared_ptr<Kept> kept_;
 };
 
 // Under a reference that moves less than this, in categories, x1 is x0 all but always: every solver
@@ -127,12 +168,15 @@ class ReferenceChain {
   int elementary_steps(int n) const { return n * skip_; }  // behind n steps of the chain
 
   // [S,S]; n = 0..num_steps.
-  const Matrix<double>& log_cumulative(const Context& context, int n) const;
-  const Matrix<double>& log_onestep(const Context& context) const {
-    return log_cumulative(context, 1);
-  }
+  SharedMatrix log_cumulative(const Context& context, int n) const;
+  SharedMatrix log_onestep(const Context& context) const { return log_cumulative(context, 1); }
+
+  // The same as an operator.
+  backend::ReferencePower power(const Context& context, int n) const;
 
  private:
+  void check_step(int n) const;
+
   ReferenceProcess process_;
   int num_steps_;
   int skip_;

@@ -30,6 +30,7 @@ constexpr Kind kKinds[] = {
     {"csbm", "x_clean", verify_csbm},
     {"metrics", "pred", verify_metrics},
     {"sinkhorn", "log_plan", verify_sinkhorn},
+    {"lowrank", "log_power", verify_low_rank},
 };
 
 template <typename T>

@@ -14,10 +14,10 @@ Verification verify_reference(const Context& context, const GoldenFile& file) {
 
   std::vector<double> cumulative;
   for (int n = 0; n <= chain.num_steps(); ++n) {
-    const Matrix<double>& power = chain.log_cumulative(context, n);
+    const SharedMatrix power = chain.log_cumulative(context, n);
     cumulative.insert(cumulative.end(), power.data(), power.data() + power.size());
   }
-  const Matrix<double>& onestep = chain.log_onestep(context);
+  const SharedMatrix onestep = chain.log_onestep(context);
   Verification result;
   result.checks.push_back(
       {"log_onestep",

@@ -41,7 +41,7 @@ Verification verify_sinkhorn(const Context& context, const GoldenFile& file) {
   const States x1 = file.states("x1", n1, D, process.num_categories());
   tensors.expect_shape("log_plan", {n0, n1});
 
-  const Matrix<double>& log_q = process.log_power(context, process.total_steps());
+  const SharedMatrix log_q = process.log_power(context, process.total_steps());
   const auto kernel = backend::of(context).make_row_kernel(context, log_q, x0, x1);
   const RowTransport plan =
       solve_row_transport(context, *kernel, n0, n1, {.tolerance = 1e-13, .max_iterations = 20000});

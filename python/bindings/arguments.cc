@@ -119,11 +119,34 @@ Doubles ArrayLike::doubles(std::string_view area, std::string_view name,
       nb::module_::import_("numpy").attr("ascontiguousarray")(numbers, "float64"));
 }
 
-std::variant<std::string, Matrix<double>> ArrayLike::reference(std::string_view area) const {
+namespace {
+
+Matrix<double> to_matrix(const Doubles& array) {
+  return {array.shape(0), array.shape(1), {array.data(), array.data() + array.size()}};
+}
+
+// Whether it is a tuple of two arrays of two axes each: rows of a matrix have one.
+bool is_pair_of_matrices(nb::handle given) {
+  if (!nb::isinstance<nb::tuple>(given) || nb::len(given) != 2) return false;
+  for (const nb::handle part : nb::borrow<nb::tuple>(given)) {
+    if (!nb::hasattr(part, "shape")) return false;
+    const nb::object shape = part.attr("shape");
+    if (nb::len(shape) != 2) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+GivenReference ArrayLike::reference(std::string_view area) const {
   if (nb::isinstance<nb::str>(array)) return nb::cast<std::string>(array);
-  const Doubles matrix = doubles(area, "reference", "[S,S]");
-  return Matrix<double>(matrix.shape(0), matrix.shape(1),
-                        std::vector<double>(matrix.data(), matrix.data() + matrix.size()));
+  if (is_pair_of_matrices(array)) {
+    const auto factors = nb::borrow<nb::tuple>(array);
+    const ArrayLike u{nb::borrow(factors[0])}, v{nb::borrow(factors[1])};
+    return LowRankFactors{to_matrix(u.doubles(area, "reference U", "[S,r]")),
+                          to_matrix(v.doubles(area, "reference V", "[S,r]"))};
+  }
+  return to_matrix(doubles(area, "reference", "[S,S]"));
 }
 
 nb::object ArrayLike::answer(nb::object result) const {

@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/labels.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/process/given_reference.h"
 
 namespace bridgemark::python {
 
@@ -63,8 +63,9 @@ struct ArrayLike {
   // that names the argument where this cannot be.
   nanobind::object to_numpy(std::string_view name) const;
 
-  // A reference process: its name, or the probabilities [S,S] of an elementary step.
-  std::variant<std::string, Matrix<double>> reference(std::string_view area) const;
+  // A reference process: its name, the probabilities [S,S] of an elementary step, or a tuple (U, V)
+  // of factors of low rank, [S,r] each.
+  GivenReference reference(std::string_view area) const;
 
   // A NumPy array in the library and on the device of this one; NumPy stays NumPy.
   nanobind::object answer(nanobind::object result) const;

@@ -18,6 +18,7 @@
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/pair/training_set.h"
+#include "bridgemark/process/low_rank_step.h"
 #include "bridgemark/report/tables/value_table.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
@@ -196,6 +197,14 @@ nb::object log_reference(const BenchmarkPair& pair, const WholeNumber& n) {
       [&](const Context& context) { return pair.reference().log_power_once(context, power); }));
 }
 
+// (U, V) of a reference of low rank in the direction of the pair, else None.
+nb::object reference_factors(const BenchmarkPair& pair) {
+  const ReferenceProcess process = pair.reference();
+  const LowRankStep* const step = process.low_rank_step();
+  if (step == nullptr) return nb::none();
+  return nb::make_tuple(to_numpy(Matrix<double>(step->u())), to_numpy(Matrix<double>(step->v())));
+}
+
 nb::object gamma(const BenchmarkPair& pair) {
   const double value = pair.bridge().process().gamma();
   return std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
@@ -315,7 +324,8 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
                     std::string(reference_kind_name(pair.bridge().process().kind())), self);
           },
           nb::sig("def reference(self) -> str"),
-          "Kind of the reference process: 'gaussian', 'uniform' or 'matrix'. It knows gamma, "
+          "Kind of the reference process: 'gaussian', 'uniform', 'matrix' or 'lowrank'. It knows "
+          "gamma, "
           "steps\n"
           "and matrix of its pair as well: DLightSB().fit(x0, x1, reference=pair.reference).")
       .def_prop_ro("gamma", gamma, nb::sig("def gamma(self) -> float | None"),
@@ -348,6 +358,12 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
 
 void define_calls(nb::class_<BenchmarkPair>& pair_class) {
   pair_class
+      .def_prop_ro(
+          "reference_factors", reference_factors,
+          nb::sig("def reference_factors(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                  "numpy.typing.NDArray[numpy.float64]] | None"),
+          "(U, V) of a reference of low rank, [S,r] each, in the direction of the pair; "
+          "else None.")
       .def("log_reference", log_reference, "n"_a.none(),
            nb::sig("def log_reference(self, n: int) -> numpy.typing.NDArray[numpy.float64]"),
            "log q_ref(y | x) of n elementary steps of the reference, n in 0..total_steps:\n"

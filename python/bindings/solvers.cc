@@ -237,7 +237,7 @@ void define_properties(CouplingClass& coupling) {
           [](const FittedCoupling& self) {
             return std::string(reference_kind_name(self.problem.reference().kind()));
           },
-          "Kind of the reference process: 'gaussian', 'uniform' or 'matrix'.")
+          "Kind of the reference process: 'gaussian', 'uniform', 'matrix' or 'lowrank'.")
       .def_prop_ro(
           "gamma",
           [](const FittedCoupling& self) {

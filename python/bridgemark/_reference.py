@@ -10,7 +10,7 @@ from . import _core
 
 
 class PairReference(str):
-    """'gaussian', 'uniform' or 'matrix', with all that makes the process again for other data."""
+    """'gaussian', 'uniform', 'matrix' or 'lowrank', with what makes the process for other data."""
 
     pair: _core.Pair
 
@@ -24,9 +24,13 @@ class PairReference(str):
 
     def parts(self) -> dict[str, Any]:
         """The arguments of a fit to data over this reference, in the direction of its pair."""
-        matrix = str(self) == "matrix"
+        reference: Any = str(self)
+        if reference == "matrix":
+            reference = np.exp(self.pair.log_reference(1))
+        elif reference == "lowrank":
+            reference = self.pair.reference_factors
         return {
-            "reference": np.exp(self.pair.log_reference(1)) if matrix else str(self),
+            "reference": reference,
             "gamma": self.pair.gamma,
             "num_categories": self.pair.num_categories,
             "total_steps": self.pair.total_steps,

@@ -100,6 +100,27 @@ def test_matrix_is_the_reference():
     np.testing.assert_allclose(np.exp(pair.log_reference(4)), power, rtol=1e-12)
 
 
+def test_factors_are_a_reference_of_low_rank(states, tmp_path):
+    rng = np.random.default_rng(8)
+    v = rng.uniform(0.1, 1.0, (7, 2))
+    u = rng.uniform(0.1, 1.0, (7, 2))
+    u /= (u @ v.sum(0))[:, None]
+    pair = bm.build_pair(reference=(u, v), gamma=0.1, total_steps=4, dim=2)
+    assert pair.reference == "lowrank" and pair.gamma == 0.1 and pair.num_categories == 7
+    power = np.linalg.matrix_power(0.9 * np.eye(7) + 0.1 * u @ v.T, 4)
+    np.testing.assert_allclose(np.exp(pair.log_reference(4)), power, rtol=1e-12)
+    pair.save(tmp_path / "pair")
+    for kept, given in zip(bm.load(tmp_path / "pair").reference_factors, (u, v), strict=True):
+        assert np.array_equal(kept, given)
+    # What a pair's reference says of itself makes it again, in either direction.
+    for direction in (pair, pair.reversed()):
+        own = bm.Reference().fit(states[:, :2], states[:, :2], reference=direction.reference)
+        assert own.coupling.reference == "lowrank" and own.coupling.gamma == 0.1
+    assert bm.build_pair().reference_factors is None
+    with pytest.raises(ValueError, match="gamma must be given with a reference of low rank"):
+        bm.Reference().fit(states, states, reference=(u, v))
+
+
 def test_potential_is_ones_own():
     rng = np.random.default_rng(3)
     log_beta, log_cores = np.log([0.2, 0.8]), rng.normal(size=(2, 4, 2))

@@ -18,7 +18,7 @@ namespace bridgemark {
 namespace {
 
 backend::RowCoupling coupling_of(const ReferenceProcess& process, std::uint64_t seed) {
-  return {process.log_power({}, process.total_steps()), {seed, DrawPurpose::kRowCoupling}};
+  return {process.log_power({}, process.total_steps()).matrix(), {seed, DrawPurpose::kRowCoupling}};
 }
 
 // Rows of a group one after the other, in order.

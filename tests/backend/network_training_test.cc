@@ -80,7 +80,7 @@ std::vector<double> oracle_logits(const NetworkTensors<double>& parameters, cons
 std::vector<double> oracle_transition(const NetworkShape& shape, const ReferenceChain& chain,
                                       const double* logits, int x, int steps_left) {
   const auto S = static_cast<std::size_t>(chain.num_categories());
-  const Matrix<double>& log_whole = chain.log_cumulative({}, steps_left);
+  const SharedMatrix log_whole = chain.log_cumulative({}, steps_left);
   std::vector<double> weights(logits, logits + S);
   if (steps_left > 1 || shape.reference_last_step) {
     for (std::size_t c = 0; c < S; ++c) weights[c] += log_whole(static_cast<std::size_t>(x), c);

@@ -128,7 +128,7 @@ TEST(BridgeDeterminism, TabulatedAndDirectDrawsAgree) {
   const ReferenceChain chain(bridge.process(), 4);
   const backend::BridgeStep direct = backend::make_bridge_step(
       {}, bridge.potential().log_beta(), bridge.propagated_cores(context, chain, 1),
-      chain.log_onestep(context), bridge.propagated_cores(context, chain, 2));
+      chain.log_onestep(context).matrix(), bridge.propagated_cores(context, chain, 2));
   ASSERT_TRUE(backend::worth_tabulating(direct, kUnevenRows));
   ASSERT_FALSE(backend::worth_tabulating(direct, 20));
   const backend::BridgeStep table = backend::tabulated(context, direct);

@@ -8,6 +8,7 @@
 #include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
+#include "tests/support/random_low_rank.h"
 #include "tests/support/tolerance.h"
 
 // Spaces far too large to enumerate, against the sums of one coordinate in long double.
@@ -138,7 +139,7 @@ TEST(BridgeExtremes, ThousandCategoriesGaussian) {
 
   // Two steps: some entries of the square, from the middle to far below the range of double.
   const ReferenceProcess process = ReferenceProcess::gaussian(kS, kGamma, 2);
-  const Matrix<double>& square = process.log_power(kContext, 2);
+  const SharedMatrix square = process.log_power(kContext, 2);
   for (const std::size_t x : {0u, 499u}) {
     for (std::size_t y = 0; y < kS; y += 111) {
       std::vector<long double> terms(kS);
@@ -151,6 +152,104 @@ TEST(BridgeExtremes, ThousandCategoriesGaussian) {
     for (std::size_t y = 0; y < kS; ++y) sum += std::exp(square(x, y));
     EXPECT_TRUE(is_near(sum, 1.0, {1e-12, 0.0}));
   }
+}
+
+// A step without a table draws, scores and walks by the factors of its reference.
+template <typename LogQ, typename LogStep>
+void check_without_table(const CpBridge& bridge, LogQ log_q, LogStep log_step) {
+  const auto S = static_cast<std::size_t>(bridge.num_categories());
+  ASSERT_FALSE(bridge.process().has_tables());
+  const States x(3, 2, {0, 4999, 2500, 1, 77, 77});
+  check_states(bridge, log_q, x, {0, 1});
+
+  const CoordinateOracle<LogQ> oracle{bridge.potential(), log_q};
+  const States to(3, 2, {0, 1, 2500, 1, 76, 4000});
+  std::vector<double> joint(3), log_v(3);
+  bridge.log_conditional(kContext, x, to, joint);
+  bridge.potential().log_value(kContext, to, log_v);
+  for (std::size_t b = 0; b < 3; ++b) {
+    long double expected = log_v[b] - log_sum_wide(oracle.components(x.row(b), 2));
+    for (std::size_t d = 0; d < 2; ++d) {
+      expected += log_q(static_cast<std::size_t>(x(b, d)), static_cast<std::size_t>(to(b, d)));
+    }
+    EXPECT_TRUE(is_near(joint[b], static_cast<double>(expected), kLargeLog)) << b;
+  }
+
+  // The last of two steps: its end is the potential itself.
+  const CoordinateOracle<LogStep> last{bridge.potential(), log_step};
+  Array3<double> marginals;
+  bridge.log_transition_marginals(kContext, 2, 1, x, marginals);
+  EXPECT_TRUE(testing::all_near({marginals.row(1, 0), S}, last.marginal(x.row(1), 0), kLargeLog));
+  double kl = 0.0;
+  bridge.add_transition_kl(kContext, 2, 1, testing::repeat_row(x, 1, 1), bridge, &kl);
+  EXPECT_NEAR(kl, 0.0, 1e-10);
+
+  constexpr std::size_t kRows = 20000, kBins = 50;
+  const States x0 = testing::repeat_row(x, 2, kRows);
+  States x1(kRows, 2);
+  bridge.sample(kContext, x0, {5, DrawPurpose::kConditional}, 0, x1);
+  for (const std::size_t d : {0u, 1u}) {
+    // The state that is stayed in has a bin of its own.
+    std::vector<std::size_t> counts(kBins + 1, 0);
+    std::vector<double> p(kBins + 1, 0.0);
+    const auto bin = [&](std::size_t s) {
+      return s == static_cast<std::size_t>(x(2, d)) ? kBins : s * kBins / S;
+    };
+    for (std::size_t i = 0; i < kRows; ++i) ++counts[bin(static_cast<std::size_t>(x1(i, d)))];
+    const std::vector<double> marginal = oracle.marginal(x.row(2), d);
+    for (std::size_t s = 0; s < S; ++s) p[bin(s)] += std::exp(marginal[s]);
+    EXPECT_TRUE(testing::fits(counts, p)) << "dimension " << d;
+  }
+}
+
+TEST(BridgeExtremes, CategoriesWithoutTableUniform) {
+  constexpr std::size_t kS = 5000;
+  constexpr long double kGamma = 0.01L;
+  const CpBridge bridge(ReferenceProcess::uniform(kS, 0.01), random_potential(2, kS, 3, 20.0, 65));
+  const auto log_power = [](int n) {
+    const long double a = std::pow(1.0L - kGamma * kS / (kS - 1), n);
+    const long double off = std::log((1.0L - a) / kS), on = std::log(a + (1.0L - a) / kS);
+    return [=](std::size_t x, std::size_t s) { return x == s ? on : off; };
+  };
+  check_without_table(bridge, log_power(128), log_power(64));
+}
+
+TEST(BridgeExtremes, CategoriesWithoutTableOfLowRank) {
+  static constexpr std::size_t kS = 5000, kRank = 3;
+  const LowRankFactors factors = testing::random_low_rank(kS, kRank, 4.0, 66);
+  const CpBridge bridge(ReferenceProcess::low_rank(factors.u, factors.v, 0.01),
+                        random_potential(2, kS, 3, 20.0, 67));
+  // P^n = a^n I + U (the sum over j < n of a^(n-1-j) (1-a) (a I + (1-a) G)^j) V^T, G = V^T U.
+  const auto log_power = [&](int n) {
+    const long double a = 1.0L - static_cast<long double>(0.01);
+    Wide gram(kRank, kRank, 0.0L), weights(kRank, kRank, 0.0L);
+    for (std::size_t i = 0; i < kRank; ++i) {
+      for (std::size_t j = 0; j < kRank; ++j) {
+        for (std::size_t s = 0; s < kS; ++s) {
+          gram(i, j) += static_cast<long double>(factors.v(s, i)) * factors.u(s, j);
+        }
+        gram(i, j) *= 1.0L - a;
+        if (i == j) gram(i, j) += a;
+      }
+    }
+    for (int j = 0; j < n; ++j) {
+      const Wide term = testing::power(gram, j);
+      for (std::size_t i = 0; i < term.size(); ++i) {
+        weights.data()[i] += std::pow(a, n - 1 - j) * (1.0L - a) * term.data()[i];
+      }
+    }
+    const long double stays = std::pow(a, n);
+    return [&factors, weights, stays](std::size_t x, std::size_t s) {
+      long double sum = x == s ? stays : 0.0L;
+      for (std::size_t i = 0; i < kRank; ++i) {
+        for (std::size_t j = 0; j < kRank; ++j) {
+          sum += factors.u(x, i) * weights(i, j) * factors.v(s, j);
+        }
+      }
+      return std::log(sum);
+    };
+  };
+  check_without_table(bridge, log_power(128), log_power(64));
 }
 
 TEST(BridgeExtremes, ThousandsOfDimensions) {

@@ -229,6 +229,17 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   EXPECT_EQ(files.source().states(), data);
   EXPECT_NEAR(std::exp(files.bridge().process().log_power(kContext, 1)(1, 0)), 0.2, 1e-12);
 
+  // Factors of low rank decide S; gamma is how likely a step moves by them.
+  const std::vector<double> u{0.5, 0.5, 0.25, 0.75, 0.9, 0.1}, v{0.5, 0.1, 0.3, 0.4, 0.2, 0.5};
+  save_npy(path("u.npy"), Shape{3, 2}, std::span<const double>(u));
+  save_npy(path("v.npy"), Shape{3, 2}, std::span<const double>(v));
+  expect_success({"build", "custom", "--reference",
+                  "lowrank:" + path("u.npy") + "," + path("v.npy"), "--gamma", "0.5", "-o",
+                  path("low-rank")});
+  const BenchmarkPair factored = load_pair(path("low-rank"));
+  EXPECT_EQ(factored.num_categories(), 3);
+  EXPECT_NEAR(std::exp(factored.bridge().process().log_power(kContext, 1)(1, 0)), 0.1, 1e-12);
+
   const std::vector<double> pmf{0.5, 0.25, 0.25, 0.0, 0.5, 0.5};
   save_npy(path("p.npy"), Shape{2, 3}, std::span<const double>(pmf));
   expect_success({"build", "custom", "--categories", "3", "--gamma", "1", "--source", path("p.npy"),

@@ -100,6 +100,8 @@ TEST_F(DataCommands, BadRequestsAreOneLineAndLeaveNothing) {
   refuses(train({"--pair", "d2-uniform-0.01", "--gamma", "0.1"}, "bad"), "--gamma requires --x0");
   refuses(with({"--reference", "gauss"}), "reference must be gaussian, uniform or a matrix");
   refuses(with({"--reference", path("x0.npy"), "--gamma", "0.1"}), "gamma belongs to a gaussian");
+  refuses(with({"--reference", "lowrank:u.npy"}), "is lowrank:U.npy,V.npy, got 'lowrank:u.npy'");
+  refuses(with({"--reference", "lowrank:u.npy,v.npy"}), "u.npy");
   refuses(with({"--categories", "4", "--gamma", "0.3"}), "x1 must hold categories 0..3, got 5");
   refuses(train({"--x0", path("none.npy"), "--x1", path("x1.npy")}, "bad"), "none.npy");
   const auto sample = [&](std::vector<std::string> more) {

@@ -130,7 +130,7 @@ TEST(DataProblem, BadPartsAreNamed) {
                 p.num_categories = 8;
               }),
               HasSubstr("num_categories must be 7 like the reference's rows, got 8"));
-  EXPECT_THAT(with([](DataParts& p) { p.x0(0, 0) = 20000; }), HasSubstr("below 16384, got 20000"));
+  EXPECT_THAT(with([](DataParts& p) { p.x0(0, 0) = 70000; }), HasSubstr("below 65536, got 70000"));
 }
 
 }  // namespace

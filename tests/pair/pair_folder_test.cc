@@ -13,6 +13,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/process/low_rank_step.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/context.h"
 #include "tests/support/random_bridge.h"
@@ -61,8 +62,8 @@ BenchmarkPair round_trip(const BenchmarkPair& pair) {
                          &read_process = read.bridge().process();
   EXPECT_EQ(read_process.kind(), process.kind());
   EXPECT_EQ(read_process.total_steps(), process.total_steps());
-  const Matrix<double>& log = process.log_power(kContext, 1);
-  const Matrix<double>& read_log = read_process.log_power(kContext, 1);
+  const SharedMatrix log = process.log_power(kContext, 1);
+  const SharedMatrix read_log = read_process.log_power(kContext, 1);
   EXPECT_TRUE(
       all_near({read_log.data(), read_log.size()}, {log.data(), log.size()}, {1e-14, 1e-14}));
   EXPECT_EQ(read.source().kind(), pair.source().kind());
@@ -97,6 +98,14 @@ TEST(PairFolder, RoundTripOfEveryKind) {
   spec.reference = ReferenceKind::kMatrix;
   spec.reference_matrix = testing::random_stochastic(6, 0.7, 81);
   round_trip(build_pair(spec));
+  PairSpec low_rank = spec;
+  low_rank.reference = ReferenceKind::kLowRank;
+  low_rank.low_rank = testing::random_low_rank(6, 2, 1.0, 84);
+  low_rank.gamma = 0.05;
+  const BenchmarkPair factored = round_trip(build_pair(low_rank));
+  ASSERT_NE(factored.bridge().process().low_rank_step(), nullptr);
+  EXPECT_EQ(factored.bridge().process().low_rank_step()->u(), low_rank.low_rank->u);
+  EXPECT_EQ(factored.bridge().process().gamma(), 0.05);
   spec.source = SourceDistribution::product(testing::random_stochastic(3, 0.0, 82));
   spec.dim = 3;
   spec.num_categories = 3;
@@ -246,7 +255,7 @@ struct BadFolder {
 TEST(PairFolder, RefusesBadFolders) {
   const std::vector<BadFolder> table = {
       {"reference", [](PeerFolder& f) { f.config["prior_type"] = "tokenizer"; },
-       "prior_type must be uniform, gaussian or matrix, got 'tokenizer'"},
+       "prior_type must be uniform, gaussian, matrix or lowrank, got 'tokenizer'"},
       {"source", [](PeerFolder& f) { f.config["input_distribution"] = "swiss"; }, "'swiss'"},
       {"gamma 0", [](PeerFolder& f) { f.config["alpha"] = 0.0; },
        "gamma of a gaussian reference must be positive and finite, got 0"},

@@ -408,7 +408,7 @@ TEST(PairSpec, RefusesBadInput) {
   EXPECT_EQ(with([](PairSpec& s) { s.num_components = 0; }),
             "[pair] num_components must lie in 1..131072, got 0");
   EXPECT_EQ(with([](PairSpec& s) { s.num_categories = 1; }),
-            "[reference] num_categories must lie in 2..16384, got 1");
+            "[reference] num_categories of a gaussian reference must lie in 2..16384, got 1");
   EXPECT_EQ(with([](PairSpec& s) { s.sigma = 0.0; }),
             "[pair] sigma must be positive and finite, got 0");
   EXPECT_EQ(with([](PairSpec& s) { s.radius = -1.0; }),

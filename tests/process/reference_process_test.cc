@@ -45,7 +45,7 @@ std::span<const double> entries(const Matrix<double>& matrix) {
 // log_power(n) against n plain products of the elementary matrix.
 void expect_powers(const ReferenceProcess& process, const Wide& step, const std::string& name) {
   for (const int n : {0, 1, 2, 3, 7, 64, 127, 128}) {
-    EXPECT_TRUE(all_near(entries(process.log_power(kContext, n)),
+    EXPECT_TRUE(all_near(entries(process.log_power(kContext, n).matrix()),
                          narrow(testing::log_of(testing::power(step, n))), kLogTransition))
         << name << ", n " << n;
   }
@@ -70,7 +70,7 @@ TEST(ReferenceProcess, RankOnePowerIsTheWholePower) {
         const auto power = process.rank_one_power(n);
         ASSERT_EQ(power.has_value(), identity >= 0.0) << S << " " << gamma << " " << n;
         if (!power) continue;
-        const Matrix<double>& log = process.log_power(kContext, n);
+        const SharedMatrix log = process.log_power(kContext, n);
         EXPECT_TRUE(is_near(power->log_uniform, log(0, 1), kLogTransition));
         EXPECT_TRUE(is_near(std::log(std::exp(power->log_identity) + std::exp(power->log_uniform)),
                             log(1, 1), kLogTransition));
@@ -93,7 +93,7 @@ TEST(ReferenceProcess, GaussianPowersAreMatrixPowers) {
 TEST(ReferenceProcess, GaussianIsSymmetricWithRowsThatSumToOne) {
   const ReferenceProcess process = ReferenceProcess::gaussian(50, 0.05);
   for (const int n : {1, 2, 16, 128}) {
-    const Matrix<double>& log = process.log_power(kContext, n);
+    const SharedMatrix log = process.log_power(kContext, n);
     for (std::size_t x = 0; x < 50; ++x) {
       double sum = 0.0;
       for (std::size_t y = 0; y < 50; ++y) {
@@ -119,7 +119,7 @@ TEST(ReferenceProcess, TinyGammaStaysFiniteInTheLogDomain) {
   }
   const ReferenceProcess process = ReferenceProcess::gaussian(kS, kGamma);
   for (int n = 1; n <= 128; n *= 2) {
-    const Matrix<double>& actual = process.log_power(kContext, n);
+    const SharedMatrix actual = process.log_power(kContext, n);
     EXPECT_TRUE(all_near(entries(actual), narrow(log), kLogTransition)) << "n " << n;
     EXPECT_LT(actual(0, kS - 1), -1e7);
     log = testing::log_multiply(log, log);
@@ -129,7 +129,7 @@ TEST(ReferenceProcess, TinyGammaStaysFiniteInTheLogDomain) {
 TEST(ReferenceProcess, MatrixKeepsItsOrientation) {
   const Matrix<double> step = testing::random_stochastic(6, 0.9, 11);
   const ReferenceProcess process = ReferenceProcess::from_matrix(step);
-  const Matrix<double>& log = process.log_power(kContext, 1);
+  const SharedMatrix log = process.log_power(kContext, 1);
   for (std::size_t x = 0; x < 6; ++x) {
     for (std::size_t y = 0; y < 6; ++y) {
       EXPECT_TRUE(is_near(log(x, y), std::log(step(x, y)), kLogTransition))
@@ -145,7 +145,7 @@ TEST(ReferenceProcess, MatrixRowsAreNormalisedToFullPrecision) {
   Matrix<double> step(2, 2, 0.5);
   step(0, 0) += 5e-7;
   const ReferenceProcess process = ReferenceProcess::from_matrix(step);
-  const Matrix<double>& log = process.log_power(kContext, 128);
+  const SharedMatrix log = process.log_power(kContext, 128);
   EXPECT_TRUE(is_near(std::exp(log(0, 0)) + std::exp(log(0, 1)), 1.0, kLogTransition));
 }
 
@@ -162,11 +162,11 @@ TEST(ReferenceChain, GroupsElementarySteps) {
       const Wide grouped = testing::power(steps[i], 128 / num_steps);
       EXPECT_EQ(chain.num_steps(), num_steps);
       EXPECT_EQ(chain.elementary_steps(num_steps), 128);
-      EXPECT_TRUE(all_near(entries(chain.log_onestep(kContext)), narrow(testing::log_of(grouped)),
-                           kLogTransition));
+      EXPECT_TRUE(all_near(entries(chain.log_onestep(kContext).matrix()),
+                           narrow(testing::log_of(grouped)), kLogTransition));
       Wide cumulative = testing::power(grouped, 0);
       for (int n = 0; n <= num_steps; ++n) {
-        ASSERT_TRUE(all_near(entries(chain.log_cumulative(kContext, n)),
+        ASSERT_TRUE(all_near(entries(chain.log_cumulative(kContext, n).matrix()),
                              narrow(testing::log_of(cumulative)), kLogTransition))
             << "kind " << i << ", num_steps " << num_steps << ", n " << n;
         cumulative = testing::multiply(cumulative, grouped);
@@ -183,7 +183,7 @@ TEST(ReferenceProcess, TimeReversalKeepsTheStationaryFlow) {
     for (std::size_t y = 0; equal_rows && y < 4; ++y) step(3, y) = step(0, y);
     const Wide stationary = testing::power(testing::widen(step), 1500);
     const ReferenceProcess reversed = ReferenceProcess::from_matrix(step).time_reversed();
-    const Matrix<double>& log = reversed.log_power(kContext, 1);
+    const SharedMatrix log = reversed.log_power(kContext, 1);
     EXPECT_EQ(reversed.total_steps(), kDefaultTotalSteps);
     for (std::size_t x = 0; x < 4; ++x) {
       for (std::size_t y = 0; y < 4; ++y) {
@@ -205,7 +205,7 @@ TEST(ReferenceProcess, CopiesAndThreadsShareThePowers) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     threads.emplace_back([&, i] {
       const ReferenceProcess& mine = i % 2 == 0 ? process : copy;
-      found[i] = &mine.log_power(Context{.num_threads = 1}, 100);
+      found[i] = &mine.log_power(Context{.num_threads = 1}, 100).matrix();
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -246,7 +246,7 @@ TEST(ReferenceProcess, GaussianTakesAnyPositiveGamma) {
                   fmt::format("gamma {}", gamma));
   }
   const ReferenceProcess process = ReferenceProcess::gaussian(5, 1e200);
-  const Matrix<double>& flat = process.log_power(kContext, 1);
+  const SharedMatrix flat = process.log_power(kContext, 1);
   EXPECT_TRUE(is_near(flat(0, 4), std::log(1.0 / 9.0), kLogTransition));
   EXPECT_TRUE(is_near(flat(2, 2), std::log(5.0 / 9.0), kLogTransition));
 }
@@ -290,7 +290,9 @@ TEST(ReferenceProcess, RefusesBadInput) {
   }
   for (const int S : {-3, 0, 1, kMaxCategories + 1}) {
     EXPECT_EQ(message([&] { ReferenceProcess::uniform(S, 0.1); }),
-              fmt::format("[reference] num_categories must lie in 2..16384, got {}", S));
+              fmt::format("[reference] num_categories of a uniform reference must lie in 2..65536, "
+                          "got {}",
+                          S));
   }
   for (const int steps : {-1, 0, kMaxTotalSteps + 1}) {
     EXPECT_EQ(message([&] { ReferenceProcess::gaussian(5, 0.1, steps); }),
@@ -310,7 +312,9 @@ TEST(ReferenceProcess, RefusesBadInput) {
                           bad));
   }
   EXPECT_EQ(message([] { ReferenceProcess::from_matrix(Matrix<double>()); }),
-            "[reference] num_categories must lie in 2..16384, got 0");
+            "[reference] num_categories of a matrix reference must lie in 2..16384, got 0");
+  EXPECT_EQ(message([] { ReferenceProcess::gaussian(16385, 0.1); }),
+            "[reference] num_categories of a gaussian reference must lie in 2..16384, got 16385");
 }
 
 TEST(ReferenceChain, RefusesBadInput) {

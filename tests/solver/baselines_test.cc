@@ -192,8 +192,8 @@ TEST(TimeReversal, DetailedBalanceWithTheStationaryLaw) {
     }
     EXPECT_GT(largest_asymmetry, 1e-4);
     const ReferenceProcess twice_reversed = process.time_reversed().time_reversed();
-    const Matrix<double>& twice = twice_reversed.log_power({}, 1);
-    const Matrix<double>& once = process.log_power({}, 1);
+    const SharedMatrix twice = twice_reversed.log_power({}, 1);
+    const SharedMatrix once = process.log_power({}, 1);
     for (std::size_t i = 0; i < once.size(); ++i) {
       EXPECT_NEAR(twice.data()[i], once.data()[i], 1e-11);
     }

@@ -129,10 +129,12 @@ TEST(DataRuns, GoOnWithTheSameDataAlone) {
 TEST(DataRuns, AnyReferenceIsKept) {
   const testing::TempDir dir;
   const Matrix<double> matrix = testing::random_stochastic(8, 0.9, 21);
+  const LowRankFactors factors = testing::random_low_rank(8, 3, 1.0, 22);
   const DataEnds ends = *low_to_high().data();
   for (const ReferenceProcess& reference :
        {ReferenceProcess::uniform(8, 0.1 / 3.0, 12), ReferenceProcess::gaussian(8, 0.123456789, 7),
-        ReferenceProcess::from_matrix(matrix, 5)}) {
+        ReferenceProcess::from_matrix(matrix, 5),
+        ReferenceProcess::low_rank(factors.u, factors.v, 0.1, 6)}) {
     const FitProblem problem(ends.x0.states(), ends.x1.states(), reference);
     save_data(problem, dir.path() / kRunData);
     EXPECT_TRUE(same_data(load_data(dir.path() / kRunData), problem));

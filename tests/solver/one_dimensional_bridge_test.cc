@@ -77,7 +77,7 @@ TEST(OneDimensionalBridge, ExactSolutionHasMarginalsAndForm) {
     EXPECT_TRUE(bridge.converged);
     EXPECT_LE(bridge.change, 1e-13);
     expect_marginals(bridge.log_joint, log_p0, log_p1, 1e-12);
-    const Matrix<double>& log_q = test.process.log_power({}, test.process.total_steps());
+    const SharedMatrix log_q = test.process.log_power({}, test.process.total_steps());
     EXPECT_LT(largest_minor(bridge.log_joint, log_q), 1e-11);
     // The potential is the x1 factor: what is left depends on x0 alone.
     for (std::size_t x = 0; x < S; ++x) {

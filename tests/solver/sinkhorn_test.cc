@@ -191,7 +191,7 @@ TEST(Sinkhorn, ASmoothedPlanIsACpBridge) {
   const States states = testing::all_states(2, 5);
   std::vector<double> log_v(states.rows()), terms(30);
   bridge.log_potential({}, states, log_v);
-  const Matrix<double>& spread = problem.reference().log_power({}, 2);
+  const SharedMatrix spread = problem.reference().log_power({}, 2);
   for (std::size_t y = 0; y < states.rows(); ++y) {
     for (std::size_t j = 0; j < 30; ++j) {
       terms[j] = plan.h[j] + log_of_rows(spread.data(), 5, x1.row(j), states.row(y), 2);
@@ -207,7 +207,7 @@ TEST(Sinkhorn, DensitiesBeyondTheReferencesSteps) {
   const ReferenceProcess longer = ReferenceProcess::from_matrix(matrix, 64);
   for (const int steps : {0, 3, 4, 5, 11, 32}) {
     const Matrix<double> density = smoothing_density({}, process, steps);
-    const Matrix<double>& expected = longer.log_power({}, steps);
+    const SharedMatrix expected = longer.log_power({}, steps);
     EXPECT_TRUE(all_near({density.data(), density.size()}, {expected.data(), expected.size()},
                          {1e-12, 1e-12}))
         << steps;
@@ -254,7 +254,7 @@ TEST(Sinkhorn, WithoutSmoothingItDrawsRows) {
   const auto& coupling = dynamic_cast<const RowCoupling&>(*fitted.coupling);
   const States& rows = problem.data()->x1.states();
   const States x0(1, 2, {1, 4});
-  const Matrix<double>& log_q = problem.reference().log_power({}, 16);
+  const SharedMatrix log_q = problem.reference().log_power({}, 16);
   std::vector<double> weights(36, 0.0);
   double total = 0.0;
   for (std::size_t j = 0; j < rows.rows(); ++j) {

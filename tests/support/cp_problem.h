@@ -10,6 +10,7 @@
 #include "bridgemark/process/reference_process.h"
 #include "bridgemark/process/step_draws.h"
 #include "tests/support/random_bridge.h"
+#include "tests/support/random_low_rank.h"
 
 // Parameters and batches for the losses of the CP solvers.
 namespace bridgemark::testing {
@@ -51,6 +52,9 @@ inline std::vector<CpProblem> problems() {
   list.push_back(make_problem({ReferenceProcess::from_matrix(random_stochastic(4, 0.5, 3), 6), 3},
                               4, 3, 5, 3.0, 3));
   list.push_back(make_problem({ReferenceProcess::uniform(2, 0.9, 1), 1}, 1, 1, 1, 1.0, 4));
+  const LowRankFactors factors = random_low_rank(7, 2, 2.0, 6);
+  list.push_back(
+      make_problem({ReferenceProcess::low_rank(factors.u, factors.v, 0.2, 6), 3}, 2, 5, 6, 3.0, 5));
   return list;
 }
 

@@ -11,6 +11,7 @@
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/process/reference_process.h"
 #include "tests/support/dense_oracle.h"
+#include "tests/support/random_low_rank.h"
 
 namespace bridgemark::testing {
 
@@ -97,6 +98,10 @@ inline std::vector<BridgeCase> small_bridges() {
   const Matrix<double> line = random_stochastic(7, 0.99, 7);
   cases.push_back(make_case("matrix, S 7, D 1, K 1", ReferenceProcess::from_matrix(line),
                             widen(line), {1, 7, 1, 3.0}, 7));
+  const LowRankFactors factors = random_low_rank(6, 2, 2.0, 8);
+  cases.push_back(make_case("low rank, S 6, D 2, K 3",
+                            ReferenceProcess::low_rank(factors.u, factors.v, 0.02),
+                            low_rank_step(factors, 0.02), {2, 6, 3, 3.0, 0.2}, 8));
   return cases;
 }
 

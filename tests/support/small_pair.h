@@ -61,7 +61,7 @@ inline Fitted fit_solver(const std::string& name, const BenchmarkPair& pair,
 
 // The elementary matrix of a process, as probabilities.
 inline Wide elementary_step(const ReferenceProcess& process) {
-  const Matrix<double>& log = process.log_power({}, 1);
+  const SharedMatrix log = process.log_power({}, 1);
   Wide step(log.rows(), log.cols());
   for (std::size_t i = 0; i < log.size(); ++i) {
     step.data()[i] = std::exp(static_cast<long double>(log.data()[i]));

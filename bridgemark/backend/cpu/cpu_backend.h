@@ -16,6 +16,9 @@ class CpuBackend : public Backend {
                   MatrixView<double> out) const override;
   void propagate_cores(const Context& context, MatrixView<const double> log_q,
                        const Array3<double>& log_cores, Array3<double>& out) const override;
+  void propagate_cores_factored(const Context& context, const FactoredPower& q,
+                                const Array3<double>& log_cores,
+                                Array3<double>& out) const override;
   void propagate_cores_rank_one(const Context& context, double log_identity, double log_uniform,
                                 const Array3<double>& log_cores,
                                 Array3<double>& out) const override;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 
@@ -20,9 +21,12 @@ HiddenChain BridgeStep::chain() const {
           from.data()};
 }
 
-BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
-                            Array3<double> log_from, const Matrix<double>& log_q,
-                            const Array3<double>& log_to, const Array3<double>& log_moves) {
+namespace {
+
+// All but the reference.
+BridgeStep make_tables(const Context& context, std::vector<double> log_beta,
+                       Array3<double> log_from, const Array3<double>& log_to,
+                       const Array3<double>& log_moves) {
   BridgeStep step;
   step.dim = log_to.extent(0);
   step.num_categories = log_to.extent(1);
@@ -30,7 +34,6 @@ BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
   step.log_beta = std::move(log_beta);
   step.log_from = std::move(log_from);
-  step.q = scale_rows(log_q);
   Matrix<double> by_component(D * K, S);
   parallel_blocks(context, D, 1, [&](std::size_t d, std::size_t) {
     for (std::size_t s = 0; s < S; ++s) {
@@ -49,11 +52,66 @@ BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta
   return step;
 }
 
+}  // namespace
+
+BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
+                            Array3<double> log_from, const Matrix<double>& log_q,
+                            const Array3<double>& log_to, const Array3<double>& log_moves) {
+  BridgeStep step =
+      make_tables(context, std::move(log_beta), std::move(log_from), log_to, log_moves);
+  step.q = scale_rows(log_q);
+  return step;
+}
+
+BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
+                            Array3<double> log_from, const ReferencePower& q,
+                            const Array3<double>& log_to, const Array3<double>& log_moves) {
+  if (const Matrix<double>* const log_q = q.table()) {
+    return make_bridge_step(context, std::move(log_beta), std::move(log_from), *log_q, log_to,
+                            log_moves);
+  }
+  BridgeStep step =
+      make_tables(context, std::move(log_beta), std::move(log_from), log_to, log_moves);
+  step.factors = std::make_shared<const FactoredDraws>(context, q.factors(), step.to);
+  return step;
+}
+
+void require_table(const BridgeStep& step) {
+  if (!step.factors) return;
+  throw DeviceError(fmt::format(
+      "[bridge] a reference of {} categories has no table, which a step on a device needs; take "
+      "--device cpu",
+      step.num_categories));
+}
+
+void ReferenceRow::look_at(std::size_t x) {
+  if (!step_.factors) {
+    log_ = step_.q.log.row(x);
+    linear_ = step_.q.linear.row(x);
+    high_ = step_.q.high[x];
+    return;
+  }
+  if (x == made_of_) return;
+  made_of_ = x;
+  made_log_.resize(step_.num_categories);
+  made_linear_.resize(step_.num_categories);
+  high_ = step_.factors->q().scaled_row(x, made_log_.data(), made_linear_.data());
+  log_ = made_log_.data();
+  linear_ = made_linear_.data();
+}
+
+bool same_reference(const BridgeStep& a, const BridgeStep& b) {
+  if (!a.factors || !b.factors) return !a.factors && !b.factors && a.q.log == b.q.log;
+  const FactoredPower &p = a.factors->q(), &q = b.factors->q();
+  return p.log_stay == q.log_stay && p.log_left == q.log_left && p.right->log == q.right->log;
+}
+
 bool can_tabulate(std::size_t dim, std::size_t num_categories, std::size_t num_components) {
   return dim * num_components * num_categories * num_categories <= kMaxTableEntries;
 }
 
 bool worth_tabulating(const BridgeStep& step, std::size_t num_samples) {
+  if (step.factors) return false;
   const std::size_t S = step.num_categories, K = step.num_components;
   if (num_samples < K * S / 2) return false;  // most rows would be used less than once
   return can_tabulate(step.dim, S, K);

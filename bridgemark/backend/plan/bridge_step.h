@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "bridgemark/backend/plan/factored_draws.h"
 #include "bridgemark/backend/plan/kept_tables.h"
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -25,8 +27,9 @@ struct BridgeStep {
 
   std::vector<double> log_beta;  // [K]
   Array3<double> log_from;       // [D,S,K]: K innermost, a gather reads whole lines
-  ScaledRows q;                  // [S,S]
-  ScaledRows to;                 // [D*K,S]: S innermost, a draw walks one row
+  ScaledRows q;                  // [S,S], or empty, and then there are
+  std::shared_ptr<const FactoredDraws> factors;
+  ScaledRows to;  // [D*K,S]: S innermost, a draw walks one row
 
   // Cumulative sums of q[x,:] * to[d*K + k,:] for every (d, k, x), row (d*K + k)*S + x; empty where
   // they were not worth their memory.
@@ -49,6 +52,35 @@ struct BridgeStep {
 BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
                             Array3<double> log_from, const Matrix<double>& log_q,
                             const Array3<double>& log_to, const Array3<double>& log_moves = {});
+BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
+                            Array3<double> log_from, const ReferencePower& q,
+                            const Array3<double>& log_to, const Array3<double>& log_moves = {});
+
+// Throws DeviceError where the step has no table of its reference: the CPU alone takes it then.
+void require_table(const BridgeStep& step);
+
+// The weights of the reference's next state, one state at a time.
+class ReferenceRow {
+ public:
+  explicit ReferenceRow(const BridgeStep& step) : step_(step) {}
+
+  // What follows is of state x.
+  void look_at(std::size_t x);
+
+  const double* log() const { return log_; }
+  const double* linear() const { return linear_; }  // scaled to a maximum of 1
+  double high() const { return high_; }             // log of what they were scaled by
+
+ private:
+  const BridgeStep& step_;
+  const double *log_ = nullptr, *linear_ = nullptr;
+  double high_ = 0.0;
+  std::vector<double> made_log_, made_linear_;  // of a step without a table
+  std::size_t made_of_ = static_cast<std::size_t>(-1);
+};
+
+// Whether both steps have the same reference, number for number.
+bool same_reference(const BridgeStep& a, const BridgeStep& b);
 
 // Whether cumulative sums of such a step fit in memory.
 bool can_tabulate(std::size_t dim, std::size_t num_categories, std::size_t num_components);

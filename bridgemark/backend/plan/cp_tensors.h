@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "bridgemark/backend/plan/factored_power.h"
 #include "bridgemark/core/large_array.h"
 #include "bridgemark/math/matching_terms.h"
 #include "bridgemark/math/pinned_step.h"
@@ -47,12 +49,19 @@ struct ChainTables {
   // Q = identity I + uniform 11^T for the whole chain, where that holds; else identity < 0.
   T identity = T(-1);
   T uniform = T(0);
+  // The whole chain by its factors, where it has some: Q = stay I + left right. A chain that has
+  // nothing else, for its tables would be too large, has no matching loss.
+  std::shared_ptr<const FactoredPower> factors;
+  T stay = T(0);
+  std::vector<T> left;          // [S,r]
+  std::vector<T> right;         // [r,S], each row scaled to a maximum of 1
   std::vector<T> step_weights;  // what a row at step n counts in a matching loss; empty: 1
 
   T step_weight(int n) const {
     return step_weights.empty() ? T(1) : step_weights[static_cast<std::size_t>(n)];
   }
 
+  bool has_tables() const { return !log.empty(); }
   const T* linear_power(int n) const { return linear.data() + offset(n); }
   const double* log_power(int n) const { return log.data() + offset(n); }
 

@@ -6,21 +6,21 @@
 #include <utility>
 
 #include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/core/parallel.h"
-#include "bridgemark/math/log_rows.h"
 
 namespace bridgemark {
 
 namespace {
 
 // out[b, d*S + s] = log of the reference's probability to go from x[b, d] to s.
-void write_reference_steps(const Context& context, const Matrix<double>& log_step, StatesView x,
-                           MatrixView<double> out) {
-  const std::size_t S = log_step.cols();
+void write_reference_steps(const Context& context, const backend::ReferencePower& step,
+                           StatesView x, MatrixView<double> out) {
+  const std::size_t S = step.num_categories();
   parallel_blocks(context, x.rows, 256, [&](std::size_t first, std::size_t last) {
     for (std::size_t b = first; b < last; ++b) {
       for (std::size_t d = 0; d < x.cols; ++d) {
-        std::copy_n(log_step.row(static_cast<std::size_t>(x(b, d))), S, out.row(b) + d * S);
+        step.log_row(x(b, d), out.row(b) + d * S);
       }
     }
   });
@@ -37,7 +37,7 @@ void walk_chain(const Context& context, const Coupling& coupling, const Referenc
   for (int n = 0; n < chain.num_steps(); ++n) {
     coupling.write_log_transition_marginals(context, chain.num_steps(), n, current,
                                             log_own.view().slice(0, x0.rows));
-    write_reference_steps(host, chain.log_onestep(host), current,
+    write_reference_steps(host, chain.power(host, 1), current,
                           log_reference.view().slice(0, x0.rows));
     backend::of(host).add_step_kl(host, log_own.data(), log_reference.data(), x0.rows, D, S, kl);
     coupling.sample_transition(context, chain.num_steps(), n, current,
@@ -82,9 +82,9 @@ std::vector<double> joint_reference_kl(const Context& context, const Coupling& c
     bridge->log_normalizer(context, x0, log_reference);
   } else {
     coupling.log_conditional(context, x0, x1, kl);
-    const Matrix<double>& log_q = process.log_power(context.on_host(), process.total_steps());
+    const backend::ReferencePower q = process.power(context.on_host(), process.total_steps());
     for (std::size_t i = 0; i < x0.rows; ++i) {
-      log_reference[i] = log_of_rows(log_q.data(), log_q.cols(), x0.row(i), x1.row(i), x0.cols);
+      log_reference[i] = q.log_of_rows(x0.row(i), x1.row(i), x0.cols);
     }
   }
   for (std::size_t i = 0; i < kl.size(); ++i) kl[i] -= log_reference[i];

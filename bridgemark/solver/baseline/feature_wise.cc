@@ -12,6 +12,7 @@
 #include "bridgemark/solver/baseline/one_dimensional_bridge.h"
 #include "bridgemark/solver/core/shared_options.h"
 #include "bridgemark/solver/core/training_data.h"
+#include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/cp/cp_model_file.h"
 
 namespace bridgemark {
@@ -125,12 +126,14 @@ class FeatureWiseSolver : public CpBridgeSolver {
 
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {
+    require_tables(name(), problem);
     read_feature_wise_settings(problem, options);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);
   }
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
+    require_tables(name(), problem);
     const FeatureWiseSettings settings = read_feature_wise_settings(problem, options);
     const ReferenceChain chain(problem.reference(), settings.imf_steps);
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);

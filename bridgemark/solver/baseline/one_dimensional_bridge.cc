@@ -43,7 +43,7 @@ Matrix<double> markov_projection(const Context& context, const ReferenceChain& c
                                  const std::vector<double>& log_p0) {
   const std::size_t S = log_joint.rows();
   const int steps = chain.num_steps();
-  const Matrix<double>& all = chain.log_cumulative(context, steps);
+  const SharedMatrix all = chain.log_cumulative(context, steps);
   Matrix<double> ratio(S, S);
   for (std::size_t i = 0; i < ratio.size(); ++i) {
     ratio.data()[i] = log_joint.data()[i] - all.data()[i];
@@ -51,10 +51,12 @@ Matrix<double> markov_projection(const Context& context, const ReferenceChain& c
   Matrix<double> ends(S, S);  // log q(x_n | x_0) of the projection, then of its next step
   for (int n = 0; n < steps; ++n) {
     Matrix<double> step = ratio;
-    if (n > 0) step = log_product(context, transpose(chain.log_cumulative(context, n)), step);
+    if (n > 0)
+      step = log_product(context, transpose(chain.log_cumulative(context, n).matrix()), step);
     const int rest = steps - n - 1;
-    if (rest > 0) step = log_product(context, step, transpose(chain.log_cumulative(context, rest)));
-    const Matrix<double>& onestep = chain.log_onestep(context);
+    if (rest > 0)
+      step = log_product(context, step, transpose(chain.log_cumulative(context, rest).matrix()));
+    const SharedMatrix onestep = chain.log_onestep(context);
     for (std::size_t x = 0; x < S; ++x) {
       for (std::size_t y = 0; y < S; ++y) step(x, y) += onestep(x, y);
       log_normalize(step.row(x), S);
@@ -98,7 +100,7 @@ OneDimensionalBridge solve_exact(const Context& context, const ReferenceProcess&
                                  int max_iterations) {
   check_marginals(process, log_p0, log_p1);
   const std::size_t S = log_p0.size();
-  const Matrix<double>& log_q = process.log_power(context, process.total_steps());
+  const SharedMatrix log_q = process.log_power(context, process.total_steps());
   const Matrix<double> log_q_transposed = transpose(log_q);
   OneDimensionalBridge result;
   result.log_potential.assign(S, 0.0);
@@ -153,7 +155,7 @@ OneDimensionalBridge solve_d_imf(const Context& context, const ReferenceChain& c
     ++result.iterations;
     result.converged = result.change <= tolerance;
   }
-  const Matrix<double>& log_q = chain.log_cumulative(context, chain.num_steps());
+  const SharedMatrix log_q = chain.log_cumulative(context, chain.num_steps());
   result.log_potential = extract_potential(result.log_joint, log_q, log_p0);
   return result;
 }

@@ -35,6 +35,7 @@ class DLightSbChain : public TrainedSolver {
     require_training_memory(name(), problem,
                             {{sizeof(float) * (7.0 * D * K * K + 8.0 * D * S * K), "states"},
                              {sizeof(float) * 6.0 * B * D * K, "batch_size"}});
+    if (context.device != Device::kCpu) require_tables(name() + " on a device", problem);
     read_held_out_settings(options, problem.reference());
     check_direction(context, options);
     TrainingData(problem, options.text("x0_data"), options.text("x1_data"), 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 
 namespace bridgemark {
@@ -17,6 +18,13 @@ void require_training_memory(std::string_view solver, const FitProblem& problem,
                  fmt::format("a training of {} on D = {}, S = {}", solver, problem.dim(),
                              problem.num_categories()),
                  largest->lower);
+}
+
+void require_tables(std::string_view who, const FitProblem& problem) {
+  const ReferenceProcess process = problem.reference();
+  if (process.has_tables()) return;
+  throw_invalid("reference", "{} takes at most {} categories of a {} reference, got {}", who,
+                kMaxFactoredTable, reference_kind_name(process.kind()), process.num_categories());
 }
 
 double matching_tables_bytes(const FitProblem& problem, int num_steps) {

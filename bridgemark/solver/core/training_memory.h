@@ -18,6 +18,10 @@ struct MemoryPart {
 void require_training_memory(std::string_view solver, const FitProblem& problem,
                              std::initializer_list<MemoryPart> parts);
 
+// Throws InvalidArgument where the reference is an operator without tables of its powers, which the
+// solver, as `who` names it, needs.
+void require_tables(std::string_view who, const FitProblem& problem);
+
 // The tables of a chain with num_steps steps that is matched: powers of the reference with their
 // logarithms, and those of the pinned reference from either end.
 double matching_tables_bytes(const FitProblem& problem, int num_steps);

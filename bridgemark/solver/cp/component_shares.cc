@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -171,13 +172,21 @@ void measure_chain(const Context& context, const Tensors& parameters, StatesView
 
 Matrix<double> log_reach(const Context& context, const ReferenceProcess& process,
                          const States& x0) {
-  const Matrix<double>& log_q = process.log_power(context, process.total_steps());
-  const std::size_t D = x0.cols(), S = log_q.rows();
+  const backend::ReferencePower q = process.power(context, process.total_steps());
+  const std::size_t D = x0.cols(), S = q.num_categories();
   Matrix<double> counts(D, S, 0.0), reach(D, S);
   for (std::size_t i = 0; i < x0.rows(); ++i) {
     for (std::size_t d = 0; d < D; ++d) counts(d, static_cast<std::size_t>(x0(i, d))) += 1.0;
   }
   std::vector<double> terms(S);
+  for (std::size_t d = 0; q.table() == nullptr && d < D; ++d) {
+    for (std::size_t s = 0; s < S; ++s) {
+      terms[s] = std::log(counts(d, s) / static_cast<double>(x0.rows()));
+    }
+    q.factors()->log_transport(terms.data(), reach.row(d));
+  }
+  if (q.table() == nullptr) return reach;
+  const Matrix<double>& log_q = *q.table();
   for (std::size_t d = 0; d < D; ++d) {
     for (std::size_t t = 0; t < S; ++t) {
       for (std::size_t s = 0; s < S; ++s) {

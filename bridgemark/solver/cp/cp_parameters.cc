@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bridgemark/backend/backend.h"
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/math/log_domain.h"
@@ -39,14 +40,44 @@ namespace {
 Matrix<double> log_mixed_power(const Context& context, const ReferenceProcess& process, double n) {
   const int below = static_cast<int>(n);
   const double share = n - below;  // of the one above
-  Matrix<double> log_q = process.log_power(context, below);
+  Matrix<double> log_q = process.log_power(context, below).matrix();
   if (share == 0.0) return log_q;
-  const Matrix<double>& above = process.log_power(context, below + 1);
+  const SharedMatrix above = process.log_power(context, below + 1);
   for (std::size_t i = 0; i < log_q.size(); ++i) {
     log_q.data()[i] =
         log_add(log_q.data()[i] + std::log1p(-share), above.data()[i] + std::log(share));
   }
   return log_q;
+}
+
+// The same mixture of what the powers make of the cores, without a table.
+backend::CpTensors<float> smoothed_by_factors(const Context& context,
+                                              const ReferenceProcess& process,
+                                              const backend::CpTensors<float>& parameters,
+                                              double steps) {
+  const std::size_t D = parameters.dim, S = parameters.num_categories,
+                    K = parameters.num_components;
+  const Array3<double> cores(D, S, K, {parameters.log_cores.begin(), parameters.log_cores.end()});
+  const auto seen_through = [&](int n) {
+    Array3<double> out(D, S, K);
+    backend::of(context).propagate_cores_factored(context, *process.power(context, n).factors(),
+                                                  cores, out);
+    return out;
+  };
+  const int below = static_cast<int>(steps);
+  const double share = steps - below;  // of the power above
+  Array3<double> spread = seen_through(below);
+  if (share > 0.0) {
+    const Array3<double> above = seen_through(below + 1);
+    for (std::size_t i = 0; i < spread.size(); ++i) {
+      spread.data()[i] =
+          log_add(spread.data()[i] + std::log1p(-share), above.data()[i] + std::log(share));
+    }
+  }
+  backend::CpTensors<float> result = parameters;
+  std::transform(spread.data(), spread.data() + spread.size(), result.log_cores.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return result;
 }
 
 }  // namespace
@@ -55,6 +86,7 @@ backend::CpTensors<float> smoothed(const Context& context, const ReferenceProces
                                    const backend::CpTensors<float>& parameters, double steps) {
   backend::CpTensors<float> result = parameters;
   if (steps == 0.0) return result;
+  if (!process.has_tables()) return smoothed_by_factors(context, process, parameters, steps);
   const Matrix<double> log_q = log_mixed_power(context, process, steps);
   const std::size_t S = parameters.num_categories, K = parameters.num_components;
   Matrix<double> cores(S, K), spread(S, K);

@@ -45,6 +45,8 @@ class CpSolver : public TrainedSolver {
                                ? 2.0 * static_cast<double>(recipe.batch_size) * components
                                : 0.0;
     const int steps = matched_steps(options);
+    if (steps > 0) require_tables(name(), problem);
+    if (context.device != Device::kCpu) require_tables(name() + " on a device", problem);
     ReferenceChain(problem.reference(), std::max(steps, 1));
     require_training_memory(
         name(), problem,
@@ -189,7 +191,7 @@ class DLightSbM : public CpSolver {
                 {}};
     if (options.is("step_draws", "ends")) task.steps = steps_of_ends(num_steps);
     if (options.is("coupling", "minibatch")) {
-      task.coupling = {process.log_power(host, process.total_steps()),
+      task.coupling = {process.log_power(host, process.total_steps()).matrix(),
                        {seed, DrawPurpose::kRowCoupling}};
     }
     return task;

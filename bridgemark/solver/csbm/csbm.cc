@@ -28,6 +28,7 @@ class CsbmSolver : public TrainedSolver {
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {
     const CsbmRecipe recipe = read_csbm_recipe(options, variant_);
+    require_tables(name_, problem);
     ReferenceChain(problem.reference(), recipe.num_steps);
     read_stopping_settings(options);
     require_csbm_memory(problem, problem.data() ? NetworkLadder::largest(recipe) : recipe);

@@ -47,7 +47,7 @@ void match_batch(const Context& context, const Matrix<double>& log_q, StatesView
 
 void match_batches(const Context& context, const ReferenceProcess& process, std::size_t batch,
                    PairedStates& pairs) {
-  const Matrix<double>& log_q = process.log_power(context, process.total_steps());
+  const SharedMatrix log_q = process.log_power(context, process.total_steps());
   const std::size_t rows = pairs.x0.rows(), batches = (rows + batch - 1) / batch;
   const auto threads = static_cast<std::size_t>(std::max(1, context.threads()));
   // As many batches at a time as there are threads, so that progress shows and a stop is heard.

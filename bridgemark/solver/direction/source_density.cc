@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/bridge/bridge.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
@@ -57,19 +58,33 @@ SourceRows draw_rows(const Context& context, const TrainingData& data, std::size
           data.x0(context, all, 2 * kRowsToChoose)};
 }
 
+// out[to] += sum over from of shares[from] Q[from, to].
+void add_moved(const backend::ReferencePower& q, std::vector<double>& shares, double* out) {
+  const std::size_t S = shares.size();
+  if (const Matrix<double>* const log_q = q.table()) {
+    for (std::size_t from = 0; from < S; ++from) {
+      if (shares[from] == 0.0) continue;
+      for (std::size_t to = 0; to < S; ++to) out[to] += shares[from] * std::exp((*log_q)(from, to));
+    }
+    return;
+  }
+  for (double& share : shares) share = std::log(share);
+  std::vector<double> log_moved(S);
+  q.factors()->log_transport(shares.data(), log_moved.data());
+  for (std::size_t s = 0; s < S; ++s) out[s] += std::exp(log_moved[s]);
+}
+
 // Where pseudo-rows lie: the rows' categories moved by the reference, [D,S].
-Matrix<double> moved_counts(const Matrix<double>& log_q, StatesView rows) {
-  const std::size_t D = rows.cols, S = log_q.cols();
+Matrix<double> moved_counts(const backend::ReferencePower& q, StatesView rows) {
+  const std::size_t D = rows.cols, S = q.num_categories();
   Matrix<double> counts(D, S), base(D, S);
   for (std::size_t i = 0; i < rows.rows; ++i) {
     for (std::size_t d = 0; d < D; ++d) counts(d, static_cast<std::size_t>(rows(i, d))) += 1.0;
   }
+  std::vector<double> shares(S);
   for (std::size_t d = 0; d < D; ++d) {
-    for (std::size_t from = 0; from < S; ++from) {
-      const double share = counts(d, from) / static_cast<double>(rows.rows);
-      if (share == 0.0) continue;
-      for (std::size_t to = 0; to < S; ++to) base(d, to) += share * std::exp(log_q(from, to));
-    }
+    for (std::size_t s = 0; s < S; ++s) shares[s] = counts(d, s) / static_cast<double>(rows.rows);
+    add_moved(q, shares, base.row(d));
     for (std::size_t s = 0; s < S; ++s) {
       base(d, s) = (1.0 - kUniformShare) * base(d, s) + kUniformShare / static_cast<double>(S);
     }
@@ -78,36 +93,36 @@ Matrix<double> moved_counts(const Matrix<double>& log_q, StatesView rows) {
 }
 
 // How unlikely the reference is to bring a row to another, beside staying.
-double distance(const Matrix<double>& log_q, const std::int32_t* from, const std::int32_t* to,
+double distance(const backend::ReferencePower& q, const std::int32_t* from, const std::int32_t* to,
                 std::size_t dim) {
   constexpr double kFarthest = 1e3;  // of a coordinate
   double sum = 0.0;
   for (std::size_t d = 0; d < dim; ++d) {
-    const auto a = static_cast<std::size_t>(from[d]), b = static_cast<std::size_t>(to[d]);
-    sum += std::clamp(log_q(a, a) - log_q(a, b), 0.0, kFarthest);
+    const double stays = q.log_entry(from[d], from[d]);
+    sum += std::clamp(stays - q.log_entry(from[d], to[d]), 0.0, kFarthest);
   }
   return sum;
 }
 
 // Parts around rows far apart: each next one in proportion to its distance to the nearest so far.
-CpPotential first_parts(const Matrix<double>& log_q, const Matrix<double>& base, StatesView rows,
-                        std::size_t parts, std::uint32_t start) {
+CpPotential first_parts(const backend::ReferencePower& q, const Matrix<double>& base,
+                        StatesView rows, std::size_t parts, std::uint32_t start) {
   const std::size_t D = base.rows(), S = base.cols();
   DrawSequence draws({0, DrawPurpose::kInitialise, start}, parts);
   std::vector<double> nearest(rows.rows, std::numeric_limits<double>::infinity()),
-      cumulative(rows.rows);
+      cumulative(rows.rows), log_near(S);
   Array3<double> log_cores(D, S, parts);
   auto row = static_cast<std::size_t>(draws.uniform() * static_cast<double>(rows.rows));
   for (std::size_t j = 0; j < parts; ++j) {
     double total = 0.0;
     for (std::size_t i = 0; i < rows.rows; ++i) {
-      nearest[i] = std::min(nearest[i], distance(log_q, rows.row(row), rows.row(i), D));
+      nearest[i] = std::min(nearest[i], distance(q, rows.row(row), rows.row(i), D));
       cumulative[i] = total += nearest[i];
     }
     for (std::size_t d = 0; d < D; ++d) {
+      q.log_row(rows(row, d), log_near.data());
       for (std::size_t s = 0; s < S; ++s) {
-        const double near = std::exp(log_q(static_cast<std::size_t>(rows(row, d)), s));
-        log_cores(d, s, j) = std::log(0.5 * near + 0.5 * base(d, s));
+        log_cores(d, s, j) = std::log(0.5 * std::exp(log_near[s]) + 0.5 * base(d, s));
       }
     }
     if (total > 0.0) row = draw_category(cumulative.data(), rows.rows, draws.uniform());
@@ -136,8 +151,8 @@ bool is_better(const Tried& b, const Tried& a) {
 
 class SourceSearch {
  public:
-  SourceSearch(const Context& context, const Matrix<double>& log_q, const SourceRows& rows)
-      : context_(context), log_q_(log_q), rows_(rows), base_(moved_counts(log_q, rows.training)) {}
+  SourceSearch(const Context& context, const backend::ReferencePower& q, const SourceRows& rows)
+      : context_(context), q_(q), rows_(rows), base_(moved_counts(q, rows.training)) {}
 
   Tried best_product() const {
     std::optional<Tried> best;
@@ -169,7 +184,7 @@ class SourceSearch {
 
   // The same law by all rows.
   CpPotential finish(const Tried& chosen) const {
-    const Matrix<double> base = moved_counts(log_q_, rows_.all);
+    const Matrix<double> base = moved_counts(q_, rows_.all);
     if (chosen.density.num_components() == 1) {
       return independent_rows(rows_.all, base, chosen.pseudo_rows);
     }
@@ -189,17 +204,16 @@ class SourceSearch {
     const MixtureEm em(rows_.training, base_, pseudo_rows);
     std::optional<Tried> best;
     for (std::uint32_t start = 0; start < kStarts; ++start) {
-      Tried tried =
-          judged(em.run(context_, first_parts(log_q_, base_, rows_.training, parts, start),
-                        kStepsOfAStart, kEnough),
-                 pseudo_rows);
+      Tried tried = judged(em.run(context_, first_parts(q_, base_, rows_.training, parts, start),
+                                  kStepsOfAStart, kEnough),
+                           pseudo_rows);
       if (!best || tried.mean() > best->mean()) best = std::move(tried);
     }
     return judged(em.run(context_, std::move(best->density), kMostSteps, kEnough), pseudo_rows);
   }
 
   const Context& context_;
-  const Matrix<double>& log_q_;
+  const backend::ReferencePower& q_;
   const SourceRows& rows_;
   Matrix<double> base_;
 };
@@ -220,13 +234,13 @@ CpPotential fit_source_density(const Context& context, const TrainingData& data,
                                const ReferenceProcess& reference, std::size_t dim,
                                bool only_product) {
   const Context host = context.on_host();
-  const Matrix<double>& log_q = reference.log_power(host, reference.total_steps());
+  const backend::ReferencePower q = reference.power(host, reference.total_steps());
   const States* set = data.x0_set();
   const SourceRows rows = set ? split_set(*set) : draw_rows(host, data, dim);
   if (rows.apart.rows() < 2) {  // too few to choose by
-    return independent_rows(rows.all, moved_counts(log_q, rows.all), 1.0);
+    return independent_rows(rows.all, moved_counts(q, rows.all), 1.0);
   }
-  const SourceSearch search(host, log_q, rows);
+  const SourceSearch search(host, q, rows);
   Tried best = search.best_product();
   if (!only_product) best = search.best_mixture(std::move(best));
   return search.finish(best);

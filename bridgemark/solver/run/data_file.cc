@@ -10,6 +10,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
+#include "bridgemark/process/low_rank_step.h"
 #include "bridgemark/process/same_process.h"
 
 namespace bridgemark {
@@ -17,7 +18,7 @@ namespace bridgemark {
 namespace {
 
 Matrix<double> step_matrix(const ReferenceProcess& process) {
-  Matrix<double> matrix = process.log_power({}, 1);
+  Matrix<double> matrix = process.log_power_once({}, 1);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix.data()[i] = std::exp(matrix.data()[i]);
   return matrix;
 }
@@ -40,6 +41,12 @@ States read_states(const SafetensorsFile& file, const std::string& path, const c
   return {shape[0], shape[1], file.read_int32(name)};
 }
 
+Matrix<double> read_factor(const SafetensorsFile& file, const std::string& path, const char* name) {
+  const std::vector<std::size_t>& shape = file.shape(name);
+  if (shape.size() != 2) throw_file(path, "tensor '{}' must have two axes", name);
+  return {shape[0], shape[1], file.read_doubles(name)};
+}
+
 ReferenceProcess read_reference(const SafetensorsFile& file, const std::string& path) {
   const auto S = read_number<int>(file, path, "num_categories");
   const auto steps = read_number<int>(file, path, "total_steps");
@@ -58,7 +65,12 @@ ReferenceProcess read_reference(const SafetensorsFile& file, const std::string& 
   if (kind == reference_kind_name(ReferenceKind::kGaussian)) {
     return ReferenceProcess::gaussian(S, gamma, steps);
   }
-  throw_file(path, "metadata 'reference' must be gaussian, uniform or matrix, got '{}'", kind);
+  if (kind == reference_kind_name(ReferenceKind::kLowRank)) {
+    return ReferenceProcess::low_rank(read_factor(file, path, "reference_u"),
+                                      read_factor(file, path, "reference_v"), gamma, steps);
+  }
+  throw_file(path, "metadata 'reference' must be gaussian, uniform, matrix or lowrank, got '{}'",
+             kind);
 }
 
 }  // namespace
@@ -73,6 +85,11 @@ void save_data(const FitProblem& problem, const std::filesystem::path& path) {
   writer.set_metadata("num_categories", std::to_string(S));
   writer.set_metadata("total_steps", std::to_string(process.total_steps()));
   Matrix<double> matrix;
+  if (const LowRankStep* step = process.low_rank_step()) {
+    const auto rank = static_cast<std::size_t>(step->rank());
+    writer.add("reference_u", {S, rank}, std::span(step->u().data(), step->u().size()));
+    writer.add("reference_v", {S, rank}, std::span(step->v().data(), step->v().size()));
+  }
   if (process.kind() == ReferenceKind::kMatrix) {
     matrix = step_matrix(process);
     writer.add("reference_matrix", {S, S}, std::span<const double>(matrix.data(), matrix.size()));

@@ -62,7 +62,7 @@ int read_smoothing(const SafetensorsFile& file, int most, const std::filesystem:
 Matrix<double> smoothing_density(const Context& context, const ReferenceProcess& process,
                                  int smoothing) {
   // The reference has its powers up to its own number of steps.
-  if (smoothing <= process.total_steps()) return process.log_power(context, smoothing);
+  if (smoothing <= process.total_steps()) return process.log_power(context, smoothing).matrix();
   const Matrix<double> half = smoothing_density(context, process, smoothing / 2);
   const Matrix<double> rest = smoothing_density(context, process, smoothing - smoothing / 2);
   Matrix<double> density(half.rows(), half.cols());
@@ -72,8 +72,8 @@ Matrix<double> smoothing_density(const Context& context, const ReferenceProcess&
 
 Matrix<double> smoothed_kernel(const Context& context, const ReferenceProcess& process,
                                int smoothing) {
-  const Matrix<double>& forward = process.log_power(context, process.total_steps());
-  if (smoothing == 0) return forward;
+  const SharedMatrix forward = process.log_power(context, process.total_steps());
+  if (smoothing == 0) return forward.matrix();
   const Matrix<double> density = smoothing_density(context, process, smoothing);
   const std::size_t S = density.rows();
   Matrix<double> transposed(S, S), kernel(S, S);
@@ -94,7 +94,7 @@ RowCoupling::RowCoupling(ReferenceProcess process, WeightedTarget target)
 void RowCoupling::sample(const Context& context, StatesView x0, const DrawKey& key,
                          std::uint64_t first_index, MutableStatesView x1) const {
   check_states("x0", x0, dim(), num_categories());
-  const Matrix<double>& log_k = process_.log_power(context, process_.total_steps());
+  const SharedMatrix log_k = process_.log_power(context, process_.total_steps());
   backend::of(context).sample_weighted_rows(context, {log_k, target_.rows, target_.h}, x0, key,
                                             first_index, x1);
 }
@@ -102,7 +102,7 @@ void RowCoupling::sample(const Context& context, StatesView x0, const DrawKey& k
 void RowCoupling::write_log_marginals(const Context& context, StatesView x0,
                                       MatrixView<double> out) const {
   check_states("x0", x0, dim(), num_categories());
-  const Matrix<double>& log_k = process_.log_power(context, process_.total_steps());
+  const SharedMatrix log_k = process_.log_power(context, process_.total_steps());
   backend::of(context).weighted_row_marginals(context, {log_k, target_.rows, target_.h}, x0, out);
 }
 

@@ -10,6 +10,7 @@
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/metric/held_out_objective.h"
 #include "bridgemark/solver/core/holdout.h"
+#include "bridgemark/solver/core/training_memory.h"
 #include "bridgemark/solver/sinkhorn/row_bridge.h"
 #include "bridgemark/solver/sinkhorn/row_transport.h"
 
@@ -162,6 +163,7 @@ class SinkhornSolver : public Solver {
 
   void check(const Context&, const FitProblem& problem,
              const SolverOptions& options) const override {
+    require_tables(name(), problem);
     const SinkhornSettings settings = read_sinkhorn_settings(problem, options);
     const auto rows =
         static_cast<double>(problem.data() ? problem.data()->x1.states().rows() : settings.rows);
@@ -179,6 +181,7 @@ class SinkhornSolver : public Solver {
 
   Fitted fit(const Context& context, const FitProblem& problem, const SolverOptions& options,
              std::uint64_t seed, const TrainingFiles&) const override {
+    require_tables(name(), problem);
     const SinkhornSettings settings = read_sinkhorn_settings(problem, options);
     const FitProblem all = rows_of(context, problem, settings.rows, seed);
     FitProblem fitted = all;

@@ -158,4 +158,21 @@ void CpuBackend::propagate_cores_rank_one(const Context& context, double log_ide
   });
 }
 
+void CpuBackend::propagate_cores_factored(const Context& context, const FactoredPower& q,
+                                          const Array3<double>& log_cores,
+                                          Array3<double>& out) const {
+  const std::size_t D = log_cores.extent(0), S = log_cores.extent(1), K = log_cores.extent(2);
+  const Context one_thread = context.on_one_thread();
+  parallel_blocks(context, D, 1, [&](std::size_t d, std::size_t) {
+    Matrix<double> at_factors(q.rank(), K);
+    const MatrixView<const double> cores{log_cores.row(d, 0), S, K};
+    log_matmul(one_thread, q.right->log, cores, at_factors.view());
+    log_matmul(one_thread, q.log_left, at_factors, {out.row(d, 0), S, K});
+    for (std::size_t i = 0; i < S * K; ++i) {
+      double& value = out.row(d, 0)[i];
+      value = log_add(q.log_stay + cores.data[i], value);
+    }
+  });
+}
+
 }  // namespace bridgemark::backend::cpu

@@ -15,7 +15,7 @@ namespace bridgemark::backend::cpu {
 
 namespace {
 
-// Categories of rows [n,D], two bytes each: kMaxCategories is below 2^16.
+// Categories of rows [n,D], two bytes each: those below kMaxCategories fit.
 using NarrowRows = Matrix<std::uint16_t>;
 
 NarrowRows narrow(StatesView states) {

@@ -60,6 +60,7 @@ class Mixtures {
  public:
   Mixtures(const BridgeStep& step, StatesView x)
       : step_(step),
+        reference_(step),
         x_(x),
         others_(step.dim * x.rows * step.num_components),
         scaled_(x.rows * step.num_components),
@@ -96,7 +97,7 @@ class Mixtures {
   }
 
   // The reference's weights of row r's next state, scaled to a maximum of 1.
-  const double* reference(std::size_t r) const { return step_.q.linear.row(state(r)); }
+  const double* reference(std::size_t r) const { return reference_of(r).linear(); }
 
   // log of the marginal of row r by the log domain alone.
   void log_marginal(std::size_t r, double* out) const {
@@ -105,7 +106,7 @@ class Mixtures {
     of(one_thread)
         .log_matmul(one_thread, {others_.data() + (d_ * x_.rows + r) * K, 1, K},
                     {step_.to.log.row(d_ * K), K, S}, {out, 1, S});
-    const double* log_q = step_.q.log.row(state(r));
+    const double* log_q = reference_of(r).log();
     for (std::size_t s = 0; s < S; ++s) out[s] += log_q[s];
     log_normalize(out, S);
   }
@@ -113,17 +114,21 @@ class Mixtures {
   // The same from the mixture, which is_exact.
   void log_exact_marginal(std::size_t r, double* out) const {
     const std::size_t S = step_.num_categories;
-    const double *mixture = row(r), *q = reference(r);
+    const ReferenceRow& q = reference_of(r);
+    const double* mixture = row(r);
     double total = 0.0;
-    for (std::size_t s = 0; s < S; ++s) total += q[s] * mixture[s];
-    const std::size_t x = state(r);
-    log_plus(mixture, -step_.q.high[x] - std::log(total), step_.q.log.row(x), S, out);
+    for (std::size_t s = 0; s < S; ++s) total += q.linear()[s] * mixture[s];
+    log_plus(mixture, -q.high() - std::log(total), q.log(), S, out);
   }
 
  private:
-  std::size_t state(std::size_t r) const { return static_cast<std::size_t>(x_(r, d_)); }
+  const ReferenceRow& reference_of(std::size_t r) const {
+    reference_.look_at(static_cast<std::size_t>(x_(r, d_)));
+    return reference_;
+  }
 
   const BridgeStep& step_;
+  mutable ReferenceRow reference_;  // of the row looked at last
   StatesView x_;
   std::vector<double> others_, scaled_;
   Matrix<double> linear_;
@@ -183,7 +188,7 @@ void CpuBackend::bridge_step_marginals(const Context& context, const BridgeStep&
 void CpuBackend::add_bridge_step_kl(const Context& context, const BridgeStep& p,
                                     const BridgeStep& q, StatesView x, double* kl) const {
   const OneBlasThread one_blas_thread;
-  const bool one_reference = p.q.log == q.q.log;
+  const bool one_reference = same_reference(p, q);
   const std::size_t S = p.num_categories;
   const std::size_t grain = std::min(rows_of_block(p), rows_of_block(q));
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {

@@ -30,10 +30,13 @@ class CorePropagation {
  private:
   std::size_t core(std::size_t d, std::size_t s) const { return (d * S_ + s) * K_; }
   const T* q() const { return chain_.linear_power(chain_.num_steps); }
-  const double* log_q() const { return chain_.log_power(chain_.num_steps); }
+  // log Q[s, :]; without a table made in `scratch`.
+  const double* log_q_row(std::size_t s, std::vector<double>& scratch) const;
+  void multiply_factors(const T* in, std::size_t width, bool transposed, T* out) const;
   std::vector<ExactEntry>& exact(std::size_t d, std::size_t first) {
     return exact_[first / kPropagationBlock * D_ + d];
   }
+  void multiply(const T* in, std::size_t width, bool transposed, T* out) const;
   void multiply_rank_one(const T* in, std::size_t width, T* out) const;
   void repair(std::size_t d, std::size_t first, std::size_t last);
 

@@ -70,6 +70,7 @@ std::vector<double> by_state(const Matrix<double>& rows, std::size_t S, std::siz
 }
 
 std::shared_ptr<const BridgeTables> upload_tables(const BridgeStep& step) {
+  require_table(step);
   auto made = std::make_shared<BridgeTables>();
   BridgeTables& tables = *made;
   tables.dim = step.dim;
