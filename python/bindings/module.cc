@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
   init_pair_building(module);
   init_solvers(module);
   init_solver_specs(module);
+  init_assignment(module);
   init_evaluation(module);
   init_data_comparison(module);
   init_experiments(module);
