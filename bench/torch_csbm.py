@@ -57,7 +57,8 @@ def main():
         for seed in range(arguments.seeds):
             solver, took = train(seed)
             seconds.append(took)
-            results.append(bm.evaluate(pair, solver, conditional_samples=250, particles=32))
+            print(f"{label:8} seed {seed}: trained in {took:.0f} s", flush=True)
+            results.append(bm.evaluate(pair, solver, conditional_samples=50, particles=16))
         for score in SCORES:
             values = [result[score] for result in results]
             spread = statistics.stdev(values) if len(values) > 1 else float("nan")

@@ -131,18 +131,18 @@ class Training:
 
     def _begin_stage(self) -> bool:
         """Comes to the next update; False where there is none."""
-        while self.at.stage == len(self.stages) or self.at.update >= self._updates_of(
-            self.at.stage
-        ):
-            if self.at.stage < len(self.stages):
-                self._end_stage()
-                self._go_to(self.at.refit, self.at.stage + 1)
-                continue
-            if self.at.refit or self._start is None or not any(f["update"] for f in self.found):
-                return False
-            self._go_to(True, 0)
-            self._data, self._pairs = self._all, None
-            self._set_states(self._start)
+        while True:
+            if self.at.stage == len(self.stages):
+                gained = any(stage["update"] for stage in self.found)
+                if self.at.refit or self._start is None or not gained:
+                    return False
+                self._go_to(True, 0)
+                self._data, self._pairs = self._all, None
+                self._set_states(self._start)
+            if self.at.update < self._updates_of(self.at.stage):
+                break
+            self._end_stage()
+            self._go_to(self.at.refit, self.at.stage + 1)
         if self._apart is not None and not self.at.refit and self._best is None:
             self._judge_stage()
         return True
