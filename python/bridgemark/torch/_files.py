@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -131,15 +132,38 @@ class Checkpoint:
     def write(self, state: dict[str, Any]) -> None:
         """The state, and its lines as log.jsonl."""
         buffer = io.BytesIO()
-        torch.save(state, buffer)
+        torch.save(_floats_as_text(state), buffer)
         write_atomically(self.path, buffer.getvalue())
         lines = "".join(json.dumps(line) + "\n" for line in state["history"])
         write_atomically(self._log, lines.encode())
 
     def read(self, device: torch.device) -> dict[str, Any]:
         """What was written, on the device."""
-        state: dict[str, Any] = torch.load(self.path, map_location=device, weights_only=True)
-        return state
+        state = torch.load(self.path, map_location=device, weights_only=True)
+        read: dict[str, Any] = _text_as_floats(state)
+        return read
+
+
+# Told to run no code, torch 1 reads no float: ("float", hexadecimal) stands for it.
+def _floats_as_text(value: Any) -> Any:
+    if isinstance(value, float):
+        return ("float", value.hex())
+    return _each(_floats_as_text, value)
+
+
+def _text_as_floats(value: Any) -> Any:
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == "float":
+        return float.fromhex(value[1])
+    return _each(_text_as_floats, value)
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """The value with everything in it changed."""
+    if isinstance(value, dict):
+        return {key: change(inside) for key, inside in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(change(inside) for inside in value)
+    return value
 
 
 class StopRequest:
