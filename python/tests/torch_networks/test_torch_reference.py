@@ -1,6 +1,9 @@
 """References of bridgemark.torch against the library's and against enumeration in float64."""
 
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -291,3 +294,39 @@ def test_mixed_precision_does_not_reach_the_sums(reference, rows):
 def test_numpy_and_numbers_agree():
     matrix = positive_matrix(4, 1)
     assert torch.equal(tables(Reference.matrix(matrix.numpy())), tables(Reference.matrix(matrix)))
+
+
+KERNELS = """
+import torch
+from bridgemark.torch import Reference, _uniform_kl as plain, _uniform_kl_triton as kernels
+
+for size in (7, 50, 300):
+    reference = Reference.uniform(size, 0.01)
+    draws = torch.Generator().manual_seed(size)
+    x, x1 = (torch.randint(size, (6, 3), generator=draws) for _ in range(2))
+    x1[0] = x[0]
+    n = torch.tensor([0, 15, 14, 15, 7, 3])
+    z = 3 * torch.randn(6, 3, size, generator=draws)
+    found = []
+    for chosen in (None, kernels):
+        plain._kernels = lambda logits: chosen
+        logits = z.clone().requires_grad_()
+        kl = reference.step_kl(x, n, logits, x1)
+        (kl * torch.arange(1.0, 19.0).view(6, 3)).sum().backward()
+        found.append((kl.detach(), logits.grad))
+    for a, b in zip(*found):
+        assert torch.allclose(a, b, rtol=1e-5, atol=1e-5), (a - b).abs().max()
+"""
+
+
+def test_kernels_of_the_loss_in_their_interpreter():
+    """Without a GPU the Triton kernels run in Python."""
+    pytest.importorskip("triton", reason="triton is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", KERNELS],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
