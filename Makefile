@@ -217,7 +217,7 @@ test-torch: wheel
 	/usr/bin/python3 -m venv --system-site-packages build-wheel/venv-torch
 	build-wheel/venv-torch/bin/python -m pip install --quiet build-wheel/dist/*.whl pytest
 	build-wheel/venv-torch/bin/python -m pytest -q python/tests/test_arrays.py \
-	  python/tests/test_gallery.py -k torch
+	  python/tests/test_gallery.py python/tests/torch_networks -k torch
 
 # The wheel beside the loggers of docs/logging.md, in their offline modes.
 test-loggers: wheel

@@ -13,6 +13,7 @@ void init_pair_building(nanobind::module_& module);
 void init_solvers(nanobind::module_& module);
 void init_labels(nanobind::module_& module);
 void init_solver_specs(nanobind::module_& module);
+void init_assignment(nanobind::module_& module);
 void init_evaluation(nanobind::module_& module);
 void init_data_comparison(nanobind::module_& module);
 void init_experiments(nanobind::module_& module);

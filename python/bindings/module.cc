@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
   init_solvers(module);
   init_labels(module);
   init_solver_specs(module);
+  init_assignment(module);
   init_evaluation(module);
   init_data_comparison(module);
   init_experiments(module);

@@ -16,6 +16,7 @@ import bridgemark as bm
 
 try:
     import torch
+    from bridgemark.torch import Reference
 except ImportError:
     print("SKIPPED: this example needs torch, which is not installed")
     sys.exit(0)
@@ -24,38 +25,17 @@ torch.manual_seed(0)
 device = "cuda" if torch.cuda.is_available() else "cpu"
 pair = bm.load("d2-uniform-0.01-spread")
 D, S, N = pair.dim, pair.num_categories, 16  # steps of the walk, which divide pair.total_steps
-
-
-def reference(n):
-    """log q_ref over n of the N steps: [S,S] with row x."""
-    steps = n * (pair.total_steps // N)
-    return torch.as_tensor(pair.log_reference(steps), dtype=torch.float32, device=device)
-
+reference = Reference.of(pair, num_steps=N)
 
 # %% [markdown]
-# Both tables follow from Bayes' rule: where the path is after n steps given its ends, and where it
-# goes next from x_n given x1.
-
-# %%
-to_end = [reference(N - n) for n in range(N)]
-where = torch.stack([  # [N, x0, x1, x_n]
-    reference(n)[:, None, :] + to_end[n].T[None] - to_end[0][:, :, None] for n in range(N)
-]).exp()  # fmt: skip
-goes = torch.stack([  # [N, x_n, x1, x_{n+1}]
-    reference(1)[:, None, :] + reference(N - n - 1).T[None] - to_end[n][:, :, None]
-    for n in range(N)
-]).exp()  # fmt: skip
-
-
-def draw(probabilities):
-    """A category for each row of [..., S]."""
-    flat = probabilities.reshape(-1, S)
-    return torch.multinomial(flat, 1).view(probabilities.shape[:-1])
+# The reference draws where the path is after n steps given its ends (`pinned_sample`). From logits
+# of x1 it makes what they say of x1 given x_n (`clean_end`), and where the path goes next (`step`):
+# one product with the reference, and no table over states, ends and steps.
 
 
 # %%
 class Denoiser(torch.nn.Module):
-    """log p(x1^d | x_n), each coordinate by itself: [B,D,S]."""
+    """Logits of x1^d given x_n, each coordinate by itself: [B,D,S]."""
 
     def __init__(self, width=256):
         super().__init__()
@@ -70,7 +50,7 @@ class Denoiser(torch.nn.Module):
 
     def forward(self, x, n):
         h = sum(e(x[:, d]) for d, e in enumerate(self.states)) + self.time(n)
-        return self.body(h).view(-1, D, S).log_softmax(-1)
+        return self.body(h).view(-1, D, S)
 
 
 # %% [markdown]
@@ -83,7 +63,7 @@ class Denoiser(torch.nn.Module):
 def paired(x0, x1, bridge):
     if not bridge:
         return x1
-    log_k = sum(to_end[0][x0[:, d]][:, x1[:, d]] for d in range(D))
+    log_k = sum(reference.log_prob(x0[:, d, None], x1[:, d]) for d in range(D))
     a = torch.zeros(len(x0), 1, device=device)
     for _ in range(10):
         b = -(log_k + a).logsumexp(0, keepdim=True)
@@ -101,8 +81,8 @@ def train(bridge, updates=600, rows=256):
         x1 = torch.as_tensor(pair.sample_x1(rows), device=device).long()
         x1 = paired(x0, x1, bridge)
         n = torch.randint(N, (rows,), device=device)
-        x = draw(where[n[:, None], x0, x1])
-        loss = -model(x, n).gather(-1, x1[..., None]).mean()
+        x = reference.pinned_sample(x0, x1, n)
+        loss = -reference.clean_end(x, n, model(x, n)).gather(-1, x1[..., None]).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -112,7 +92,8 @@ def train(bridge, updates=600, rows=256):
 
 # %% [markdown]
 # The model as a coupling. Its steps factorise given x_n, so `num_steps` and
-# `log_transition_marginals` say all about its trajectories, and both trajectory KLs are its.
+# `log_transition_marginals` say all about its trajectories: both trajectory KLs and an upper bound
+# of the joint KL are its.
 
 
 # %%
@@ -125,22 +106,15 @@ class FlowMatching:
     @torch.no_grad()
     def log_transition_marginals(self, x, num_steps, n):
         x = x.long()
-        guess = self.model(x, torch.full((len(x),), n, device=device)).exp()  # [B,D,S] over x1
-        return torch.einsum("bde,bdec->bdc", guess, goes[n][x]).log()
-
-    @torch.no_grad()
-    def sample_transition(self, x, num_steps, n, seed=None):
-        if seed is not None:
-            torch.manual_seed(seed)
-        x = x.long()
-        guess = draw(self.model(x, torch.full((len(x),), n, device=device)).exp())
-        return draw(goes[n][x, guess])
+        steps = torch.full((len(x),), n, device=device)
+        return reference.step(x, n, self.model(x, steps).double())
 
     def sample(self, x0, seed):
         torch.manual_seed(seed)
         x = x0
         for n in range(N):
-            x = self.sample_transition(x, N, n)
+            law = self.log_transition_marginals(x, N, n)
+            x = torch.multinomial(law.exp().view(-1, S), 1).view(x.shape)
         return x
 
 
@@ -150,7 +124,9 @@ for label, bridge in (("flow, paired by Sinkhorn", True), ("flow, paired at rand
     started = time.perf_counter()
     flow = FlowMatching(train(bridge))
     print(f"{label}: {time.perf_counter() - started:.0f} s", flush=True)
-    result = bm.evaluate(pair, flow, like=example, label=label, conditional_samples=250)
+    result = bm.evaluate(
+        pair, flow, like=example, label=label, conditional_samples=250, particles=16
+    )
     results.append(result)
 print(results[0])
 

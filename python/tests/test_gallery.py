@@ -21,6 +21,7 @@ def test_the_gallery_is_whole():
         "digits",
         "flow_matching_torch",
         "own_data",
+        "own_loop_torch",
         "own_torch_solver",
         "published_numbers",
         "quick_start",

@@ -50,6 +50,18 @@ class DataCommands : public ::testing::Test {
   TempDir temp_;
 };
 
+TEST_F(DataCommands, RunOfATorchNetworkIsExplained) {
+  std::filesystem::create_directory(path("run"));
+  testing::put(path("run") + "/config.toml",
+               "kind = \"torch\"\nsolver = \"csbm\"\npair = \"\"\nseed = \"0\"\n");
+  const ProgramRun run = run_program(
+      {"sample", "--run", path("run"), "--given", path("x0.npy"), "-o", path("out.npy")});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("holds a run of bridgemark.torch, whose network needs Python"));
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1);
+  EXPECT_FALSE(std::filesystem::exists(path("out.npy")));
+}
+
 TEST_F(DataCommands, TrainThenSampleBothWays) {
   const ProgramRun trained = train(both());
   EXPECT_EQ(trained.status, 0) << trained.err;

@@ -470,6 +470,14 @@ TEST_F(RunTest, CorruptFilesGiveOneClearLine) {
   EXPECT_THAT(load_error(), HasSubstr("config.toml"));
 }
 
+TEST_F(RunTest, NetworksOfPythonAreExplained) {
+  std::filesystem::create_directories(run_path());
+  write(run_path() / "config.toml", "kind = 'torch'\nsolver = 'csbm'\npair = ''\nseed = '0'\n");
+  EXPECT_THAT(load_error(), HasSubstr("holds a run of bridgemark.torch"));
+  write(run_path() / "config.toml", "kind = 'other'\nsolver = 'csbm'\npair = ''\nseed = '0'\n");
+  EXPECT_THAT(load_error(), HasSubstr("'kind' must be 'torch' or not there, got 'other'"));
+}
+
 TEST_F(RunTest, ModelOfAnotherShapeIsRefused) {
   train(config("reference"));
   PairSpec spec = testing::small_spec();

@@ -19,6 +19,9 @@ namespace {
 // For a pair in a folder.
 constexpr char kPairPath[] = "pair_path", kPairFromRun[] = "pair_from_run";
 
+// What says that a run is none of the library's solvers: python/bridgemark/torch/ writes it.
+constexpr char kRunKind[] = "kind", kTorchRun[] = "torch";
+
 }  // namespace
 
 void save_run_config(const RunConfig& config, const std::filesystem::path& folder) {
@@ -58,6 +61,15 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
     if (!value) throw_file(file, "'{}' must be a string", key);
     return *value;
   };
+  if (table.contains(kRunKind)) {
+    const std::string kind = string_at(kRunKind);
+    if (kind == kTorchRun) {
+      throw_file(folder.string(),
+                 "holds a run of bridgemark.torch, whose network needs Python: load it there by "
+                 "bridgemark.torch.load(folder)");
+    }
+    throw_file(file, "'{}' must be '{}' or not there, got '{}'", kRunKind, kTorchRun, kind);
+  }
   RunConfig config;
   config.solver = string_at("solver");
   config.pair = string_at("pair");
