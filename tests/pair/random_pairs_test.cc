@@ -29,7 +29,7 @@ using testing::RandomPair;
 using testing::Tolerance;
 using testing::Wide;
 
-constexpr int kPairs = 150;
+constexpr int kPairs = 1000;
 constexpr Tolerance kOfLogarithms{1e-12, 1e-11};
 
 // Of a chi-square test of draws; there are three a pair. Its law is nearly known only where few are
