@@ -105,7 +105,7 @@ class Grid:
                 elif worker.returncode != 1 and (worker.returncode != 2 or len(lines) != 1):
                     return f"a worker ended with {worker.returncode}: {said}"
                 elif self.starts >= MOST_STARTS:
-                    return ""  # what is left is made on a good disk
+                    del at_work[number]  # what is left is made on a good disk
                 else:
                     self.gave_up += 1
                     at_work[number] = self.start(number)
