@@ -77,6 +77,20 @@ test-system: packages build/build.ninja
 	@scripts/install-packages.sh slurm || true
 	tests/system/slurm_test.py build/bridgemark --runs-per-task 8 --max-array-size 8 --kills $(SLURM_KILLS)
 
+# Shared grids on a disk and a clock that fail.
+FAULTS ?= 100
+test-chaos: packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_cli
+	tests/system/chaos_test.py build/bridgemark --faults $(FAULTS)
+
+# Pairs drawn at random beside sums over all states; prints the largest error of each quantity.
+RANDOM_PAIRS ?= 10000
+FIRST_PAIR ?= 0
+test-random-pairs: packages build/build.ninja
+	cmake --build --preset cpu --target bridgemark_tests
+	BRIDGEMARK_RANDOM_PAIRS=$(RANDOM_PAIRS) BRIDGEMARK_FIRST_PAIR=$(FIRST_PAIR) \
+	  build/bridgemark_tests --gtest_filter='RandomPairs.*'
+
 # Clang builds the tests of the sanitizers and the fuzzers, from the same objects: those of the floors
 # that read the bytes of others and move memory. test-asan-all and fuzz-all have all floors.
 build-asan/build.ninja: | packages
@@ -153,9 +167,9 @@ format-pages:
 # Every check: the format, the tests, the program killed and broken, ranks, outside projects, all floors under all
 # sanitizers, every reader fuzzed, the wheel with and without torch and loggers and in an empty root, pages in a
 # browser, the kernels for all GPUs that the wheel is for.
-CHECKS = check-format test check-submissions check-tables test-system test-ranks test-install test-asan-all \
-  fuzz-all test-thread-sanitizer test-python test-torch test-loggers test-wheel docs test-docs test-report \
-  test-board build-cuda
+CHECKS = check-format test test-random-pairs check-submissions check-tables test-system test-chaos test-ranks \
+  test-install test-asan-all fuzz-all test-thread-sanitizer test-python test-torch test-loggers test-wheel \
+  test-reproducible docs test-docs test-report test-board build-cuda
 test-all: $(CHECKS)
 
 list-checks:
@@ -170,6 +184,9 @@ python-packages: packages .venv/bin/python
 	@.venv/bin/python -c 'import nanobind, numpy, scikit_build_core' 2>/dev/null || \
 	  .venv/bin/python -m pip install --quiet nanobind scikit-build-core numpy
 
+# The time that a wheel's files have: that of the last commit, so that two builds are the same bytes.
+wheel wheel-cuda: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
+
 # The wheel of the Python package, in build-wheel/dist: the libraries it was built with lie in it, so
 # that it runs where there is nothing but Python and glibc.
 wheel: python-packages
@@ -179,6 +196,7 @@ wheel: python-packages
 	.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation -w build-wheel/raw .
 	PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/auditwheel repair --strip -w build-wheel/dist \
 	  build-wheel/raw/*.whl
+	.venv/bin/python scripts/complete_wheel.py build-wheel/dist/*.whl
 
 # The same with kernels for NVIDIA's GPUs from the A100 on, in build-wheel/dist-cuda. It needs no more
 # than the other, and runs on the CPU where there is no GPU.
@@ -192,10 +210,15 @@ wheel-cuda: python-packages
 	  --config-settings=cmake.define.CMAKE_CUDA_COMPILER=$$root/bin/nvcc --config-settings=cmake.define.CUDAToolkit_ROOT=$$root .
 	PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/auditwheel repair --strip -w build-wheel/dist-cuda \
 	  build-wheel/raw-cuda/*.whl
+	.venv/bin/python scripts/complete_wheel.py build-wheel/dist-cuda/*.whl
 
 # The wheel in a root of its own that holds Python, glibc and NumPy alone.
 test-wheel: wheel
 	tests/system/check_wheel.sh build-wheel/dist/*.whl
+
+# The wheel built again from nothing, in another folder, by a compiler without a cache.
+test-reproducible: wheel
+	tests/system/reproducible_wheel.sh build-wheel/dist/*.whl
 
 test-wheel-cuda: wheel-cuda
 	tests/system/check_wheel.sh build-wheel/dist-cuda/*.whl
@@ -280,6 +303,7 @@ tables:
 	for name in dlightsb chain csbm samples switch-rate; do \
 	  scripts/pages/result_tables.py $$name | scripts/pages/put_tables.py results/$$name/README.md $(PUT) || exit; done
 	scripts/pages/samples.py table | scripts/pages/put_tables.py results/samples/README.md $(PUT)
+	scripts/pages/noise_share.py | scripts/pages/put_tables.py docs/submit.md $(PUT)
 	scripts/pages/claims.py words $(PUT)
 
 check-tables:

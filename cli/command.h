@@ -74,6 +74,7 @@ void add_build(CLI::App& app, Action& action);
 void add_sample(CLI::App& app, Action& action);
 void add_kit(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_run_cell(CLI::App& app, Action& action);

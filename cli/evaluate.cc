@@ -32,6 +32,7 @@ struct EvaluateOptions {
   std::string label;
   std::string add_to;
   std::string submission;
+  std::string answer;
   std::uint64_t training_seed = 0;
   TrainingRows rows;  // behind --predictions; a run knows its own
   double training_seconds = 0.0;
@@ -55,6 +56,7 @@ void check_source(const EvaluateOptions& options) {
 constexpr DestinationWords kDestinationWords = {
     .add_to = "--add-to",
     .submission = "--submission",
+    .answer = "--answer",
     .label = "--label NAME",
     .training_seconds = "--training-seconds of --predictions, and knows those of --run",
     .rows_are_known = "--samples is of the training behind --predictions; --run knows its own",
@@ -64,6 +66,7 @@ ScoreDestination destination_of(const EvaluateOptions& options) {
   ScoreDestination destination;
   if (!options.add_to.empty()) destination.add_to = options.add_to;
   if (!options.submission.empty()) destination.submission = options.submission;
+  if (!options.answer.empty()) destination.answer = options.answer;
   if (!options.label.empty()) destination.label = options.label;
   destination.pair_name = options.pair;
   destination.note = [](const std::string& text) { note("{}\n", terminal_text(text)); };
@@ -145,6 +148,9 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("--submission", options->submission,
                       "Folder of a submission to the board: keeps the answers and their scores "
                       "there, under --label");
+  command->add_option("--answer", options->answer,
+                      "Folder of new inputs for this pair that check-submission --ask made: writes "
+                      "the run's answers there, and scores them");
   CLI::Option* training_seed =
       command->add_option("--training-seed", options->training_seed,
                           "Seed of the training behind --predictions, for --submission");
@@ -198,6 +204,10 @@ void add_evaluate(CLI::App& app, Action& action) {
       return "none";
     });
   }
+  only_for(command->get_option("--answer"), "--run", [=]() -> std::optional<std::string> {
+    if (options->predictions.empty()) return std::nullopt;
+    return "--predictions " + options->predictions;
+  });
   only_for(training_seed, "--predictions", [=]() -> std::optional<std::string> {
     if (options->runs.empty()) return std::nullopt;
     return fmt::format("--run {}, which knows its own", options->runs[0]);
@@ -213,6 +223,12 @@ void add_evaluate(CLI::App& app, Action& action) {
              if (options->evaluation.particles > 0) return std::nullopt;
              return "--particles 0";
            });
+  for (const char* of_steps : {"--num-steps", "--trajectories", "--particles", "--max-seconds"}) {
+    only_for(command->get_option(of_steps), "--run", [=]() -> std::optional<std::string> {
+      if (options->predictions.empty()) return std::nullopt;
+      return fmt::format("--predictions {}, which have no steps", options->predictions);
+    });
+  }
   command->callback([=, &action] {
     options->training_seconds_given = command->count("--training-seconds") > 0;
     if (asks_for_data(*command)) {

@@ -64,6 +64,7 @@ int run_program(int argc, char** argv) {
   add_check_submission(app, action);
   add_board(app, action);
   add_verify(app, action);
+  add_doctor(app, action);
 
   try {
     app.parse(argc, argv);

@@ -117,6 +117,9 @@ int run_train(const TrainOptions& options) {
   }
   SolverOptions checked = solver_options;
   find_solver(options.solver).resolve(checked);  // complains before anything is read
+  const bool is_endless = !options.pair.empty() && options.rows.samples == 0;
+  checked.refuse_unused_with(is_endless ? RowKind::kEndless : RowKind::kThatEnd,
+                             options.pair.empty() ? "data" : options.pair);
   const FitProblem problem = problem_of(options, context);
   if (speaks_for_ranks()) warn_if_still(problem.reference());
   const RunConfig config{options.solver, options.pair, options.common.seed, solver_options.values(),

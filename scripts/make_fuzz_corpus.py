@@ -327,6 +327,9 @@ class Corpus:
         whole = (example / "solver.toml").read_bytes()
         self.add("solver_file", "whole", whole)
         self.add("solver_file", "blank", whole.split(b"[[predictions]]")[0])
+        claims = [(example / name).read_bytes() for name in ("results.jsonl", "results.csv")]
+        self.add("submission", "whole", whole, *claims, b"")
+        self.add("submission", "table-alone", whole, claims[0], b"", b"\x93NUMPY")
         for name, text in {"plain": "a b", "quotes": 'a,"b"\n', "formula": "=1+1"}.items():
             self.add("csv", name, text.encode())
 

@@ -19,6 +19,7 @@
 #include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
+#include "bridgemark/core/resources.h"
 #include "bridgemark/math/adamw.h"
 #include "bridgemark/math/philox.h"
 
@@ -46,6 +47,9 @@ class Backend {
 
   // The machine in words, with its GPU where that is the device.
   virtual std::string machine() const { refuse(__func__); }
+
+  // What a report of a fault should say of it.
+  virtual Facts facts() const { refuse(__func__); }
 
   // ---- The device's own memory.
 

@@ -107,7 +107,9 @@ class RunList {
       }
       line = solver_line;
       solver.resolve(options);
-      solver.check({}, checked_problem(pair_name, rows), options);
+      const FitProblem& problem = checked_problem(pair_name, rows);
+      options.refuse_unused_with(rows_of_run(rows, problem), pair_name);
+      solver.check({}, problem, options);
     } catch (const InvalidArgument& error) {
       file_.toml().fail(blame(grid, chosen, error.what(), line), "{} on {}: {}", solver_name,
                         pair_name, error.what());

@@ -1,5 +1,6 @@
 #include "bridgemark/experiment/results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
+#include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 
@@ -118,6 +120,30 @@ const Score* RunResult::find(std::string_view name) const {
   return nullptr;
 }
 
+namespace {
+
+// Of the options of a record, which has all of them, those that a command may ask for: the others
+// have no use beside them. All of them where they are not of this version.
+OptionValues options_to_ask_for(const RunResult& result) {
+  const auto& solvers = all_solvers();
+  const auto solver = std::ranges::find_if(
+      solvers, [&](const auto& known) { return known->name() == result.solver; });
+  if (solver == solvers.end()) return result.options;
+  const std::vector<OptionSpec> specs = (*solver)->options();
+  const RowKind rows = result.rows.samples > 0 ? RowKind::kThatEnd : RowKind::kEndless;
+  try {
+    OptionValues values = used_options(specs, result.options);
+    for (const OptionSpec& spec : specs) {
+      if (spec.rows != RowKind::kAny && spec.rows != rows) values.erase(spec.key);
+    }
+    return values;
+  } catch (const InvalidArgument&) {
+    return result.options;
+  }
+}
+
+}  // namespace
+
 ExperimentRun recorded_run(const RunResult& result) {
   ExperimentRun run;
   run.id = result.run;
@@ -127,7 +153,7 @@ ExperimentRun recorded_run(const RunResult& result) {
     run.config.pair = result.trained_on;
     run.scored_pair = result.pair;
   }
-  for (const auto& [key, value] : result.options) {
+  for (const auto& [key, value] : options_to_ask_for(result)) {
     if (!value.empty()) run.assignments.push_back(key + "=" + value);
   }
   run.evaluation = {.seed = result.evaluation_seed,

@@ -154,30 +154,14 @@ class Checker {
     }
   }
 
-  // The least that is worth hashing: a sparse file may be of any size.
-  bool has_size(const BenchmarkPair& pair, const std::filesystem::path& path) {
-    constexpr std::uint64_t kHeader = 1 << 16, kNumber = sizeof(double);
-    const std::uint64_t rows = kTestSetSize,
-                        inputs = (rows + kConditionalStride - 1) / kConditionalStride,
-                        each = std::max<std::uint64_t>(kConditionalSamples, pair.num_categories()),
-                        most = kHeader + kNumber * pair.dim() * std::max(rows, inputs * each);
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) {
-      refuse(path, "expected a file");
-      return false;
-    }
-    const std::uint64_t size = std::filesystem::file_size(path, error);
-    if (error || size <= most) return true;
-    refuse(path, "expected at most {} bytes, as answers to {} have, found {}", most,
-           pair.identity().name, size);
-    return false;
-  }
-
   bool hashes_hold(const BenchmarkPair& pair, const SubmittedAnswers& answers) {
     const std::size_t before = check_.refusals.size();
     for (const auto& [name, hash] : answers.sha256) {
       const std::filesystem::path path = folder_ / answers_folder(answers) / name;
-      if (!has_size(pair, path)) continue;
+      if (std::string why = why_no_answer_file(pair, path); !why.empty()) {
+        check_.refusals.push_back(std::move(why));
+        continue;
+      }
       try {
         const std::string found = file_sha256(path);
         if (found != hash) {

@@ -10,12 +10,11 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/look_alikes.h"
-#include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
-#include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/submission/answer_files.h"
 #include "bridgemark/submission/submission_layout.h"
 
 namespace bridgemark {
@@ -82,72 +81,6 @@ std::string solver_text(const Context& context, const BenchmarkPair& pair,
   return read_file(path, kMaxSolverFileBytes);
 }
 
-// States in the smallest dtype that holds them: a quarter of int32 for S up to 256.
-void save_answers(const std::filesystem::path& path, const std::vector<std::size_t>& shape,
-                  const States& states, int num_categories) {
-  const auto write = [&]<typename T>(DType dtype, T) {
-    std::vector<T> values(states.size());
-    std::transform(states.data(), states.data() + states.size(), values.begin(),
-                   [](std::int32_t value) { return static_cast<T>(value); });
-    NpyWriter writer(path, dtype, shape);
-    writer.append(values.data(), values.size() * sizeof(T));
-    writer.commit();
-  };
-  if (num_categories <= 256) {
-    write(DType::kU8, std::uint8_t{});
-  } else if (num_categories <= 65536) {
-    write(DType::kU16, std::uint16_t{});
-  } else {
-    write(DType::kI32, std::int32_t{});
-  }
-}
-
-// The draws that evaluate() makes in its first repetition; returns those of the test rows.
-States write_draws(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
-                   std::uint64_t seed, const PairedStates& test,
-                   const std::filesystem::path& folder) {
-  const std::size_t D = pair.dim(), N = kConditionalSamples;
-  States answers(test.x0.rows(), D);
-  coupling.sample(context, test.x0, {seed, DrawPurpose::kPrediction}, 0, answers);
-  save_answers(folder / kAnswersFile, {answers.rows(), D}, answers, pair.num_categories());
-  const States inputs = conditional_inputs(test.x0);
-  States conditional(inputs.rows() * N, D), repeated(N, D);
-  for (std::size_t i = 0; i < inputs.rows(); ++i) {
-    for (std::size_t j = 0; j < N; ++j) std::copy_n(inputs.row(i), D, repeated.row(j));
-    coupling.sample(context, repeated, {seed, DrawPurpose::kConditionalPrediction}, i * N,
-                    {conditional.row(i * N), N, D});
-    context.report("conditional answers", i + 1, inputs.rows());
-  }
-  save_answers(folder / kConditionalAnswersFile, {inputs.rows(), N, D}, conditional,
-               pair.num_categories());
-  return answers;
-}
-
-// What a coupling knows of its probabilities. An earlier file that it has nothing for goes.
-void write_probabilities(const Context& context, const BenchmarkPair& pair,
-                         const Coupling& coupling, const PairedStates& test, const States& answers,
-                         const std::filesystem::path& folder) {
-  for (const char* name : {kLogMarginalsFile, kLogConditionalFile, kLogAnswersFile}) {
-    std::filesystem::remove(folder / name);
-  }
-  if (coupling.has_marginals()) {
-    const States inputs = conditional_inputs(test.x0);
-    Array3<double> log_marginals;
-    coupling.log_marginals(context, inputs, log_marginals);
-    save_npy(folder / kLogMarginalsFile,
-             {inputs.rows(), pair.dim(), static_cast<std::size_t>(pair.num_categories())},
-             std::span<const double>(log_marginals.data(), log_marginals.size()));
-  }
-  if (coupling.has_joint()) {
-    std::vector<double> log_q(test.x0.rows());
-    for (const auto& [name, x1] : {std::pair(kLogConditionalFile, test.x1.view()),
-                                   std::pair(kLogAnswersFile, answers.view())}) {
-      coupling.log_conditional(context, test.x0, x1, log_q);
-      save_npy(folder / name, {log_q.size()}, std::span<const double>(log_q));
-    }
-  }
-}
-
 // Replaces what has the same key, or comes last.
 template <typename T, typename Same>
 void put(std::vector<T>& all, T entry, Same&& same) {
@@ -189,9 +122,7 @@ SubmissionEntry::SubmissionEntry(const Context& context, const BenchmarkPair& pa
   const std::filesystem::path& kept = part_.path;
   std::filesystem::remove_all(kept);
   create_folder(kept);
-  const PairedStates test = pair.test_set(context);
-  const States answered = write_draws(context, pair, coupling, options.seed, test, kept);
-  write_probabilities(context, pair, coupling, test, answered, kept);
+  write_answers(context, pair, coupling, options.seed, kept);
   for (const std::string& name : answer_files()) {
     if (path_exists(kept / name)) answers_.sha256[name] = file_sha256(kept / name);
   }

@@ -5,9 +5,12 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/added_results.h"
+#include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/solver/run/run.h"
 #include "bridgemark/solver/run/run_result.h"
+#include "bridgemark/submission/answer_files.h"
 #include "bridgemark/submission/make_submission.h"
+#include "bridgemark/submission/new_inputs.h"
 #include "bridgemark/submission/rescoring.h"
 
 namespace bridgemark {
@@ -38,6 +41,19 @@ EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair
   return std::move(scored.record);
 }
 
+EvaluationRecord evaluate_and_answer(const Context& context, const BenchmarkPair& pair,
+                                     const Coupling& coupling, const EvaluationOptions& options,
+                                     const ScoreDestination& destination) {
+  if (options.conditional_samples != kConditionalSamples) {
+    throw_invalid("evaluate", "conditional_samples must be the protocol's {} of answers, got {}",
+                  kConditionalSamples, options.conditional_samples);
+  }
+  const BenchmarkPair asked = pair_of_kit(pair, *destination.answer);
+  write_answers(context, asked, coupling, seed_of_new_answers(options.seed), *destination.answer);
+  return evaluate_and_record(context, asked, *load_predictions(context, asked, *destination.answer),
+                             options, destination.rows);
+}
+
 }  // namespace
 
 void check_destination(const ScoreDestination& destination, const KnownTraining& known,
@@ -50,10 +66,17 @@ void check_destination(const ScoreDestination& destination, const KnownTraining&
   if (known.rows && destination.rows.samples > 0) {
     throw_invalid("evaluate", "{}, got {}", words.rows_are_known, destination.rows.samples);
   }
-  if (!destination.submission) return;
-  if (destination.add_to) {
-    throw_invalid("evaluate", "give one of {} and {}, got both", words.add_to, words.submission);
+  const std::pair<bool, std::string_view> all[] = {
+      {destination.add_to.has_value(), words.add_to},
+      {destination.submission.has_value(), words.submission},
+      {destination.answer.has_value(), words.answer}};
+  std::string_view other;
+  for (const auto& [is_given, word] : all) {
+    if (!is_given) continue;
+    if (!other.empty()) throw_invalid("evaluate", "give one of {} and {}, got both", other, word);
+    other = word;
   }
+  if (!destination.submission) return;
   if (known.seconds == destination.training_seconds.has_value()) {
     throw_invalid("evaluate", "{} needs {}, got {}", words.submission, words.training_seconds,
                   known.seconds ? "both" : words.none);
@@ -75,6 +98,9 @@ EvaluationRecord evaluate_to(const Context& context, const BenchmarkPair& pair,
   if (destination.add_to) return evaluate_and_add(context, pair, coupling, options, destination);
   if (destination.submission) {
     return evaluate_and_submit(context, pair, coupling, options, destination);
+  }
+  if (destination.answer) {
+    return evaluate_and_answer(context, pair, coupling, options, destination);
   }
   return evaluate_and_record(context, pair, coupling, options, destination.rows);
 }

@@ -19,6 +19,8 @@ namespace bridgemark {
 struct ScoreDestination {
   std::optional<std::filesystem::path> add_to = {};      // the folder of an experiment
   std::optional<std::filesystem::path> submission = {};  // the folder of a submission
+  // New inputs of a submission (submission/new_inputs.h): a kit, which gets the answers.
+  std::optional<std::filesystem::path> answer = {};
   std::optional<std::string> label = {};  // what tables and the board call the solver
   std::string pair_name = {};  // of the column, where the experiment does not have the pair
   // Of the training behind the answers, where nothing but the caller knows them.
@@ -37,7 +39,7 @@ struct KnownTraining {
 
 // How messages spell what a front end asks for.
 struct DestinationWords {
-  std::string_view add_to, submission, label;
+  std::string_view add_to, submission, answer, label;
   std::string_view training_seconds;  // after "SUBMISSION needs"
   std::string_view rows_are_known;    // why samples are not the caller's to say
   std::string_view none;
@@ -51,7 +53,8 @@ void check_destination(const ScoreDestination& destination, const KnownTraining&
 void take_training_of_run(const std::filesystem::path& run_folder, ScoreDestination& destination);
 
 // Scores a coupling, and adds the scores where they are to go (added_results.h, make_submission.h).
-// The record of a submission is that of the answers that it keeps. What does not fit the folder is
+// The record of a submission is that of the answers that it keeps; so is that of answers to a kit,
+// whose test set takes the place of the pair's. What does not fit the folder is
 // refused before anything is scored.
 EvaluationRecord evaluate_to(const Context& context, const BenchmarkPair& pair,
                              const Coupling& coupling, const EvaluationOptions& options,

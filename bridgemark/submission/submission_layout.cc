@@ -64,6 +64,23 @@ const std::vector<std::string>& required_answer_files() {
   return names;
 }
 
+std::string why_no_answer_file(const BenchmarkPair& pair, const std::filesystem::path& path) {
+  constexpr std::uint64_t kHeader = 1 << 16, kNumber = sizeof(double);
+  const std::uint64_t rows = kTestSetSize,
+                      inputs = (rows + kConditionalStride - 1) / kConditionalStride,
+                      each = std::max<std::uint64_t>(kConditionalSamples, pair.num_categories()),
+                      most = kHeader + kNumber * pair.dim() * std::max(rows, inputs * each);
+  const auto refusal = [&](const std::string& why) {
+    return message_text(fmt::format("{}: {}", path.string(), why));
+  };
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return refusal("expected a file");
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error || size <= most) return {};
+  return refusal(fmt::format("expected at most {} bytes, as answers to {} have, found {}", most,
+                             pair.identity().name, size));
+}
+
 std::string why_no_board_pair(const std::string& pair) {
   static const std::vector<std::string> names = board_pairs();
   if (std::ranges::find(names, pair) != names.end()) return {};

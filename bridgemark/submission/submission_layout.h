@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/pair/benchmark_pair.h"
 #include "bridgemark/submission/solver_file.h"
 
 // The folder of a submission:
@@ -24,6 +25,10 @@ std::string answers_folder(const SubmittedAnswers& answers);
 // The names that a folder of answers may hold, and those that it must.
 const std::vector<std::string>& answer_files();
 const std::vector<std::string>& required_answer_files();
+
+// Why a file cannot be one of the answers to a pair and is not worth reading, as a line about it;
+// empty where it can: a sparse file may be of any size.
+std::string why_no_answer_file(const BenchmarkPair& pair, const std::filesystem::path& path);
 
 // Why a pair cannot be on a board, which has the presets in both directions; empty where it can.
 std::string why_no_board_pair(const std::string& pair);

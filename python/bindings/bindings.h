@@ -20,5 +20,6 @@ void init_experiments(nanobind::module_& module);
 void init_boards(nanobind::module_& module);
 void init_published(nanobind::module_& module);
 void init_tables(nanobind::module_& module);
+void init_machine(nanobind::module_& module);
 
 }  // namespace bridgemark::python

@@ -1,14 +1,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bridgemark/report/board/write_board.h"
 #include "bridgemark/submission/check_submission.h"
+#include "bridgemark/submission/new_inputs.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
 #include "python/bindings/results.h"
@@ -20,9 +24,22 @@ namespace bridgemark::python {
 
 namespace {
 
-nb::tuple check(const std::filesystem::path& folder, nb::handle progress) {
+nb::tuple check(const std::filesystem::path& folder,
+                const std::optional<std::filesystem::path>& ask,
+                const std::optional<std::filesystem::path>& answers, const WholeNumber& seed,
+                nb::handle progress) {
+  const std::uint64_t asked_seed = seed.in_range("seed", 0, UINT64_MAX);
   const SubmissionCheck found = interruptible(
-      [&](const Context& context) { return check_submission(context, folder); }, progress);
+      [&](const Context& context) {
+        SubmissionCheck check = check_submission(context, folder);
+        if (!check.refusals.empty()) return check;
+        if (answers) {
+          check.refusals = judge_new_answers(context, folder, check.solver, asked_seed, *answers);
+        }
+        if (ask) write_new_inputs(context, check.solver, asked_seed, *ask);
+        return check;
+      },
+      progress);
   nb::list refusals;
   for (const std::string& line : found.refusals) refusals.append(line);
   return nb::make_tuple(result_rows(found.results), refusals);
@@ -44,13 +61,16 @@ std::vector<std::filesystem::path> board(const std::vector<std::filesystem::path
 
 void init_boards(nb::module_& module) {
   module.def(
-      "check_submission", check, "folder"_a, nb::kw_only(), "progress"_a.none(),
-      nb::sig("def check_submission(folder: str | os.PathLike[str], *, progress: "
-              "collections.abc.Callable[[str, int, int, str], object] | None) -> "
-              "tuple[list[tuple[str, str, str, int, int, int, str, float | None, float | None]], "
-              "list[str]]"),
+      "check_submission", check, "folder"_a, nb::kw_only(), "ask"_a.none(), "answers"_a.none(),
+      "seed"_a, "progress"_a.none(),
+      nb::sig(
+          "def check_submission(folder: str | os.PathLike[str], *, ask: str | "
+          "os.PathLike[str] | None, answers: str | os.PathLike[str] | None, seed: int, progress: "
+          "collections.abc.Callable[[str, int, int, str], object] | None) -> "
+          "tuple[list[tuple[str, str, str, int, int, int, str, float | None, float | None]], "
+          "list[str]]"),
       "The scores that a submission's answers have, as result_rows gives them, and a line "
-      "for each thing that is wrong with it.");
+      "for each thing that is wrong with it, or with `answers` to the inputs that `ask` wrote.");
   module.def(
       "write_board", board, "results"_a, "output"_a, nb::kw_only(), "submissions"_a, "leave_out"_a,
       "progress"_a.none(),

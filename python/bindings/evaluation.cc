@@ -81,6 +81,7 @@ std::shared_ptr<const Coupling> coupling_of(const BenchmarkPair& pair, nb::handl
 constexpr DestinationWords kDestinationWords = {
     .add_to = "add_to",
     .submission = "submission",
+    .answer = "answer",
     .label = "label",
     .training_seconds = "training_seconds",
     .rows_are_known = "samples is of solvers other than Bridgemark's, which know their own",
@@ -92,6 +93,7 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
                        bool c2st, const WholeNumber& particles, double max_seconds, nb::handle like,
                        const std::optional<std::filesystem::path>& add_to,
                        const std::optional<std::filesystem::path>& submission,
+                       const std::optional<std::filesystem::path>& answer,
                        const Seed& training_seed, std::optional<double> training_seconds,
                        const WholeNumber& samples, const WholeNumber& training_set,
                        const std::optional<std::string>& label, nb::handle progress,
@@ -99,6 +101,7 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   const bool is_fit = nb::isinstance<FittedCoupling>(coupling);
   ScoreDestination destination{.add_to = add_to,
                                .submission = submission,
+                               .answer = answer,
                                .label = label,
                                .rows = {samples.in_range("samples", 0, kMaxTrainingRows),
                                         training_set.in_range("training_set", 0, UINT64_MAX)},
@@ -168,20 +171,20 @@ void init_evaluation(nb::module_& module) {
       "evaluate", evaluate_pair, "pair"_a, "coupling"_a.none(), nb::kw_only(), "seed"_a.none(),
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
       "particles"_a, "max_seconds"_a, "like"_a.none(), "add_to"_a.none(), "submission"_a.none(),
-      "training_seed"_a, "training_seconds"_a.none(), "samples"_a.none(), "training_set"_a.none(),
-      "label"_a.none(), "progress"_a.none(), "device"_a,
-      nb::sig(
-          "def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
-          "int | numpy.random.Generator | None, "
-          "num_seeds: int, "
-          "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
-          "particles: int, max_seconds: float, like: typing.Any, add_to: str | "
-          "os.PathLike[str] | None, submission: str | "
-          "os.PathLike[str] | None, training_seed: int, training_seconds: float | None, samples: "
-          "int, training_set: int, label: str | None, "
-          "progress: "
-          "collections.abc.Callable[[str, int, int, str], object] "
-          "| None, device: str) -> dict[str, typing.Any]"),
+      "answer"_a.none(), "training_seed"_a, "training_seconds"_a.none(), "samples"_a.none(),
+      "training_set"_a.none(), "label"_a.none(), "progress"_a.none(), "device"_a,
+      nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
+              "int | numpy.random.Generator | None, "
+              "num_seeds: int, "
+              "num_steps: int | None, num_trajectories: int, conditional_samples: int, c2st: bool, "
+              "particles: int, max_seconds: float, like: typing.Any, add_to: str | "
+              "os.PathLike[str] | None, submission: str | "
+              "os.PathLike[str] | None, answer: str | os.PathLike[str] | None, training_seed: int, "
+              "training_seconds: float | None, samples: "
+              "int, training_set: int, label: str | None, "
+              "progress: "
+              "collections.abc.Callable[[str, int, int, str], object] "
+              "| None, device: str) -> dict[str, typing.Any]"),
       "The object that `bridgemark evaluate --json` prints: what bridgemark.evaluate wraps.");
 }
 

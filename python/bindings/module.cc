@@ -24,4 +24,5 @@ NB_MODULE(_core, module) {
   init_boards(module);
   init_published(module);
   init_tables(module);
+  init_machine(module);
 }

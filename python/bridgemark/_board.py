@@ -16,7 +16,12 @@ _PathLike = str | os.PathLike[str]
 
 
 def check_submission(
-    folder: _PathLike, *, progress: bool | Callable[[str, int, int, str], object] = False
+    folder: _PathLike,
+    *,
+    ask: _PathLike | None = None,
+    answers: _PathLike | None = None,
+    seed: int = 0,
+    progress: bool | Callable[[str, int, int, str], object] = False,
 ) -> Table:
     """Hold a submission to the board against the truth and return the scores its answers have.
 
@@ -25,9 +30,22 @@ def check_submission(
     load_results. Raises ValueError with a line for each thing that is wrong: a stale pair, a file
     that was changed or has another shape, a score that the answers do not have. What
     `bridgemark check-submission` does.
+
+    Answers in files could be made without a solver. With `ask`, a folder, new inputs are written
+    there once the submission is good, a kit for each set of answers: draws that depend on `seed`
+    and on a hash of the answers. Their makers answer them (`evaluate(..., answer=kit)`), and with
+    `answers`, that folder, and the same `seed` a line says where they are not of the solver that
+    made the submission.
     """
     require_path(folder=folder)
-    rows, refusals = _core.check_submission(folder, progress=reporter(progress))
+    if ask is not None and answers is not None:
+        raise ValueError("[check_submission] give one of ask and answers, got both")
+    for name, path in (("ask", ask), ("answers", answers)):
+        if path is not None:
+            require_path(**{name: path})
+    rows, refusals = _core.check_submission(
+        folder, ask=ask, answers=answers, seed=seed, progress=reporter(progress)
+    )
     if refusals:
         raise ValueError("\n".join(refusals))
     return result_table(rows)

@@ -128,6 +128,7 @@ def evaluate(
     label: str | None = None,
     add_to: str | os.PathLike[str] | None = None,
     submission: str | os.PathLike[str] | None = None,
+    answer: str | os.PathLike[str] | None = None,
     training_seed: int = 0,
     training_seconds: float | None = None,
     samples: int = 0,
@@ -165,7 +166,9 @@ def evaluate(
     experiment under its label; the same label, pair and seed again replace it. With `submission`, a
     folder, the answers are kept there for the board under the label, with the seed and the seconds
     of the training behind them; what is scored are the kept answers, in every repetition the same,
-    and check_submission finds the same scores.
+    and check_submission finds the same scores. With `answer`, a folder of new inputs that
+    check_submission(..., ask=...) made for this pair, the answers to them are written there and
+    scored.
     `samples` and `training_set` say that a solver of your own was trained on
     pair.training_set(samples, training_set) instead of endless draws; fits of this package know it.
     A solver that was fitted to arrays is scored on a pair whose reference, S and D are those of its
@@ -181,6 +184,8 @@ def evaluate(
         require_path(add_to=add_to)
     if submission is not None:
         require_path(submission=submission)
+    if answer is not None:
+        require_path(answer=answer)
     if training_seconds is not None:
         require_number(training_seconds=training_seconds)
     if isinstance(coupling, type) and issubclass(coupling, Solver):
@@ -204,6 +209,7 @@ def evaluate(
         like=like,
         add_to=add_to,
         submission=submission,
+        answer=answer,
         training_seed=training_seed,
         training_seconds=None if training_seconds is None else float(training_seconds),
         samples=samples,

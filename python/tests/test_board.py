@@ -92,3 +92,18 @@ def test_arguments_are_refused_by_their_name(tmp_path):
     with pytest.raises(ValueError, match="must be results on presets"):
         bm.board([], tmp_path / "board")
     assert not any(tmp_path.iterdir())
+
+
+def test_a_submission_is_asked_anew(submission, tmp_path):
+    folder, new = submission[0], tmp_path / "new"
+    bm.check_submission(folder, ask=new, seed=7)
+    kit = next(new.iterdir())
+    assert np.load(kit / "conditional_x0.npy").shape == (157, 2)
+    answered = bm.evaluate(PAIR, lambda x0: x0, answer=kit)
+    assert 0 < answered["shape_score"] < 1
+    bm.check_submission(folder, answers=new, seed=7)
+    bm.evaluate(PAIR, lambda x0: 49 - x0, answer=kit)
+    with pytest.raises(ValueError, match="not of the solver of the submission"):
+        bm.check_submission(folder, answers=new, seed=7)
+    with pytest.raises(ValueError, match="one of ask and answers"):
+        bm.check_submission(folder, ask=new, answers=new)

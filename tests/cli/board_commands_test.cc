@@ -109,5 +109,28 @@ TEST_F(BoardCommands, BoardRefusesInOneLineAndWritesNothing) {
   }
 }
 
+// From the question to the answer, by a run that is the submission's solver and by another one.
+TEST_F(BoardCommands, NewInputsAreAskedForAndAnswered) {
+  const std::string pair = testing::kBoardPair, kit = path("new/" + pair + ".seed0");
+  for (const std::string solver : {"independent", "reference"}) {
+    expect_success({"train", solver, "--pair", pair, "-o", path(solver)});
+  }
+  expect_success({"evaluate", pair, "--run", path("independent"), "--label", "Mine", "--submission",
+                  path("mine")});
+  testing::fill_blanks(path("mine"));
+  const auto check = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"check-submission", path("mine")});
+    return run_program(more);
+  };
+  EXPECT_THAT(check({"--ask", path("new"), "--seed", "7"}).err,
+              HasSubstr(kit + ": new inputs, to be answered like a kit"));
+  expect_success({"evaluate", pair, "--run", path("independent"), "--answer", kit});
+  EXPECT_EQ(check({"--answers", path("new"), "--seed", "7"}).status, 0);
+  expect_success({"evaluate", pair, "--run", path("reference"), "--answer", kit});
+  const ProgramRun other = check({"--answers", path("new"), "--seed", "7"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("not of the solver of the submission"));
+}
+
 }  // namespace
 }  // namespace bridgemark

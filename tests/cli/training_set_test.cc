@@ -78,7 +78,7 @@ TEST(TrainingSetCommands, BadInputIsOneLine) {
           "samples must be a whole number in 1..");
   refuses({"train", "feature-wise", "--pair", kSpreadPair, "--samples", "10", "--set", "samples=5",
            "-o", run},
-          "marginal_samples is for endless draws");
+          "marginal_samples goes with endless draws");
   refuses({"evaluate", kSpreadPair, "--run", run, "--samples", "10"}, "--run knows its own");
   EXPECT_FALSE(std::filesystem::exists(run));
 }

@@ -288,7 +288,9 @@ seeds = 2
   EXPECT_THAT(refusal(grid + "['independent']\nsamples = [-1]\n"), HasSubstr("samples"));
   EXPECT_THAT(
       refusal(grid + "['feature-wise']\nsamples = 30\n[grid.options]\nmarginal_samples = 9\n"),
-      HasSubstr("marginal_samples is for endless draws"));
+      HasSubstr("marginal_samples goes with endless draws"));
+  EXPECT_THAT(refusal(grid + "['csbm']\nsamples = [30, 0]\n[grid.options]\nholdout = 0.1\n"),
+              HasSubstr("holdout goes with rows that end"));
 }
 
 }  // namespace

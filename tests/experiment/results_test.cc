@@ -226,5 +226,20 @@ TEST(Results, OtherTestSetsAreOtherPairs) {
                                HasSubstr("test set 0000000000000002")));
 }
 
+// A record has every option of the solver; a command asks for those that are used.
+TEST(Results, CommandsAskForWhatIsUsed) {
+  RunResult result;
+  result.solver = "dlightsb";
+  result.options = {
+      {"holdout", "0.2"}, {"init", "uniform"}, {"init_peak", "0.9"}, {"updates", "5"}};
+  EXPECT_THAT(recorded_run(result).assignments,
+              ::testing::ElementsAre("init=uniform", "updates=5"));
+  result.rows = {30, 1};
+  EXPECT_THAT(recorded_run(result).assignments,
+              ::testing::ElementsAre("holdout=0.2", "init=uniform", "updates=5"));
+  result.options["an_older_key"] = "1";
+  EXPECT_EQ(recorded_run(result).assignments.size(), 5u);
+}
+
 }  // namespace
 }  // namespace bridgemark

@@ -216,5 +216,30 @@ TEST(AllOptions, ValuesThatAreNotUsedAreRefused) {
   EXPECT_EQ(tried.size(), unused.size());
 }
 
+// Of every option that goes with one kind of rows: refused with the other by its name, the default
+// as well where it is asked for, and taken in silence where nobody asked.
+TEST(AllOptions, ValuesThatTheRowsHaveNoUseForAreRefused) {
+  const std::map<std::string, std::string> values = {
+      {"holdout", "0.2"},    {"patience", "8"}, {"refit", "yes"},         {"shrinkage", "0"},
+      {"smoothing", "auto"}, {"rows", "10000"}, {"marginal_samples", "9"}};
+  std::set<std::string> tried;
+  each_option([&](const Solver& solver, const OptionSpec& spec) {
+    if (spec.rows == RowKind::kAny) return;
+    const RowKind other = spec.rows == RowKind::kEndless ? RowKind::kThatEnd : RowKind::kEndless;
+    SolverOptions options(solver.options());
+    solver.resolve(options);
+    options.refuse_unused_with(other, "mine");
+    ASSERT_TRUE(values.contains(spec.key));
+    options.give(spec.key, values.at(spec.key));
+    options.refuse_unused_with(spec.rows, "mine");
+    EXPECT_THAT(
+        [&] { options.refuse_unused_with(other, "mine"); },
+        ::testing::ThrowsMessage<InvalidArgument>(StartsWith(
+            "[options] " + spec.key + " goes with " + std::string(row_kind_text(spec.rows)))));
+    tried.insert(spec.key);
+  });
+  EXPECT_EQ(tried.size(), values.size());
+}
+
 }  // namespace
 }  // namespace bridgemark

@@ -136,7 +136,8 @@ TEST(TrainingSetRuns, FeatureWiseTakesEveryRowOnce) {
   EXPECT_EQ(bridge(one)->potential().log_cores(), bridge(two)->potential().log_cores());
   for (const char* option : {"marginal_samples=7", "samples=7"}) {
     EXPECT_THAT(error_of<Error>([&] { fit(0, option); }),
-                AllOf(HasSubstr("marginal_samples is for endless draws"), HasSubstr("got '7'")));
+                AllOf(HasSubstr("marginal_samples goes with endless draws"),
+                      HasSubstr("got marginal_samples=7")));
   }
 }
 

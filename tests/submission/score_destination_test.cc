@@ -14,6 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr DestinationWords kSpelled = {.add_to = "ADD",
                                        .submission = "SUBMIT",
+                                       .answer = "ANSWER",
                                        .label = "LABEL",
                                        .training_seconds = "SECONDS",
                                        .rows_are_known = "ROWS are known",

@@ -10,6 +10,7 @@ class CpuBackend : public Backend {
   CpuBackend() : Backend(Device::kCpu) {}
 
   std::string machine() const override;
+  Facts facts() const override;
   void take_rows(const Context& context, StatesView x, std::span<const std::uint32_t> rows,
                  MutableStatesView out) const override;
   void log_matmul(const Context& context, MatrixView<const double> a, MatrixView<const double> b,

@@ -12,6 +12,7 @@ class CudaBackend : public Backend {
 
   void require_device() const override;
   std::string machine() const override;
+  Facts facts() const override;
   std::size_t memory_in_use() const override;
   std::shared_ptr<void> allocate_memory(std::size_t bytes) const override;
   void copy_memory(const Context& context, const void* from, void* to,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "bridgemark/core/rank_group.h"
 
@@ -19,6 +20,9 @@ int launched_rank();
 // The group of all of them, for the whole process: MPI is started here and ends with the group.
 // Throws InvalidArgument in a program without MPI, and where MPI finds another number of them.
 std::shared_ptr<RankGroup> join_launched_ranks();
+
+// What joins them, in words.
+std::string ranks_library();
 
 // Ends all of them with this exit status, wherever they are.
 [[noreturn]] void end_launched_ranks(int status);

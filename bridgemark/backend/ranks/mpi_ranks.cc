@@ -97,6 +97,14 @@ std::shared_ptr<RankGroup> join_launched_ranks() {
   return ranks;
 }
 
+std::string ranks_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
 void end_launched_ranks(int status) {
   MPI_Abort(MPI_COMM_WORLD, status);
   std::abort();  // never reached: MPI_Abort does not return

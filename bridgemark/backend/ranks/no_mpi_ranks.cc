@@ -12,6 +12,8 @@ std::shared_ptr<RankGroup> join_launched_ranks() {
                 launched_ranks());
 }
 
+std::string ranks_library() { return "none; bridgemark-mpi joins ranks"; }
+
 void end_launched_ranks(int status) { std::exit(status); }
 
 }  // namespace bridgemark::backend

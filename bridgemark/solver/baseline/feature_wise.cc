@@ -58,7 +58,6 @@ CpBridge product_of(const ReferenceProcess& process,
 }
 
 constexpr char kMarginalSamples[] = "marginal_samples";
-constexpr char kDefaultMarginalSamples[] = "100000";
 
 struct FeatureWiseSettings {
   std::size_t marginal_samples;
@@ -70,14 +69,10 @@ struct FeatureWiseSettings {
 
 FeatureWiseSettings read_feature_wise_settings(const FitProblem& problem,
                                                const SolverOptions& options) {
+  options.refuse_unused_with(problem.data() ? RowKind::kThatEnd : RowKind::kEndless,
+                             problem.name());
   FeatureWiseSettings settings{};
   settings.marginal_samples = static_cast<std::size_t>(options.integer(kMarginalSamples));
-  if (problem.data() && options.text(kMarginalSamples) != kDefaultMarginalSamples) {
-    throw_invalid("options",
-                  "marginal_samples is for endless draws, and the marginals of {} are those of its "
-                  "rows; leave it out, got '{}'",
-                  problem.name(), options.text(kMarginalSamples));
-  }
   settings.pseudo_count = options.real("pseudo_count");
   settings.imf_steps = options.integer("imf_steps");
   settings.tolerance = options.real("tolerance");
@@ -100,10 +95,11 @@ class FeatureWiseSolver : public CpBridgeSolver {
     std::vector<OptionSpec> specs = {
         {.key = kMarginalSamples,
          .kind = IntegerRange{1, 1 << 28},
-         .default_value = kDefaultMarginalSamples,
+         .default_value = "100000",
          .help = "draws of p0 and of p1 that the marginals are estimated from; of a training set "
                  "or of data every row is taken once",
-         .former_key = "samples"},
+         .former_key = "samples",
+         .rows = RowKind::kEndless},
         {.key = "pseudo_count",
          .kind = RealRange{1e-12, 1e6},
          .default_value = fmt::format("{}", kPseudoCount),

@@ -53,16 +53,17 @@ OptionSpec holdout_option() {
   return {.key = "holdout",
           .kind = RealRange{0.0, kLargestShare},
           .default_value = "0.2",
-          .help = fmt::format("share of the rows, {} at least, that stop and choose where the data "
-                              "ends; 0: none",
-                              kLeastHoldoutRows)};
+          .help = fmt::format("share of the rows, {} at least, that stop and choose; 0: none",
+                              kLeastHoldoutRows),
+          .rows = RowKind::kThatEnd};
 }
 
 OptionSpec refit_option() {
   return {.key = "refit",
           .kind = Choices{{"yes", "no"}},
           .default_value = "yes",
-          .help = "train on all rows in the end, as far as those held out said"};
+          .help = "train on all rows in the end, as far as those held out said",
+          .rows = RowKind::kThatEnd};
 }
 
 std::vector<OptionSpec> stopping_options(const char* patience) {
@@ -75,7 +76,8 @@ std::vector<OptionSpec> stopping_options(const char* patience) {
        .default_value = patience,
        .help = fmt::format("looks at them, one every {} updates, without gain that end a training",
                            kUpdatesPerLook),
-       .use = used_above("holdout", 0)},
+       .use = used_above("holdout", 0),
+       .rows = RowKind::kThatEnd},
       refit};
 }
 

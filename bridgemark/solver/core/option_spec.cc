@@ -54,11 +54,24 @@ OptionUse used_with_auto(std::string key) {
           [=](const SolverOptions& options) { return options.is_auto(key); }, key};
 }
 
+std::string_view row_kind_text(RowKind kind) {
+  switch (kind) {
+    case RowKind::kThatEnd:
+      return "rows that end, of a training set or of data";
+    case RowKind::kEndless:
+      return "endless draws of a pair";
+    case RowKind::kAny:
+      break;
+  }
+  return "any rows";
+}
+
 std::string OptionSpec::allowed() const { return allowed_text(kind, or_auto); }
 
 std::string OptionSpec::described() const {
   std::string text = help;
   if (use) text += "; goes with " + use->when;
+  if (rows != RowKind::kAny) text += fmt::format("; goes with {}", row_kind_text(rows));
   if (const std::string values = allowed(); !values.empty()) text += "; " + values;
   if (paper) {
     text += fmt::format(" (tuned {}; paper {})", default_value.text, paper->text);

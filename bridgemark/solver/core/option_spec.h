@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -66,6 +67,9 @@ OptionUse used_above(std::string key, double least);
 // Used while another option is kAuto.
 OptionUse used_with_auto(std::string key);
 
+// Which rows of a problem an option is used with: those of a training set or of own data end.
+enum class RowKind { kAny, kThatEnd, kEndless };
+
 // One key that a solver understands: all there is to say of it. Help, checks, and Python's
 // signatures and types are made from it.
 struct OptionSpec {
@@ -79,6 +83,7 @@ struct OptionSpec {
   std::string former_key = {};              // what older files call it, which is still read
   // Given where it is not used, it is refused; its default is taken in silence.
   std::optional<OptionUse> use = {};
+  RowKind rows = RowKind::kAny;  // likewise
 
   // Whether it is empty until a recipe or a rule says what it is.
   bool is_left_open() const { return paper.has_value() || default_value.rule; }
@@ -92,6 +97,9 @@ struct OptionSpec {
   // The help with what is allowed and, where it is left open, the defaults.
   std::string described() const;
 };
+
+// "rows that end" or "endless draws".
+std::string_view row_kind_text(RowKind kind);
 
 // What a refusal says of a kind.
 std::string allowed_text(const OptionKind& kind, bool or_auto);

@@ -82,19 +82,34 @@ void SolverOptions::set_assignment(std::string_view assignment) {
 }
 
 void SolverOptions::resolve() {
-  const bool as_published = values_.contains("recipe") && is("recipe", "paper");
   for (const OptionSpec& spec : specs_) {
     std::string& value = values_[spec.key];
-    const OptionDefault& taken = as_published && spec.paper ? *spec.paper : spec.default_value;
-    const auto default_value = [&] { return taken.rule ? taken.rule(*this) : taken.text; };
-    if (spec.is_left_open() && value.empty()) value = default_value();
-    if (spec.use) refuse_unused(spec, default_value());
+    if (spec.is_left_open() && value.empty()) value = default_value(spec);
+    if (spec.use) refuse_unused(spec);
   }
 }
 
-void SolverOptions::refuse_unused(const OptionSpec& spec, const std::string& default_value) const {
-  if (!given_.contains(spec.key) && text(spec.key) == default_value) return;
-  if (spec.use->is_used(*this)) return;
+std::string SolverOptions::default_value(const OptionSpec& spec) const {
+  const bool as_published = spec.paper && values_.contains("recipe") && is("recipe", "paper");
+  const OptionDefault& taken = as_published ? *spec.paper : spec.default_value;
+  return taken.rule ? taken.rule(*this) : taken.text;
+}
+
+// A record of all options has defaults that nobody asked for.
+bool SolverOptions::is_asked_for(const OptionSpec& spec) const {
+  return given_.contains(spec.key) || text(spec.key) != default_value(spec);
+}
+
+void SolverOptions::refuse_unused_with(RowKind rows, std::string_view name) const {
+  for (const OptionSpec& spec : specs_) {
+    if (spec.rows == RowKind::kAny || spec.rows == rows || !is_asked_for(spec)) continue;
+    throw_invalid("options", "{} goes with {}, got {}={} with {}, {}", spec.key,
+                  row_kind_text(spec.rows), spec.key, text(spec.key), name, row_kind_text(rows));
+  }
+}
+
+void SolverOptions::refuse_unused(const OptionSpec& spec) const {
+  if (!is_asked_for(spec) || spec.use->is_used(*this)) return;
   throw_invalid("options", "{} goes with {}, got {}={} with {}={}", spec.key, spec.use->when,
                 spec.key, text(spec.key), spec.use->decided_by, text(spec.use->decided_by));
 }

@@ -40,6 +40,10 @@ class SolverOptions {
   // all options has.
   void resolve();
 
+  // The same for a value that has no use with the rows of the problem, which a message calls
+  // `name`; to be asked once the options are resolved.
+  void refuse_unused_with(RowKind rows, std::string_view name) const;
+
   // `most` is an upper bound of the problem, where it is below that of the spec.
   int integer(std::string_view key, int most = std::numeric_limits<int>::max()) const;
   double real(std::string_view key, double most = std::numeric_limits<double>::infinity()) const;
@@ -60,7 +64,9 @@ class SolverOptions {
  private:
   const OptionSpec& spec(std::string_view key) const;
   const std::string& set_known(std::string_view key, std::string_view value);
-  void refuse_unused(const OptionSpec& spec, const std::string& default_value) const;
+  std::string default_value(const OptionSpec& spec) const;
+  bool is_asked_for(const OptionSpec& spec) const;
+  void refuse_unused(const OptionSpec& spec) const;
 
   std::vector<OptionSpec> specs_;
   std::map<std::string, std::string, std::less<>> values_;

@@ -463,13 +463,15 @@ std::vector<OptionSpec> held_out_options() {
        .default_value = kAuto,
        .help = "how far the cores of data are drawn towards what they have in common, in units of "
                "their noise; auto: the best by the rows held out",
-       .or_auto = true},
+       .or_auto = true,
+       .rows = RowKind::kThatEnd},
       {.key = "smoothing",
        .kind = RealRange{0.0, kMaxTotalSteps},
        .default_value = kAuto,
        .help = "steps of the reference, up to all of them, whole or not, that the cores of data "
                "are smoothed by; auto: the best by the rows held out",
-       .or_auto = true}};
+       .or_auto = true,
+       .rows = RowKind::kThatEnd}};
   specs.insert(specs.end() - 1, finishing.begin(), finishing.end());
   return specs;
 }

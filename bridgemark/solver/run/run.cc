@@ -46,6 +46,14 @@ SolverOptions resolve_options(const Solver& solver, const RunConfig& config) {
   return options;
 }
 
+// The same where nothing is asked for that the rows of the problem have no use for.
+SolverOptions options_with_use(const Solver& solver, const RunConfig& config,
+                               const FitProblem& problem) {
+  SolverOptions options = resolve_options(solver, config);
+  options.refuse_unused_with(rows_of_run(config.rows, problem), problem.name());
+  return options;
+}
+
 // Names the solvers that ranks can share, where this one is not among them.
 void require_rank_support(const Context& context, const Solver& solver) {
   if (context.rank_count() == 1 || solver.runs_on_ranks()) return;
@@ -261,7 +269,7 @@ void require_one_run(const Context& context, const RunConfig& config,
 Fitted train_run(const Context& context, const RunConfig& request, const FitProblem& problem,
                  const std::filesystem::path& folder, bool resume, const TrainingWatch& watch) {
   const Solver& solver = find_solver(request.solver);
-  const SolverOptions options = resolve_options(solver, request);
+  const SolverOptions options = options_with_use(solver, request, problem);
   RunConfig config = request;
   config.options = options.values();
   check_rows(config, problem);
@@ -315,7 +323,11 @@ Fitted fit_run(const Context& context, const RunConfig& config, const FitProblem
   const Solver& solver = find_solver(config.solver);
   if (problem.pair()) files.watch.truth = *problem.pair();
   return solver.fit(context, trained_problem(context, config, problem),
-                    resolve_options(solver, config), config.seed, files);
+                    options_with_use(solver, config, problem), config.seed, files);
+}
+
+RowKind rows_of_run(const TrainingRows& rows, const FitProblem& problem) {
+  return problem.pair() && rows.samples == 0 ? RowKind::kEndless : RowKind::kThatEnd;
 }
 
 FitProblem trained_problem(const Context& context, const RunConfig& config,

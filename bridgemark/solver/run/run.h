@@ -78,6 +78,9 @@ Fitted fit_run(const Context& context, const RunConfig& config, const FitProblem
 FitProblem trained_problem(const Context& context, const RunConfig& config,
                            const FitProblem& problem);
 
+// Which rows these are.
+RowKind rows_of_run(const TrainingRows& rows, const FitProblem& problem);
+
 // Keeps what was fitted in `seconds` without a folder as a complete run, but for its checkpoint.
 // A folder that already holds a run is refused.
 void save_run(const Context& context, const RunConfig& config, const FitProblem& problem,

@@ -137,11 +137,13 @@ class SinkhornSolver : public Solver {
     holdout.help = "share of the rows that choose the smoothing, above 0";
     refit.help = "solve again with all rows once the smoothing is chosen";
     holdout.use = refit.use = used_with_auto("smoothing");
+    holdout.rows = refit.rows = RowKind::kAny;  // the rows that are drawn of a pair end, too
     return {
         {.key = "rows",
          .kind = IntegerRange{1, 1 << 28},
          .default_value = "10000",
-         .help = "draws of p0 and of p1, where the rows are not given"},
+         .help = "draws of p0 and of p1",
+         .rows = RowKind::kEndless},
         {.key = "smoothing",
          .kind = IntegerRange{0, kMostSmoothing * kMaxTotalSteps},
          .default_value = kAuto,

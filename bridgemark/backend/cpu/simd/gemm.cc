@@ -24,6 +24,8 @@ CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
 
 }  // namespace
 
+std::string gemm_library() { return openblas_get_config(); }
+
 OneBlasThread::OneBlasThread() {
   const std::lock_guard lock(blas_mutex);
   if (users++ > 0) return;
@@ -62,6 +64,11 @@ void gemm<float>(Transpose transpose_a, Transpose transpose_b, std::size_t m, st
 }
 
 #else
+
+std::string gemm_library() {
+  return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." +
+         std::to_string(EIGEN_MAJOR_VERSION) + "." + std::to_string(EIGEN_MINOR_VERSION);
+}
 
 OneBlasThread::OneBlasThread() = default;
 OneBlasThread::~OneBlasThread() = default;

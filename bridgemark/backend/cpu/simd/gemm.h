@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace bridgemark::backend::cpu {
 
@@ -16,6 +17,9 @@ class OneBlasThread {
   OneBlasThread(const OneBlasThread&) = delete;
   OneBlasThread& operator=(const OneBlasThread&) = delete;
 };
+
+// What computes the products, in words.
+std::string gemm_library();
 
 // c[m,n] = alpha op(a) op(b) + beta c, row-major with row strides, op(a) [m,k] and op(b) [k,n], on
 // the calling thread where a OneBlasThread exists: the kernels above split their work over threads

@@ -40,6 +40,28 @@ std::string CudaBackend::machine() const {
   return machine_description() + ", " + properties.name;
 }
 
+Facts CudaBackend::facts() const {
+  require_device();
+  int driver = 0, runtime = 0, count = 0;
+  BM_CUDA_CHECK(cudaDriverGetVersion(&driver));
+  BM_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+  BM_CUDA_CHECK(cudaGetDeviceCount(&count));
+  const auto version = [](int number) {  // 1000 major + 10 minor
+    return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+  };
+  Facts facts = {{"driver takes CUDA", version(driver)}, {"runtime is CUDA", version(runtime)}};
+  for (int device = 0; device < count; ++device) {
+    cudaDeviceProp properties{};
+    BM_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    facts.emplace_back(
+        fmt::format("device {}", device),
+        fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB", properties.name,
+                    properties.major, properties.minor, properties.multiProcessorCount,
+                    static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0)));
+  }
+  return facts;
+}
+
 std::size_t CudaBackend::memory_in_use() const {
   std::size_t free = 0, total = 0;
   BM_CUDA_CHECK(cudaMemGetInfo(&free, &total));
