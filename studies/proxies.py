@@ -2,7 +2,7 @@
 """Which number without a truth deserves belief? Runs judged on data alone and by the truth.
 
   studies/proxies.py OUT.jsonl [--program build/bridgemark] [--device cpu|cuda] [--jobs 2]
-                     [--minutes M] [--only PATTERN] [--work FOLDER]
+                     [--minutes M] [--menu MENU]... [--only PATTERN] [--work FOLDER]
 
 A cell is a pair, a number of rows n and a menu of solvers. Each solver is trained on n rows of
 training set 0 and scored against the truth of the pair; then `evaluate --x0 --x1` compares all of
@@ -50,29 +50,48 @@ BRIDGES = {
     "independent": ("independent",),
     "reference": ("reference",),
 }
+LIGHT = {name: BRIDGES[name] for name in BRIDGES if name not in ("dlightsb-rough", "reference")}
 _NETWORK = ("num_steps=16", "hidden=128,128,128", "weight_decay=0.01")
+_SHORT = (*_NETWORK, "imf_iterations=3", "updates_first=1500", "updates_later=500")
 NETWORKS = {
-    "csbm": ("csbm", *_NETWORK, "refit=no"),
-    "alpha-csbm": ("alpha-csbm", *_NETWORK, "refit=no"),
-    "csbm-heart": ("csbm", *_NETWORK, "holdout=0"),
-    "csbm-first": ("csbm", *_NETWORK, "refit=no", "imf_iterations=1"),
-    "csbm-hasty": ("csbm", *_NETWORK, "holdout=0", "updates_first=200", "updates_later=100"),
+    "csbm": ("csbm", *_SHORT, "refit=no"),
+    "alpha-csbm": ("alpha-csbm", *_SHORT, "refit=no"),
+    "csbm-heart": ("csbm", *_SHORT, "holdout=0"),
+    "csbm-first": (
+        "csbm",
+        *_NETWORK,
+        "imf_iterations=1",
+        "updates_first=1500",
+        "refit=no",
+    ),
+    "csbm-hasty": (
+        "csbm",
+        *_NETWORK,
+        "imf_iterations=2",
+        "updates_first=200",
+        "updates_later=100",
+        "holdout=0",
+    ),
 }
 _BESIDE = ("dlightsb-chain", "dlightsb", "sinkhorn", "feature-wise", "independent")
-MENUS = {"bridges": BRIDGES, "networks": NETWORKS | {name: BRIDGES[name] for name in _BESIDE}}
+MENUS = {
+    "bridges": BRIDGES,
+    "light": LIGHT,
+    "networks": NETWORKS | {name: BRIDGES[name] for name in _BESIDE},
+}
 ENDLESS = {"reference"}  # learns nothing from rows
+ON_HOST = {"feature-wise", "independent", "reference"}  # quick; a GPU would be waited for
 
 TRUTH = ("joint_kl", "joint_kl_bound", "joint_kl_rows", "joint_kl_half_particles_change")
 TRUTH += ("joint_kl_worst_share", "conditional_shape_score", "conditional_trend_score")
 
 
-def cells():
-    """(pair, n, menu), the most telling first."""
-    for menu, sizes in (("bridges", SIZES), ("networks", SIZES[:2])):
-        for dims in DIMS:
-            for n, dim, (family, references) in itertools.product(sizes, dims, FAMILIES.items()):
-                for reference in references[: 1 if menu == "networks" else None]:
-                    yield f"d{dim}-{reference}{family}", n, menu
+def cells(menu):
+    """(pair, n, menu), the most telling first; networks on one reference of each family."""
+    for dims in DIMS:
+        for n, dim, (family, references) in itertools.product(SIZES, dims, FAMILIES.items()):
+            for reference in references[: 1 if menu == "networks" else None]:
+                yield f"d{dim}-{reference}{family}", n, menu
 
 
 def shortened(value):
@@ -110,19 +129,21 @@ class Study:
         wanted = re.compile(options.only)
         self.cells = [
             Cell(key, folder)
-            for key in cells()
-            if key not in done and wanted.search(f"{key[0]}.n{key[1]}.{key[2]}")
+            for menu in options.menu
+            for key in cells(menu)
+            if key not in done and wanted.search(f"{key[0]}.n{key[1]}")
         ]
         self.lock = threading.Lock()
         self.started = time.monotonic()
         self.last_start = self.started + 60 * options.minutes
         self.end = self.last_start + options.grace
 
-    def call(self, cell, *arguments):
+    def call(self, cell, *arguments, device=None):
         """Standard output of the program in the folder of a cell."""
         left = max(1.0, self.end - time.monotonic())
+        device = device or self.options.device
         done = subprocess.run(
-            [self.program, *arguments, "--threads", "1", "--device", self.options.device],
+            [self.program, *arguments, "--threads", "1", "--device", device],
             cwd=cell.folder,
             capture_output=True,
             text=True,
@@ -139,10 +160,12 @@ class Study:
         chosen = [word for setting in settings for word in ("--set", setting)]
         cell.folder.mkdir(parents=True, exist_ok=True)
         train = ["train", solver, "--pair", cell.pair, *rows, *chosen, "-o", name, "--resume"]
-        seconds = json.loads(self.call(cell, *train, "--quiet", "--json"))["wall_seconds"]
+        device = "cpu" if name in ON_HOST else None
+        found = json.loads(self.call(cell, *train, "--quiet", "--json", device=device))
+        seconds = found["wall_seconds"]
         score = ["evaluate", cell.pair, "--run", name, "--conditional-samples", "200"]
         score += ["--trajectories", "1", "--max-seconds", "8", "--quiet", "--json"]
-        found = json.loads(self.call(cell, *score))
+        found = json.loads(self.call(cell, *score, device=device))
         truth = {key: shortened(found[key]) for key in TRUTH if found.get(key) is not None}
         truth["standard_error"] = shortened(found["standard_errors"]["joint_kl"])
         truth["infinite"] = "joint_kl" in found["infinite"]
@@ -274,9 +297,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="trainings at once, a thread each")
     parser.add_argument("--minutes", type=float, default=1e4, help="after which nothing is begun")
     parser.add_argument("--grace", type=float, default=30.0, help="seconds to end what was begun")
-    parser.add_argument("--only", default="", help="of cells such as d2-gaussian-0.05.n300.bridges")
+    parser.add_argument("--only", default="", help="of cells such as d2-gaussian-0.05.n300")
+    parser.add_argument(
+        "--menu", action="append", choices=list(MENUS), help="default: bridges, networks"
+    )
     parser.add_argument("--work", help="folder that keeps the runs (default: none is kept)")
     options = parser.parse_args()
+    options.menu = options.menu or ["bridges", "networks"]
     if options.work:
         Study(options, pathlib.Path(options.work).resolve()).run()
     else:
