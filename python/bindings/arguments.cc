@@ -195,6 +195,13 @@ void StatesArgument::narrow(std::string_view name, const T* values, std::size_t 
   }
 }
 
+States any_states(const char* name, const ArrayLike& given) {
+  const nb::object array = given.to_numpy(name);
+  const nb::object shape = array.attr("shape");
+  const std::size_t dim = nb::len(shape) == 2 ? nb::cast<std::size_t>(shape[1]) : 0;
+  return StatesArgument(name, {array}, dim, kMaxCategories).take();
+}
+
 void check_same_rows(std::size_t x0_rows, std::size_t x1_rows) {
   if (x0_rows != x1_rows) {
     throw_invalid("python", "x0 and x1 must have as many rows as each other, got {} and {}",

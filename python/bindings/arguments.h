@@ -100,6 +100,9 @@ class StatesArgument {
   States copy_;
 };
 
+// States of any categories that there may be, where whose space they are is checked with all else.
+States any_states(const char* name, const ArrayLike& given);
+
 // Throws InvalidArgument unless both have the same number of rows.
 void check_same_rows(std::size_t x0_rows, std::size_t x1_rows);
 

@@ -30,14 +30,6 @@ namespace bridgemark::python {
 
 namespace {
 
-// States of any categories that there may be; whose space they are is checked with all else.
-States rows_of(const char* name, const ArrayLike& given) {
-  const nb::object array = given.to_numpy(name);
-  const nb::object shape = array.attr("shape");
-  const std::size_t dim = nb::len(shape) == 2 ? nb::cast<std::size_t>(shape[1]) : 0;
-  return StatesArgument(name, {array}, dim, kMaxCategories).take();
-}
-
 int largest_category(const States& x0, const States& x1) {
   int largest = 1;
   for (const States* states : {&x0, &x1}) {
@@ -91,7 +83,7 @@ nb::tuple compare_rows(const ArrayLike& x0, const ArrayLike& x1, const nb::list&
                        const std::vector<std::string>& names, const Seed& seed,
                        const std::optional<WholeNumber>& num_categories, nb::handle like,
                        nb::handle progress, const std::string& device_text) {
-  const States from = rows_of("x0", x0), to = rows_of("x1", x1);
+  const States from = any_states("x0", x0), to = any_states("x1", x1);
   const std::vector<NamedCoupling> given = read_couplings(
       couplings, names, like, from.cols(), categories_of(couplings, num_categories, from, to));
   const Device device = is_on_gpu({nb::borrow(like)}) ? Device::kCuda : parse_device(device_text);

@@ -21,6 +21,7 @@ from ._board import board, check_submission
 from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
 from ._experiments import load_results, report, run
+from ._gamma import GammaScan, scan_gamma
 from ._outside import OutsideCoupling
 from ._own_data import DataComparison, compare_on
 from ._paper import paper_results
@@ -34,6 +35,7 @@ __all__ = [
     "Coupling",
     "DataComparison",
     "Difference",
+    "GammaScan",
     "OutsideCoupling",
     "Pair",
     "Result",
@@ -58,6 +60,7 @@ __all__ = [
     "presets",
     "report",
     "run",
+    "scan_gamma",
     "solvers",
 ]
 __all__ += _solvers.__all__
