@@ -138,7 +138,8 @@ TEST(GammaScan, RefusesWhatHasNoScan) {
   EXPECT_THAT(message(parts(), quick({0.1})), HasSubstr("two gammas or more, got 1"));
   EXPECT_THAT(message(parts(), quick({0.1, -1.0})), HasSubstr("above 0, got -1"));
   EXPECT_THAT(message(parts(), quick({0.1, std::nan("")})), HasSubstr("above 0, got nan"));
-  EXPECT_THAT(message(parts("uniform"), quick({0.1, 1.5})), HasSubstr("must lie in (0, 1), got 1.5"));
+  EXPECT_THAT(message(parts("uniform"), quick({0.1, 1.5})),
+              HasSubstr("must lie in (0, 1), got 1.5"));
   EXPECT_THAT(message(parts("triangle"), quick()), HasSubstr("triangle"));
   DataParts matrix = parts();
   matrix.reference = Matrix<double>(12, 12, 1.0 / 12);
