@@ -40,7 +40,7 @@ struct GammaPoint {
   double movement_share = 0.0;       // of the reference alone (gamma_proposal.h)
   MeanEstimate told;                 // told_share(); NaN where it cannot be given
   MeanEstimate conditional_entropy;  // H(x1|x0) in nats; NaN likewise
-  double relative_cost = 0.0;        // transport cost over that of unpaired rows
+  double relative_cost = 0.0;        // transport cost over that of unpaired rows; NaN: that is 0
   bool fits = false;                 // whether draws fit x1, within kFitSlack
   ContestantScores scores = {};      // what `evaluate --x0 --x1` says of it
   std::string failure = {};          // why there is no bridge; then only the first two are given

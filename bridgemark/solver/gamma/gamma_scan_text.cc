@@ -53,7 +53,7 @@ std::string point_line(const GammaPoint& point) {
   }
   return row_text(
       gamma, reference, told_text(point.told), estimate_text(point.conditional_entropy),
-      fmt::format("{:.3f}", point.relative_cost),
+      std::isnan(point.relative_cost) ? "-" : fmt::format("{:.3f}", point.relative_cost),
       estimate_text(point.scores.score(kReferenceKl).value),
       estimate_text(point.scores.score(kDataShape).value) + (point.fits ? "" : "  does not fit"));
 }
