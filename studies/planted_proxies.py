@@ -84,7 +84,7 @@ def measure(pairs, out):
                 if (name, defect, size) in done:
                     continue
                 coupling = without_missing(DEFECTS[defect][0](pair, size))
-                truth = bm.evaluate(pair, coupling, conditional_samples=10, trajectories=1)
+                truth = bm.evaluate(pair, coupling, conditional_samples=10, num_trajectories=1)
                 line = {"pair": name, "defect": defect, "size": size, "rows": ROWS}
                 kl = truth["joint_kl"]
                 line |= {"joint_kl": "inf" if kl is not None and np.isinf(kl) else kl}

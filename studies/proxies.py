@@ -51,6 +51,10 @@ BRIDGES = {
     "reference": ("reference",),
 }
 LIGHT = {name: BRIDGES[name] for name in BRIDGES if name not in ("dlightsb-rough", "reference")}
+FEW = {
+    name: BRIDGES[name]
+    for name in ("dlightsb", "dlightsb-chain", "dlightsb-small", "dlightsb-hasty", "feature-wise")
+}
 _NETWORK = ("num_steps=16", "hidden=128,128,128", "weight_decay=0.01")
 _SHORT = (*_NETWORK, "imf_iterations=3", "updates_first=1500", "updates_later=500")
 NETWORKS = {
@@ -77,6 +81,7 @@ _BESIDE = ("dlightsb-chain", "dlightsb", "sinkhorn", "feature-wise", "independen
 MENUS = {
     "bridges": BRIDGES,
     "light": LIGHT,
+    "few": FEW,
     "networks": NETWORKS | {name: BRIDGES[name] for name in _BESIDE},
 }
 ENDLESS = {"reference"}  # learns nothing from rows

@@ -24,6 +24,7 @@ from proxies_cells import (
 )
 from result_tables import head, row
 
+SOME = 10  # cells from which on a sentence says what was found
 CLOSE = 1.0  # nats: bridges that are not far apart
 GROUPS = ("n = 300", "n = 3,000", "n = 10,000", "D = 2", "D = 16", "D = 64", "all")
 WORSE = {  # what a proxy may take for better than the default DLightSB
@@ -114,7 +115,9 @@ def mean_text(values):
     """A mean with its error over cells."""
     if not values:
         return ""
-    error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    if len(values) == 1:
+        return f"{values[0]:.2f}"
+    error = statistics.stdev(values) / math.sqrt(len(values))
     return f"{statistics.mean(values):.2f} ± {error:.2f}"
 
 
@@ -146,18 +149,18 @@ def correlation_table(cells):
 
 
 def belief(cells, proxy):
-    """The sentence beside a number that `evaluate` prints; None where nothing was measured."""
-    kinds = {
-        "bridges": "among bridges",
-        "networks": "among networks",
-        None: "among samplers of all kinds",
-    }
-    parts, last = [], None
+    """The sentence beside a number that `evaluate` prints; None where too little was measured."""
+    others = sum(
+        any(cell.badness(name, proxy) is not None for name in cell.names("rows")) for cell in cells
+    )
+    kinds = {"bridges": "among bridges", "networks": "among networks"}
+    if others >= SOME:  # which only some numbers have
+        kinds[None] = "among samplers of all kinds"
+    parts = []
     for kind, words in kinds.items():
         found = ranked(cells, proxy, kind)
-        if found and found != last:  # what only bridges have is the same for all kinds
+        if len(found) >= SOME:
             parts.append(f"{statistics.mean(each[0] for each in found):.2f} {words}")
-            last = found
     return f"Rank correlation with the true KL: {', '.join(parts)}." if parts else None
 
 
