@@ -286,6 +286,7 @@ results: packages build/build.ninja .venv-figures/bin/python
 	.venv-figures/bin/python scripts/pages/sample_figures.py figures
 	.venv-figures/bin/python scripts/pages/samplers.py figure
 	.venv-figures/bin/python scripts/pages/samples.py figure results/samples/joint_kl.svg
+	.venv-figures/bin/python scripts/pages/proxies.py figure
 	$(MAKE) --no-print-directory tables
 
 # Writes the tables of the pages; what a program prints besides is for their sentences. check-tables
@@ -304,6 +305,7 @@ tables:
 	  scripts/pages/result_tables.py $$name | scripts/pages/put_tables.py results/$$name/README.md $(PUT) || exit; done
 	scripts/pages/samples.py table | scripts/pages/put_tables.py results/samples/README.md $(PUT)
 	scripts/pages/noise_share.py | scripts/pages/put_tables.py docs/submit.md $(PUT)
+	scripts/pages/proxies.py table | scripts/pages/put_tables.py results/proxies/README.md $(PUT)
 	scripts/pages/claims.py words $(PUT)
 
 check-tables:

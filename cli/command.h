@@ -76,6 +76,7 @@ void add_kit(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
+void add_gamma(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_run_cell(CLI::App& app, Action& action);
 void add_run_part(CLI::App& app, Action& action);

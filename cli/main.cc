@@ -57,6 +57,7 @@ int run_program(int argc, char** argv) {
   add_kit(app, action);
   add_train(app, action);
   add_evaluate(app, action);
+  add_gamma(app, action);
   add_run(app, action);
   add_run_cell(app, action);
   add_run_part(app, action);

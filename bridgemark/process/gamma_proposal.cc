@@ -41,21 +41,31 @@ double movement_share(const Context& context, const ReferenceProcess& process) {
   return sum / S / ((static_cast<double>(S) * S - 1.0) / (3.0 * S));
 }
 
-double propose_gamma(const Context& context, ReferenceKind kind, int num_categories,
-                     int total_steps) {
+double movement_share(const Context& context, ReferenceKind kind, int num_categories, double gamma,
+                      int total_steps) {
+  const int S = std::min(num_categories, kEnoughCategories);
+  return movement_share(context, process_of(kind, S, gamma, total_steps));
+}
+
+double gamma_of_share(const Context& context, ReferenceKind kind, int num_categories, double share,
+                      int total_steps) {
   if (kind == ReferenceKind::kMatrix) {
     throw_invalid("reference", "a gamma is proposed for gaussian or uniform, got matrix");
   }
-  const int S = std::min(num_categories, kEnoughCategories);
   // The share grows with gamma: halving the logarithm finds it.
   double low = std::log(1e-7), high = std::log(kind == ReferenceKind::kUniform ? 0.5 : 4.0);
   for (int i = 0; i < 40; ++i) {
     const double middle = 0.5 * (low + high);
-    const bool enough = movement_share(context, process_of(kind, S, std::exp(middle),
-                                                           total_steps)) >= kProposedShare;
+    const bool enough =
+        movement_share(context, kind, num_categories, std::exp(middle), total_steps) >= share;
     (enough ? high : low) = middle;
   }
   return two_digits(std::exp(high));
+}
+
+double propose_gamma(const Context& context, ReferenceKind kind, int num_categories,
+                     int total_steps) {
+  return gamma_of_share(context, kind, num_categories, kProposedShare, total_steps);
 }
 
 }  // namespace bridgemark

@@ -13,8 +13,18 @@ inline constexpr double kProposedShare = 0.4;
 // That share for a process.
 double movement_share(const Context& context, const ReferenceProcess& process);
 
-// The gamma of a uniform or Gaussian process on S categories that has kProposedShare, to two
-// significant digits.
+// The same of a uniform or Gaussian process of so many categories, quickly where they are very
+// many.
+double movement_share(const Context& context, ReferenceKind kind, int num_categories, double gamma,
+                      int total_steps);
+
+// The gamma of a uniform or Gaussian process on S categories whose share is at least `share`, to
+// two significant digits. A process of few steps may reach it for no gamma: then the largest there
+// is.
+double gamma_of_share(const Context& context, ReferenceKind kind, int num_categories, double share,
+                      int total_steps = kDefaultTotalSteps);
+
+// That of kProposedShare.
 double propose_gamma(const Context& context, ReferenceKind kind, int num_categories,
                      int total_steps = kDefaultTotalSteps);
 

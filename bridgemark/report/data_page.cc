@@ -79,7 +79,7 @@ std::string scores_html(const DataComparison& comparison) {
     html += fmt::format("<tr><th>{}{}<span class=\"meaning\">{}</span></th>",
                         escape_html(std::string(spec.title)),
                         spec.unit.empty() ? "" : fmt::format(", {}", spec.unit),
-                        escape_html(std::string(spec.meaning)));
+                        escape_html(fmt::format("{} {}", spec.meaning, spec.belief)));
     for (const ContestantScores& contestant : comparison.contestants) {
       html += score_cell(contestant.score(spec.name), spec);
     }

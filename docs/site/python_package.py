@@ -38,6 +38,8 @@ PAGES = {
             "Difference",
             "compare_on",
             "DataComparison",
+            "scan_gamma",
+            "GammaScan",
             "paper_results",
             "Table",
         ],

@@ -20,6 +20,7 @@ NB_MODULE(_core, module) {
   init_assignment(module);
   init_evaluation(module);
   init_data_comparison(module);
+  init_gamma_scans(module);
   init_experiments(module);
   init_boards(module);
   init_published(module);

@@ -22,6 +22,7 @@ from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
 from ._doctor import doctor
 from ._experiments import load_results, report, run
+from ._gamma import GammaScan, scan_gamma
 from ._labels import LabelledCoupling
 from ._outside import OutsideCoupling
 from ._own_data import DataComparison, compare_on
@@ -37,6 +38,7 @@ __all__ = [
     "Coupling",
     "DataComparison",
     "Difference",
+    "GammaScan",
     "LabelledCoupling",
     "OutsideCoupling",
     "Pair",
@@ -64,6 +66,7 @@ __all__ = [
     "presets",
     "report",
     "run",
+    "scan_gamma",
     "solvers",
 ]
 __all__ += _solvers.__all__

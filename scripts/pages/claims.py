@@ -18,6 +18,8 @@ import fresh_claims
 import judge
 import judge_claims
 import paper_cells
+import proxies_cells
+import proxies_claims
 from contest import REFERENCES, SHAPE, SOLVERS, mean, share
 from published import ROOT
 from result_tables import EXACT, PAIRS, PAPER, head, measured, row
@@ -91,6 +93,13 @@ def fresh_instances(paper, families):
     found = fresh.Fresh(families, paper)
     for function in fresh_claims.CLAIMS:
         yield from function(found)
+
+
+def without_truth(_, __):
+    """Which numbers without a truth deserve belief."""
+    cells = proxies_cells.read()
+    for function in proxies_claims.CLAIMS:
+        yield from function(cells)
 
 
 def short_way(paper, _):
@@ -421,6 +430,7 @@ CLAIMS = (
     form_fails,
     networks,
     fresh_instances,
+    without_truth,
     short_way,
     dimension,
     loss_minimum,
@@ -436,6 +446,12 @@ CLAIMS = (
 )
 
 
+def text_of(page):
+    """Its words without line breaks; texts of a source file without the quotes that part them."""
+    text = " ".join((ROOT / page).read_text().split())
+    return text.replace('" "', "") if page.endswith(".cc") else text
+
+
 def main():
     if sys.argv[1:] == ["tables"]:
         skipped_step_tables()
@@ -448,7 +464,7 @@ def main():
         for page, words in claims:
             print(f"{page}: {words}")
         return
-    texts = {page: " ".join((ROOT / page).read_text().split()) for page, _ in claims}
+    texts = {page: text_of(page) for page, _ in claims}
     missing = [f"{page} should say: {words}" for page, words in claims if words not in texts[page]]
     sys.exit("\n".join(missing) if missing else 0)
 

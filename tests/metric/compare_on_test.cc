@@ -296,5 +296,18 @@ TEST(ComparisonText, DifferencesBelowTwoErrorsAreNotToldApart) {
   EXPECT_EQ(text(0.0, testing::kInfinity), "a and b are not told apart: 0 ± inf nats");
 }
 
+// Beside each number what it means, and how far it was found to be believed.
+TEST_F(CompareOn, SaysHowFarEachNumberIsToBeBelieved) {
+  const DataComparison found = compare({truth(), reference()});
+  const std::string text = comparison_text(found);
+  const nlohmann::json json = comparison_json(found);
+  for (const DataScoreSpec& spec : data_score_specs()) {
+    EXPECT_FALSE(spec.belief.empty()) << spec.name;
+    EXPECT_NE(text.find(std::string(spec.meaning) + " " + std::string(spec.belief)), text.npos)
+        << spec.name;
+    EXPECT_EQ(json["meanings"][std::string(spec.name)]["belief"], spec.belief);
+  }
+}
+
 }  // namespace
 }  // namespace bridgemark

@@ -34,6 +34,18 @@ TEST(GammaProposal, ShareOfStayingAndForgetting) {
   EXPECT_NEAR(movement_share({}, ReferenceProcess::from_matrix(independent, 1)), 1.0, 1e-12);
 }
 
+// Any other share as well; many categories are answered by fewer.
+TEST(GammaProposal, GammaOfAnyShare) {
+  for (const double share : {0.05, 0.6, 0.9}) {
+    for (const ReferenceKind kind : {ReferenceKind::kGaussian, ReferenceKind::kUniform}) {
+      const double gamma = gamma_of_share({}, kind, 40, share, 128);
+      EXPECT_NEAR(movement_share({}, kind, 40, gamma, 128), share, 0.02) << gamma;
+    }
+  }
+  EXPECT_NEAR(movement_share({}, ReferenceKind::kGaussian, 400, 0.05, 128),
+              movement_share({}, ReferenceProcess::gaussian(400, 0.05, 128)), 0.01);
+}
+
 TEST(GammaProposal, HasTwoDigits) {
   for (int S = 2; S < 40; ++S) {
     const std::string text = fmt::format("{}", propose_gamma({}, ReferenceKind::kGaussian, S));

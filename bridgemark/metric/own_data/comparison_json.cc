@@ -10,13 +10,13 @@
 
 namespace bridgemark {
 
-namespace {
-
 nlohmann::json number_json(double value) {
   if (std::isnan(value)) return nullptr;
   if (std::isinf(value)) return value > 0.0 ? "inf" : "-inf";
   return value;
 }
+
+namespace {
 
 nlohmann::json text_or_null(const std::string& text) {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
@@ -43,8 +43,7 @@ nlohmann::json score_json(const DataScore& score) {
 }
 
 nlohmann::json contestant_json(const ContestantScores& contestant) {
-  nlohmann::json scores = nlohmann::json::object(), overlap = nullptr;
-  for (const DataScore& score : contestant.scores) scores[score.name] = score_json(score);
+  nlohmann::json overlap = nullptr;
   if (contestant.x0_overlap && contestant.x1_overlap) {
     overlap = {{"x0", overlap_json(*contestant.x0_overlap)},
                {"x1", overlap_json(*contestant.x1_overlap)}};
@@ -55,7 +54,7 @@ nlohmann::json contestant_json(const ContestantScores& contestant) {
           {"training_x1_rows", contestant.training_x1_rows},
           {"trained_on_endless_draws", contestant.trained_on_endless_draws},
           {"overlap", overlap},
-          {"scores", scores}};
+          {"scores", data_scores_json(contestant)}};
 }
 
 const char* better_text(Better better) {
@@ -70,12 +69,19 @@ nlohmann::json meanings_json() {
                                         {"unit", text_or_null(std::string(spec.unit))},
                                         {"beside", text_or_null(std::string(spec.beside))},
                                         {"better", better_text(spec.better)},
-                                        {"meaning", spec.meaning}};
+                                        {"meaning", spec.meaning},
+                                        {"belief", spec.belief}};
   }
   return meanings;
 }
 
 }  // namespace
+
+nlohmann::json data_scores_json(const ContestantScores& contestant) {
+  nlohmann::json scores = nlohmann::json::object();
+  for (const DataScore& score : contestant.scores) scores[score.name] = score_json(score);
+  return scores;
+}
 
 nlohmann::json comparison_json(const DataComparison& comparison) {
   nlohmann::json runs = nlohmann::json::array(), differences = nlohmann::json::array();

@@ -135,8 +135,9 @@ std::string comparison_text(const DataComparison& comparison) {
   std::string text = comparison_heading(comparison);
   const std::size_t width = longest_name(comparison);
   for (const DataScoreSpec& spec : data_score_specs()) {
-    text += fmt::format("\n\n{}{}. {}", spec.title,
-                        spec.unit.empty() ? "" : fmt::format(", {}", spec.unit), spec.meaning);
+    text += fmt::format("\n\n{}{}. {} {}", spec.title,
+                        spec.unit.empty() ? "" : fmt::format(", {}", spec.unit), spec.meaning,
+                        spec.belief);
     for (const ContestantScores& contestant : comparison.contestants) {
       text += score_line(contestant, spec, width);
     }

@@ -36,6 +36,7 @@ struct DataScoreSpec {
   std::string_view unit = {};    // "nats", "coordinates"
   std::string_view beside = {};  // what the number beside it is; empty: there is none
   std::string_view meaning;      // a sentence or two
+  std::string_view belief;       // how far it was found to be believed (results/proxies)
   Better better = Better::kNeither;
 };
 
