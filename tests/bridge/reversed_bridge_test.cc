@@ -409,20 +409,20 @@ TEST(ReversedBridge, ComponentsInGroups) {
 
 // A trained model: a thousand components around four.
 TEST(ComponentGroups, LieBelowAndLoseLittleWhereComponentsAreAlike) {
-  constexpr std::size_t kDim = 3, kCategories = 4, kComponents = 1000;
+  constexpr std::size_t D = 3, S = 4, K = 1000;
   std::mt19937_64 generator(45);
   const auto number = [&] { return 2.0 * testing::unit(generator) - 1.0; };
-  Array3<double> centres(kDim, kCategories, 4);
+  Array3<double> centres(D, S, 4);
   for (std::size_t i = 0; i < centres.size(); ++i) centres.data()[i] = 3.0 * number();
   ReverseTables tables;
   tables.log_parts = {0.0};
-  tables.log_p0 = {log_p0_of(random_source(kDim, kCategories, 1, 2.0, 46))};
-  tables.log_beta.resize(kComponents);
-  tables.log_from = Array3<double>(kDim, kCategories, kComponents);
-  for (std::size_t k = 0; k < kComponents; ++k) {
+  tables.log_p0 = {log_p0_of(random_source(D, S, 1, 2.0, 46))};
+  tables.log_beta.resize(K);
+  tables.log_from = Array3<double>(D, S, K);
+  for (std::size_t k = 0; k < K; ++k) {
     tables.log_beta[k] = number();
-    for (std::size_t d = 0; d < kDim; ++d) {
-      for (std::size_t s = 0; s < kCategories; ++s) {
+    for (std::size_t d = 0; d < D; ++d) {
+      for (std::size_t s = 0; s < S; ++s) {
         tables.log_from(d, s, k) = centres(d, s, k % 4) + 0.1 * number();
       }
     }
@@ -430,7 +430,7 @@ TEST(ComponentGroups, LieBelowAndLoseLittleWhereComponentsAreAlike) {
   const ComponentGroups groups = group_components(tables, 16);
   ASSERT_LE(groups.log_beta.size(), 16u);
   const CpPotential all(tables.log_beta, tables.log_from), below(groups.log_beta, groups.log_from);
-  const States states = testing::all_states(kDim, kCategories);
+  const States states = testing::all_states(D, S);
   std::vector<double> log_all(states.rows()), log_below(states.rows());
   all.log_value(kContext, states, log_all);
   below.log_value(kContext, states, log_below);

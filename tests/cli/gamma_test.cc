@@ -65,14 +65,14 @@ TEST_F(GammaCommand, PrintsATableAndWritesTheScan) {
 }
 
 TEST_F(GammaCommand, JsonIsOneObject) {
-  const auto json = nlohmann::json::parse(
+  const auto printed = nlohmann::json::parse(
       expect_success(scan({"--gammas", "0.01", "0.1", "--solver", "feature-wise", "--reference",
                            "uniform", "--steps", "16", "--holdout", "0.5", "--json"})));
-  EXPECT_EQ(json["reference"], "uniform");
-  EXPECT_EQ(json["total_steps"], 16);
-  EXPECT_EQ(json["x0_rows"], 60);
-  EXPECT_GT(json["points"][0]["told"], json["points"][1]["told"]);
-  EXPECT_TRUE(json.contains("machine") && json.contains("version"));
+  EXPECT_EQ(printed["reference"], "uniform");
+  EXPECT_EQ(printed["total_steps"], 16);
+  EXPECT_EQ(printed["x0_rows"], 60);
+  EXPECT_GT(printed["points"][0]["told"], printed["points"][1]["told"]);
+  EXPECT_TRUE(printed.contains("machine") && printed.contains("version"));
 }
 
 TEST_F(GammaCommand, WrongRequestsAreOneLine) {

@@ -100,7 +100,7 @@ class RandomPairs : public ::testing::Test {
     const ReferenceProcess& process = made.pair.bridge().process();
     const int T = process.total_steps(), n = 1 + static_cast<int>(choose() % T);
     const Wide expected = testing::power(made.step, n);
-    const Matrix<double>& found = process.log_power(kContext, n);
+    const SharedMatrix found = process.log_power(kContext, n);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       compare("power of the reference", found.data()[i], expected.data()[i]);
     }

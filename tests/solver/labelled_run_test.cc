@@ -55,7 +55,7 @@ std::vector<LabelProblem> problems_of(const RowsWithLabels& rows) {
 // log q_ref(x1_j | x0_i) for all rows, -inf where the label would have to move.
 Matrix<double> extended_kernel(const RowsWithLabels& rows) {
   const ReferenceProcess reference = rows.data.reference();
-  const Matrix<double> log_q = reference.log_power({}, reference.total_steps());
+  const SharedMatrix log_q = reference.log_power({}, reference.total_steps());
   const States &x0 = rows.data.data()->x0.states(), &x1 = rows.data.data()->x1.states();
   Matrix<double> kernel(x0.rows(), x1.rows(), -testing::kInfinity);
   for (std::size_t i = 0; i < x0.rows(); ++i) {
