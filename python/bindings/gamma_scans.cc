@@ -29,7 +29,9 @@ nb::tuple scan(const ArrayLike& x0, const ArrayLike& x1, const std::string& refe
                const WholeNumber& total_steps, const std::string& solver,
                const std::vector<std::string>& settings, double holdout, const Seed& seed,
                nb::handle progress, const std::string& device) {
-  DataParts parts{.x0 = states_of_any_space("x0", x0), .x1 = any_states("x1", x1), .reference = reference};
+  DataParts parts{.x0 = states_of_any_space("x0", x0),
+                  .x1 = states_of_any_space("x1", x1),
+                  .reference = reference};
   if (num_categories) parts.num_categories = num_categories->to_int("num_categories");
   parts.total_steps = total_steps.to_int("total_steps");
   const GammaScanOptions options{.gammas = gammas,

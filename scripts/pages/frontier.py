@@ -17,6 +17,7 @@ import pathlib
 import statistics
 import sys
 
+import slim_lines
 from contest import CLOSED, DIMS, FAMILIES, REFERENCES
 from judge import preset_cells
 from published import ROOT
@@ -50,7 +51,7 @@ def write(kept):
     order = sorted(
         kept, key=lambda line: (place[line["pair"].removesuffix("-reverse")], line["solver"])
     )
-    FILE.write_text("".join(json.dumps(line) + "\n" for line in order))
+    FILE.write_text("".join(map(slim_lines.line_of, order)))
 
 
 def rounded(value):

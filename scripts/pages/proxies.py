@@ -14,6 +14,7 @@ import pathlib
 import statistics
 import sys
 
+import slim_lines
 from proxies_cells import (
     FILE,
     PROXIES,
@@ -238,7 +239,7 @@ def merge(sources):
             if key not in found or (found[key]["left"] and not line["left"]):
                 found[key] = line
     FILE.parent.mkdir(exist_ok=True)
-    FILE.write_text("".join(json.dumps(line) + "\n" for line in found.values()))
+    FILE.write_text("".join(map(slim_lines.line_of, found.values())))
     whole = sum(not line["left"] for line in found.values())
     print(f"{len(found)} cells, {whole} of them whole")
 

@@ -27,7 +27,7 @@ NAMES = {
 CLEAR = 2  # standard errors from which on a difference counts
 
 # What `slim` keeps of a line, and of its diagnostics.
-RUN_KEYS = ("run", "pair", "solver", "samples", "training_set", "seed", "set")
+RUN_KEYS = ("pair", "solver", "samples", "training_set", "seed", "set")
 RUN_KEYS += ("conditional_samples",)
 KL_KEYS = ("standard_error", "bound", "half_particles_change", "missing", "device", "machine")
 KL_KEYS += ("version", "train_seconds")
@@ -87,7 +87,7 @@ def slim(grid, sources, target):
 
     def key_of(line):
         if not grid.has(line):
-            strange.add(line["run"])
+            strange.add(line.get("run", line["pair"]))
             return None
         return (*run_of(line), line["score"]) if line["score"] in (KL, SHAPE) else None
 

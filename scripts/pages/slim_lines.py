@@ -15,18 +15,23 @@ def merged(program, sources, key_of, slimmed):
             key = key_of(line)
             if key is None:
                 continue
+            name = line.get("run", line["pair"])
             solver, used = line["solver"], line.get("options")
             if used is not None and options.setdefault(solver, used) != used:
-                sys.exit(f"{program}: {path}: {line['run']} has other options than runs before it")
+                sys.exit(f"{program}: {path}: {name} has other options than runs before it")
             if key in kept:
-                sys.exit(f"{program}: {path}: {line['run']} is there twice")
+                sys.exit(f"{program}: {path}: {name} is there twice")
             kept[key] = slimmed(line)
     return kept
 
 
+def line_of(record):
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
 def write(path, kept, keys):
     """The lines in the order of the keys, those that are there. The number of bytes."""
-    text = "".join(json.dumps(kept[key], ensure_ascii=False) + "\n" for key in keys if key in kept)
+    text = "".join(line_of(kept[key]) for key in keys if key in kept)
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     return len(text.encode())

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -106,7 +107,9 @@ TEST(TrajectoryKl, OfTheReferenceMatchesEnumerationInBothDirections) {
 // More steps tell more: the sum over a finer grid is the KL of a richer pair of processes. Checked
 // where there is one coordinate, so that marginal transitions are whole transitions.
 TEST(TrajectoryKl, GrowsWithTheGridAndIsTheJointKlForOneCoordinate) {
-  const testing::BridgeCase line = std::move(testing::small_bridges().back());
+  const std::vector<testing::BridgeCase> cases = testing::small_bridges();
+  const auto is_line = [](const testing::BridgeCase& small) { return small.bridge.dim() == 1; };
+  const testing::BridgeCase& line = *std::ranges::find_if(cases, is_line);
   const CpBridge reference = reference_of(line.bridge);
   const DenseOracle dense = testing::dense_oracle(reference);
   const double one = mean(enumerate_kl(line.oracle, dense, 1));
