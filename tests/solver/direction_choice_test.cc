@@ -13,6 +13,7 @@
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/run/run.h"
 #include "bridgemark/solver/run/run_files.h"
+#include "tests/io/io_testing.h"
 #include "tests/support/killed_run.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
