@@ -101,9 +101,15 @@ def _in_blocks(compute: Any, parts: tuple[Tensor, ...], tables: Tensor, k: Tenso
 
 
 def _whole(compute: Any, parts: tuple[Tensor, ...], tables: Tensor, k: Tensor) -> Tensor:
-    """The same for all rows [B,D]. A compiler needs no blocks: it fuses terms and sum."""
+    """The same for all rows [B,D]. A compiler needs no blocks: it fuses terms and sum.
+
+    The answer is compute's own. What returns its argument, as torch.as_tensor does, would make the
+    output of LogApply one of its intermediates too: torch.compile of torch 2.11 then hands the
+    gradient to that one and calls backward with 0.
+    """
     if is_compiling():
-        return torch.as_tensor(compute(*parts, tables[k].unsqueeze(1)))
+        sums: Tensor = compute(*parts, tables[k].unsqueeze(1))
+        return sums
     shape = parts[0].shape
     flat = tuple(part.reshape(-1, shape[-1]) for part in parts)
     rows = k[:, None].expand(shape[:2]).reshape(-1)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ._log_domain import CERTIFIED, LogApply
+from ._log_domain import CERTIFIED, LogApply, is_compiling
 
 Power = int | Tensor
 
@@ -128,12 +128,20 @@ class Uniform(Operator):
     def log_step(self, x: Tensor, rest: Power, log_p: Tensor) -> Tensor:
         # sum_s Q_1[x,s] sum_c Q_rest[s,c] p[c] is an entry of Q_(rest+1) p.
         here = x.unsqueeze(-1)
-        log_p_here = log_p.gather(-1, here).double()
+        is_here = None
+        if is_compiling():  # inductor of torch 2.11 errs in the gradient of a gather here
+            is_here = here == torch.arange(self.num_categories, device=x.device)
+            log_p_here = log_p.masked_fill(~is_here, 0.0).sum(-1, keepdim=True).double()
+        else:
+            log_p_here = log_p.gather(-1, here).double()
         whole = self.log_product(rest + 1, log_p_here)
         moves: Tensor = self.log_product(rest, log_p)
         moves = moves + (self.log_off[1] - whole).to(log_p.dtype)
         stays = self.log_product(rest, log_p_here) + self.log_diagonal[1] - whole
-        return moves.scatter(-1, here, stays.to(log_p.dtype))
+        stays = stays.to(log_p.dtype)
+        if is_here is not None:
+            return torch.where(is_here, stays, moves)
+        return moves.scatter(-1, here, stays)
 
     def draw_between(
         self, before: Power, after: Power, x0: Tensor, x1: Tensor, generator: torch.Generator | None
