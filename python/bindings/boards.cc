@@ -13,6 +13,7 @@
 #include "bridgemark/report/board/write_board.h"
 #include "bridgemark/submission/check_submission.h"
 #include "bridgemark/submission/new_inputs.h"
+#include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
 #include "python/bindings/results.h"
