@@ -45,6 +45,7 @@ PAGES = {
         ],
     ),
     "experiments": ("Experiments", ["run", "report", "load_results"]),
+    "machine": ("This machine", ["doctor"]),
     "board": ("The board", ["check_submission", "board"]),
     "pictures": (
         "Pictures",
