@@ -15,6 +15,8 @@ import sys
 import family_tables
 import fresh
 import fresh_claims
+import frontier
+import frontier_claims
 import judge
 import judge_claims
 import paper_cells
@@ -100,6 +102,13 @@ def without_truth(_, __):
     cells = proxies_cells.read()
     for function in proxies_claims.CLAIMS:
         yield from function(cells)
+
+
+def nearest_bridges(_, __):
+    """How near the nearest bridge is, both directions from one training."""
+    found = frontier.Frontier()
+    for function in frontier_claims.CLAIMS:
+        yield from function(found)
 
 
 def short_way(paper, _):
@@ -431,6 +440,7 @@ CLAIMS = (
     networks,
     fresh_instances,
     without_truth,
+    nearest_bridges,
     short_way,
     dimension,
     loss_minimum,

@@ -123,6 +123,10 @@ class Frontier:
             values += [found[0]] if (found := self.trained_from_p1(pair)) else []
         return min(values, default=None)
 
+    def best_turned(self, pair):
+        """The smallest bound of the bridges that were turned round."""
+        return min(self.run(pair, name)["reverse_bound"][0] for name in SOLVERS)
+
     def behind(self, pair):
         """How much farther than DLightSB DLightSB-chain is forward, in nats."""
         runs = [self.run(pair, name) for name in SOLVERS]
