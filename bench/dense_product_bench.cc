@@ -27,6 +27,7 @@ namespace bridgemark::bench {
 namespace {
 
 using backend::cuda::Graph;
+using backend::cuda::LayerProduct;
 using backend::cuda::Memory;
 using backend::cuda::Stream;
 
@@ -263,14 +264,14 @@ class Layer {
         workspace_(memory_.allocate<char>(kWorkspaceBytes)),
         handle_(handle) {}
 
-  Pairing forward() {
+  Pairing forward(LayerProduct multiply) {
     const std::size_t count = rows_ * outputs_;
     float *ours = memory_.allocate<float>(count), *theirs = memory_.allocate<float>(count);
-    return {"forward",
+    return {multiply == LayerProduct::kInOrder ? "forward" : "forward, tensor cores",
             count,
-            [this, ours](cudaStream_t stream) {
+            [this, ours, multiply](cudaStream_t stream) {
               backend::cuda::launch_layer(in_, rows_, inputs_, weight_, inputs_, bias_, outputs_,
-                                          relu_, ours, stream);
+                                          relu_, multiply, ours, stream);
             },
             product({weight_, inputs_, outputs_, inputs_, true}, {in_, inputs_, rows_, inputs_},
                     {relu_ ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, bias_}, theirs),
@@ -336,18 +337,19 @@ bool run(const Options& options) {
   BM_CUBLAS_CHECK(cublasLtCreate(&handle));
   nlohmann::json rows = nlohmann::json::array();
   fmt::print("microseconds, all layers of a network together\n");
-  fmt::print("{:>6} {:>4}  {:<12} {:>8} {:>10} {:>7}\n", "batch", "D", "product", "ours",
+  fmt::print("{:>6} {:>4}  {:<21} {:>8} {:>10} {:>7}\n", "batch", "D", "product", "ours",
              "cuBLASLt", "ratio");
-  for (const std::size_t batch : {128, 256, 512}) {
+  for (const std::size_t batch : {128, 256, 512, 16384}) {
     for (const std::size_t dim : {2, 16, 64}) {
       const backend::NetworkShape shape{
           .dim = dim, .num_categories = 50, .num_steps = 64, .hidden = {128, 128, 128}};
-      std::array<Times, 3> sums;
-      std::array<const char*, 3> kinds{};
+      std::array<Times, 4> sums;
+      std::array<const char*, 4> kinds{};
       for (std::size_t l = 0; l < shape.num_layers(); ++l) {
         Layer layer(shape, l, batch, handle);
-        const std::array<Pairing, 3> products{layer.forward(), layer.to_inputs(),
-                                              layer.to_weights()};
+        const std::array<Pairing, 4> products{layer.forward(LayerProduct::kInOrder),
+                                              layer.forward(LayerProduct::kTensorCores),
+                                              layer.to_inputs(), layer.to_weights()};
         for (std::size_t i = 0; i < products.size(); ++i) {
           const Times times = compare(products[i], stream, options.repeats);
           kinds[i] = products[i].kind;
@@ -363,7 +365,7 @@ bool run(const Options& options) {
         }
       }
       for (std::size_t i = 0; i < sums.size(); ++i) {
-        fmt::print("{:>6} {:>4}  {:<12} {:>8.1f} {:>10.1f} {:>7.2f}\n", batch, dim, kinds[i],
+        fmt::print("{:>6} {:>4}  {:<21} {:>8.1f} {:>10.1f} {:>7.2f}\n", batch, dim, kinds[i],
                    sums[i].ours_us, sums[i].cublaslt_us, sums[i].ours_us / sums[i].cublaslt_us);
       }
     }

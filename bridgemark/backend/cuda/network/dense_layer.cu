@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bridgemark/backend/cuda/device/tensor_product.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 
@@ -74,7 +75,8 @@ class TileReader {
     (kTransposed ? lines_left_ : lanes_left_) -= kInner;
   }
 
-  __device__ void write(const float (&values)[kLoads], float (*tile)[Tile + 4]) const {
+  template <int kStride>
+  __device__ void write(const float (&values)[kLoads], float (*tile)[kStride]) const {
 #pragma unroll
     for (int load = 0; load < kLoads; ++load) {
       const int line = line_ + load * kStep;
@@ -226,6 +228,56 @@ __global__ void __launch_bounds__(kBlock, Tile == 64 ? 2 : 3)
   if (adds_rows) epilogue.row_sums[summed_row] = row_sum;
 }
 
+// The same without parts, on the tensor cores: a warp makes 32 x 32 of a block's tile. The strides
+// of both tiles are 8 more than a multiple of 32, so no two lanes read from one bank.
+constexpr int kTensorRows = 128, kTensorColumns = 64, kWarpSide = 32;
+
+__global__ void __launch_bounds__(kBlock, 2)
+    multiply_on_tensor_cores(ProductShape shape, Operand a, Operand b, const float* bias, bool relu,
+                             float* out) {
+  constexpr int kStrideA = kTensorRows + 8, kStrideB = kTensorColumns + 8;
+  using ReaderA = TileReader<kTensorRows, false>;
+  using ReaderB = TileReader<kTensorColumns, false>;
+  __shared__ float left[kInner][kStrideA], right[kInner][kStrideB];
+  const std::size_t m0 = blockIdx.y * std::size_t{kTensorRows},
+                    n0 = blockIdx.x * std::size_t{kTensorColumns};
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int row = warp % (kTensorRows / kWarpSide) * kWarpSide,
+            column = warp / (kTensorRows / kWarpSide) * kWarpSide;
+  float sum[kWarpSide / 16][kWarpSide / 8][4] = {};
+  ReaderA read_a(a, m0, shape.rows, 0, shape.inner);
+  ReaderB read_b(b, n0, shape.columns, 0, shape.inner);
+  float next_a[ReaderA::kLoads], next_b[ReaderB::kLoads];
+  read_a.read(next_a);
+  read_b.read(next_b);
+  for (std::size_t k0 = 0; k0 < shape.inner; k0 += kInner) {
+    __syncthreads();
+    read_a.write(next_a, left);
+    read_b.write(next_b, right);
+    __syncthreads();
+    if (k0 + kInner < shape.inner) {
+      read_a.read(next_a);
+      read_b.read(next_b);
+    }
+    add_tensor_product(SharedMatrix<1, kStrideA>{&left[0][row]},
+                       SharedMatrix<kStrideB, 1>{&right[0][column]}, kInner, sum);
+  }
+#pragma unroll
+  for (int i = 0; i < kWarpSide / 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < kWarpSide / 8; ++j) {
+#pragma unroll
+      for (int part = 0; part < 4; ++part) {
+        const std::size_t m = m0 + row + 16 * i + sum_row() + part / 2 * 8;
+        const std::size_t n = n0 + column + 8 * j + sum_column() + part % 2;
+        if (m >= shape.rows || n >= shape.columns) continue;
+        const float value = sum[i][j][part] + bias[n];
+        out[m * shape.columns + n] = relu && value < 0.0f ? 0.0f : value;
+      }
+    }
+  }
+}
+
 constexpr std::size_t tiles(std::size_t count, std::size_t tile) {
   return (count + tile - 1) / tile;
 }
@@ -290,10 +342,19 @@ void launch(const ProductShape& shape, const Operand& a, const Operand& b, const
 
 void launch_layer(const float* in, std::size_t rows, std::size_t inputs, const float* weight,
                   std::size_t weight_stride, const float* bias, std::size_t outputs, bool relu,
-                  float* out, cudaStream_t stream) {
+                  LayerProduct product, float* out, cudaStream_t stream) {
   const ProductShape shape{rows, outputs, inputs};
-  launch<false, false>(shape, {in, inputs}, {weight, weight_stride}, divide(shape),
-                       {bias, relu, nullptr, nullptr}, nullptr, out, stream);
+  const Operand a{in, inputs}, b{weight, weight_stride};
+  if (product == LayerProduct::kInOrder) {
+    launch<false, false>(shape, a, b, divide(shape), {bias, relu, nullptr, nullptr}, nullptr, out,
+                         stream);
+    return;
+  }
+  if (rows == 0) return;
+  const dim3 grid(static_cast<unsigned>(tiles(outputs, kTensorColumns)),
+                  static_cast<unsigned>(tiles(rows, kTensorRows)));
+  multiply_on_tensor_cores<<<grid, kBlock, 0, stream>>>(shape, a, b, bias, relu, out);
+  BM_CUDA_CHECK(cudaGetLastError());
 }
 
 std::size_t pull_back_scratch(std::size_t rows, std::size_t outputs, std::size_t inputs) {

@@ -4,15 +4,20 @@
 
 #include <cstddef>
 
-// Products of a dense layer in float32. Each sum runs in an order that depends on the sizes alone;
-// that of launch_layer runs over the inputs in order, as on the CPU.
+// Products of a dense layer in float32. Each sum runs in an order that depends on the sizes alone.
 namespace bridgemark::backend::cuda {
+
+// How launch_layer multiplies.
+enum class LayerProduct {
+  kInOrder,      // over the inputs in order, as on the CPU: for draws that are to be the same
+  kTensorCores,  // several times as fast, to 2^-21 of a term: for probabilities of many rows
+};
 
 // out[rows, outputs] = in[rows, inputs] weight^T + bias, max(., 0) where `relu`; weight is
 // [outputs, inputs] with rows weight_stride apart.
 void launch_layer(const float* in, std::size_t rows, std::size_t inputs, const float* weight,
                   std::size_t weight_stride, const float* bias, std::size_t outputs, bool relu,
-                  float* out, cudaStream_t stream);
+                  LayerProduct product, float* out, cudaStream_t stream);
 
 // Values of scratch that the gradients need, all 0 before the first product that takes it; products
 // that may run at one time need one each.

@@ -126,7 +126,7 @@ void for_logits(const FittedNetwork& network, const NetworkShape& shape, int ste
     const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
     launch_inputs(shape, network.parameters(), states.get(), nullptr, steps_left, rows, values[0],
                   stream);
-    launch_forward(shape, network.parameters(), rows, values, stream);
+    launch_forward(shape, network.parameters(), rows, values, LayerProduct::kTensorCores, stream);
     use(first, rows, states.get(), values.back());
   }
 }

@@ -90,17 +90,18 @@ __global__ void __launch_bounds__(kBlock)
   for (int s = lane; s < S; s += 32) row[s] -= log_total;
 }
 
-// log sum_c exp(z[c] + log_weights[c]) by a warp; log_weights may be null.
+// log sum_c exp(z[c] + log_weights[c]) by a warp; log_weights may be null. Terms are added in float64
+// and taken relative to one of about the largest; what is left needs no more than float32.
 __device__ double log_dot_of_lanes(const float* z, const double* log_weights, int S, int lane) {
   const auto term = [=](int c) {
     return static_cast<double>(z[c]) + (log_weights != nullptr ? log_weights[c] : 0.0);
   };
-  double high = -INFINITY;
-  for (int c = lane; c < S; c += 32) high = fmax(high, term(c));
-  high = max_of_lanes<32>(high);
-  double sum = 0.0;
-  for (int c = lane; c < S; c += 32) sum += exp(term(c) - high);
-  return high + log(sum_of_lanes<32>(sum));
+  float high = -INFINITY;
+  for (int c = lane; c < S; c += 32) high = fmaxf(high, static_cast<float>(term(c)));
+  const double shift = max_of_lanes<32>(high);
+  float sum = 0.0f;
+  for (int c = lane; c < S; c += 32) sum += expf(static_cast<float>(term(c) - shift));
+  return shift + static_cast<double>(logf(sum_of_lanes<32>(sum)));
 }
 
 // A warp for each row and dimension: the sums that the CPU has, in the log domain.
@@ -133,12 +134,12 @@ __global__ void add_coordinates(const double* of_coordinates, int D, std::size_t
 }  // namespace
 
 void launch_forward(const NetworkShape& shape, const float* parameters, std::size_t rows,
-                    std::span<float* const> values, cudaStream_t stream) {
+                    std::span<float* const> values, LayerProduct product, cudaStream_t stream) {
   const std::size_t layers = shape.num_layers();
   for (std::size_t l = 0; l < layers; ++l) {
     launch_layer(values[l], rows, shape.layer_inputs(l), parameters + shape.weight_offset(l),
                  shape.layer_inputs(l), parameters + shape.bias_offset(l), shape.layer_outputs(l),
-                 l + 1 < layers, values[l + 1], stream);
+                 l + 1 < layers, product, values[l + 1], stream);
   }
 }
 
@@ -155,7 +156,7 @@ void launch_chain(const NetworkShape& shape, const ChainJob& job, const ChainSte
   for (int step = 0; step < steps.num_steps; ++step) {
     const int left = steps.steps_left - step;
     launch_inputs(shape, job.parameters, job.to, nullptr, left, steps.rows, values[0], stream);
-    launch_forward(shape, job.parameters, steps.rows, values, stream);
+    launch_forward(shape, job.parameters, steps.rows, values, LayerProduct::kInOrder, stream);
     draw_step<<<blocks_of(steps.rows * D, kDrawLanes), kBlock, 0, stream>>>(
         job, static_cast<int>(D), static_cast<int>(shape.num_categories), step, left,
         shape.is_softmax_step(left), steps.rows, values.back());

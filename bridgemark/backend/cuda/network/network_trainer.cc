@@ -121,7 +121,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
       upload(steps_left.data() + first, rows, trained.points.steps_left);
       launch_inputs(shape_, average, trained.points.x, trained.points.steps_left, 0, rows,
                     trained.values[0], stream_);
-      launch_forward(shape_, average, rows, trained.values, stream_);
+      launch_forward(shape_, average, rows, trained.values, LayerProduct::kInOrder, stream_);
       launch_network_loss(shape_, trained.tables, plan_.loss, trained.points, rows, scale,
                           trained.loss_scratch, trained.values.back(), trained.row_loss, stream_);
       download(trained.row_loss, rows * shape_.dim, terms.data());
@@ -243,7 +243,7 @@ class CudaNetworkTrainer : public NetworkTrainer {
     const float* parameters = trained.network.parameters;
     launch_inputs(shape_, parameters, trained.points.x, trained.points.steps_left, 0, rows_,
                   trained.values[0], stream);
-    launch_forward(shape_, parameters, rows_, trained.values, stream);
+    launch_forward(shape_, parameters, rows_, trained.values, LayerProduct::kInOrder, stream);
     launch_network_loss(shape_, trained.tables, plan_.loss, trained.points, rows_, scale,
                         trained.loss_scratch, trained.values.back(), trained.row_loss, stream);
     for (std::size_t l = shape_.num_layers(); l-- > 0;) {

@@ -124,7 +124,7 @@ void launch_step_table(const NetworkShape& shape, const float* parameters, float
   launch_layer(parameters + shape.step_offset(), static_cast<std::size_t>(shape.num_steps) + 1,
                shape.step_width(), parameters + shape.weight_offset(0) + shape.state_width(),
                shape.input_width(), parameters + shape.bias_offset(0), shape.layer_outputs(0),
-               false, out, stream);
+               false, LayerProduct::kInOrder, out, stream);
 }
 
 void launch_embedding_gradient(const NetworkShape& shape, const float* input_flow,

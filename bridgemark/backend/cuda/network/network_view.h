@@ -6,6 +6,7 @@
 #include <span>
 
 #include "bridgemark/backend/cuda/cp/cp_view.h"
+#include "bridgemark/backend/cuda/network/dense_layer.h"
 #include "bridgemark/backend/plan/network_steps.h"
 #include "bridgemark/math/philox.h"
 
@@ -73,7 +74,7 @@ void launch_inputs(const NetworkShape& shape, const float* parameters, const std
 
 // values[l + 1] = layer l of values[l], from the inputs values[0] to the logits.
 void launch_forward(const NetworkShape& shape, const float* parameters, std::size_t rows,
-                    std::span<float* const> values, cudaStream_t stream);
+                    std::span<float* const> values, LayerProduct product, cudaStream_t stream);
 
 // The loss of each row and dimension, row_loss [rows,D], and d loss / d logits in the logits' place
 // [rows,D*S]. Those times `scale` are the mean's.
