@@ -230,6 +230,7 @@ def csbm_ends():
                 shares(line["shares"]["from_drawn"]),
                 at_most(line),
             )
+    print()
 
 
 def csbm_first_share():
