@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(kBlock)
   for (int s = lane; s < S; s += 32) row[s] -= log_total;
 }
 
-// log sum_c exp(z[c] + log_weights[c]) by a warp; log_weights may be null. Terms are added in float64
-// and taken relative to one of about the largest; what is left needs no more than float32.
+// log sum_c exp(z[c] + log_weights[c]) by a warp; log_weights may be null. Terms are added in
+// float64 and taken relative to one of about the largest; what is left needs no more than float32.
 __device__ double log_dot_of_lanes(const float* z, const double* log_weights, int S, int lane) {
   const auto term = [=](int c) {
     return static_cast<double>(z[c]) + (log_weights != nullptr ? log_weights[c] : 0.0);
