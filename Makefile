@@ -282,7 +282,9 @@ results: packages build/build.ninja .venv-figures/bin/python
 	cmake --build --preset cpu --target bridgemark_cli
 	build/bridgemark report results/paper -o results/paper/report.html --whole >/dev/null
 	build/bridgemark report results/families -o results/families/report.html >/dev/null
-	.venv-figures/bin/python scripts/pages/contest.py figures
+	.venv-figures/bin/python scripts/pages/paper_cells.py figure
+	.venv-figures/bin/python scripts/pages/families.py figure
+	.venv-figures/bin/python scripts/pages/frontier.py figure
 	.venv-figures/bin/python scripts/pages/sample_figures.py figures
 	.venv-figures/bin/python scripts/pages/samplers.py figure
 	.venv-figures/bin/python scripts/pages/samples.py figure results/samples/joint_kl.svg
@@ -290,12 +292,12 @@ results: packages build/build.ninja .venv-figures/bin/python
 	$(MAKE) --no-print-directory tables
 
 # Writes the tables of the pages; what a program prints besides is for their sentences. check-tables
-# only says whether a page has others, or lacks words of claims.py.
+# only says whether a page has others, lacks words of claims.py, or has a number that they do not hold.
 PUT =
 tables:
-	scripts/pages/paper_cells.py | scripts/pages/put_tables.py results/paper/README.md $(PUT)
-	scripts/pages/contest.py table | scripts/pages/put_tables.py docs/contest.md $(PUT)
-	scripts/pages/judge.py contest | scripts/pages/put_tables.py docs/contest.md $(PUT)
+	scripts/pages/paper_cells.py table | scripts/pages/put_tables.py results/paper/README.md $(PUT)
+	scripts/pages/families.py table | scripts/pages/put_tables.py results/families/README.md $(PUT)
+	scripts/pages/contest.py | scripts/pages/put_tables.py docs/contest.md $(PUT)
 	scripts/pages/judge.py table | scripts/pages/put_tables.py results/judge/README.md $(PUT)
 	scripts/pages/fresh.py table | scripts/pages/put_tables.py results/fresh/README.md $(PUT)
 	scripts/pages/frontier.py table | scripts/pages/put_tables.py results/frontier/README.md $(PUT)

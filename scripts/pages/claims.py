@@ -3,15 +3,19 @@
 
 Each function of CLAIMS recomputes the numbers of one claim and yields (page, words): words that
 the page must have, line breaks aside. `words` prints them; with --check it prints those that a
-page lacks, which is an error. `tables` prints the tables of docs/corrections.md.
+page lacks, and the numbers of docs/contest.md that no words hold, which are errors. `tables`
+prints the tables of docs/corrections.md.
 """
 
 import csv
 import itertools
 import json
+import re
 import statistics
 import sys
 
+import contest_claims
+import families_claims
 import family_tables
 import fresh
 import fresh_claims
@@ -22,9 +26,11 @@ import judge_claims
 import paper_cells
 import proxies_cells
 import proxies_claims
-from contest import REFERENCES, SHAPE, SOLVERS, mean, share
+import samples_claims
+from families import REFERENCES, SHAPE, SOLVERS, mean, share
 from published import ROOT
 from result_tables import EXACT, PAIRS, PAPER, head, measured, row
+from samples_grid import Grid, Results
 
 CONTEST, CORRECTIONS, README = "docs/contest.md", "docs/corrections.md", "README.md"
 BENCHMARK = "docs/benchmark.md"
@@ -53,34 +59,10 @@ def ends(values, digits):
     return f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
 
 
-def joint_kls(cells, name, pairs):
-    return [mean(cells, (*SOLVERS[name], pair, "joint_kl")) for pair in pairs]
-
-
-def form_fits(paper, families):
-    """What the CP solvers lack where the truth is a mixture of products."""
-    fitting = [
-        pair + end for pair in PAIRS for end in ("", "-spread", "-twosided", "-twosided-reverse")
-    ]
-    solvers = "DLightSB", "DLightSB-M"
-    static, matching = (max(joint_kls(families, name, fitting)) for name in solvers)
-    yield CONTEST, f"within {static:.3f} and {matching:.3f} nats of the truth"
-    static, matching = (max(joint_kls(paper, name, SPREAD)) for name in solvers)
-    yield (
-        CONTEST,
-        (
-            f"The joint KL of DLightSB is {static:.3f} nats at the most, "
-            f"that of DLightSB-M {matching:.3f}"
-        ),
-    )
-
-
-def form_fails(paper, families):
-    """What DLightSB lacks where the truth has another form."""
-    back = joint_kls(paper, "DLightSB", [pair + "-reverse" for pair in SPREAD[4:]])  # D = 16, 64
-    yield CONTEST, f"DLightSB loses {min(back):.2f} to {max(back):.1f} nats"
-    chain = joint_kls(families, "DLightSB", [pair + "-chain" for pair in PAIRS])
-    yield CONTEST, f"DLightSB loses up to {max(chain):.1f} nats"
+def family_results(_, families):
+    """Who wins where on the four families."""
+    for function in families_claims.CLAIMS:
+        yield from function(families)
 
 
 def networks(_, families):
@@ -104,19 +86,25 @@ def without_truth(_, __):
         yield from function(cells)
 
 
-def nearest_bridges(_, __):
+def nearest_bridges(_, families):
     """How near the nearest bridge is, both directions from one training."""
-    found = frontier.Frontier()
+    found = frontier.Frontier(families)
     for function in frontier_claims.CLAIMS:
         yield from function(found)
 
 
-def short_way(paper, _):
-    """The reversed pair on which there is little to learn."""
-    pair = "d64-gaussian-0.05-spread-reverse"
-    low, high = (mean(paper, (name, "", "", pair, SHAPE)) for name in ("Independent", "Oracle"))
-    yield CONTEST, f"(Independent {low:.3f}, Oracle {high:.3f})"
-    yield CONTEST, f"CSBM goes {share(paper, SOLVERS['CSBM'], pair):.2f} of it"
+def few_rows(_, __):
+    """Which solver for how many rows."""
+    results = Results(Grid())
+    for function in samples_claims.CLAIMS:
+        yield from function(results)
+
+
+def reading(paper, families):
+    """Which solver for which pair."""
+    found = contest_claims.Findings(families, paper)
+    for function in contest_claims.CLAIMS:
+        yield from function(found)
 
 
 def dimension(paper, _):
@@ -134,9 +122,9 @@ def dimension(paper, _):
     for steps in ("16", "64"):
         low, high = ends(lost(("CSBM", "kl", steps), ("α-CSBM", "kl", steps)), 2)
         texts.append(f"by {low} to {high} with {steps} steps")
-    yield CONTEST, " and ".join(texts)
+    yield MEASURED, " and ".join(texts)
     bridges = max(lost(SOLVERS["DLightSB"], SOLVERS["DLightSB-M"]))
-    yield CONTEST, f"by {bridges:.2f} at the most"
+    yield MEASURED, f"by {bridges:.2f} at the most"
 
 
 def loss_minimum(paper, _):
@@ -145,7 +133,7 @@ def loss_minimum(paper, _):
     for pair, _, pairs, value in page_table(RECIPES, "pair", "steps", "pairs"):
         minimum.setdefault(pair, {})[pairs] = float(value)
     bias = max(by_pairs["truth"] - by_pairs["independent"] for by_pairs in minimum.values())
-    for page in (CONTEST, CORRECTIONS):
+    for page in (MEASURED, CORRECTIONS):
         for by_pairs in minimum.values():
             yield (
                 page,
@@ -166,14 +154,14 @@ def loss_minimum(paper, _):
         ],
         2,
     )
-    yield CONTEST, f"the published recipe loses {low} to {high} of exact shape"
+    yield MEASURED, f"the published recipe loses {low} to {high} of exact shape"
     pairs = ("d16-gaussian-0.02-spread", "d64-gaussian-0.02-spread", "d64-gaussian-0.05-spread")
     name, *values = page_table(RECIPES, "recipe", *pairs)[0]
     assert name == "even steps, independent pairs, rate 0.01"
     ours = [f"{float(value):.3f}" for value in values]
     theirs = [f"{mean(paper, (published, 'kl', '64', pair, EXACT)):.3f}" for pair in pairs]
     yield (
-        CONTEST,
+        MEASURED,
         (
             f"{ours[0]}, {ours[1]} and {ours[2]} where the published recipe has "
             f"{theirs[0]}, {theirs[1]} and {theirs[2]}"
@@ -192,9 +180,8 @@ def construction(_, __):
         )
         for name in ("spread-10", "sphere")
     )
-    for page in (CONTEST, MEASURED):
-        yield page, f"{spread} of the {len(published)} published cells of baselines"
-    yield CONTEST, f"of the sphere {sphere}"
+    yield MEASURED, f"{spread} of the {len(published)} published cells of baselines"
+    yield MEASURED, f"has {sphere} of the {len(published)} published cells"
 
 
 def published_recipe(paper, _):
@@ -207,8 +194,6 @@ def published_recipe(paper, _):
         ]
         low, high = f"{min(gains):.3f}", f"{max(gains):.{digits}f}"
         yield MEASURED, f"{low} to {high} for {name}"
-        if name == "DLightSB":
-            yield CONTEST, f"exceeds by {low} to {high}"
 
 
 def spreads(paper, _):
@@ -228,21 +213,28 @@ def spreads(paper, _):
 
     networks = "CSBM", "α-CSBM"
     yield (
-        CONTEST,
+        MEASURED,
         (
             f"{median('DLightSB')} apart for DLightSB, "
             f"{median('DLightSB-M', 'kl')} for DLightSB-M, {median('CSBM', 'kl')} for CSBM "
             f"and {median('α-CSBM', 'kl')} for α-CSBM"
         ),
     )
+    yield (
+        CONTEST,
+        (
+            f"lie {median('DLightSB')} apart in conditional shape for DLightSB and "
+            f"{median('CSBM', 'kl')} for CSBM"
+        ),
+    )
     bridges = max(most("", False, "DLightSB")[0], most("kl", False, "DLightSB-M")[0])
     worst, pair = most("kl", False, *networks)
     yield (
-        CONTEST,
+        MEASURED,
         (f"the most {bridges:.3f} for the first two, {worst:.3f} for the networks, on {pair}"),
     )
     yield (
-        CONTEST,
+        MEASURED,
         (
             f"{median('DLightSB-M', 'mse')}, {median('CSBM', 'mse')} and "
             f"{median('α-CSBM', 'mse')} "
@@ -250,9 +242,9 @@ def spreads(paper, _):
         ),
     )
     low, _, high = sorted(cell[0] for cell in groups["DLightSB-M", "mse", False])[-3:]
-    yield CONTEST, f"three cells whose trainings lie {low:.2f} to {high:.2f} apart"
+    yield MEASURED, f"three cells whose trainings lie {low:.2f} to {high:.2f} apart"
     yield (
-        CONTEST,
+        MEASURED,
         (
             f"Of the reversed cells: {median('CSBM', 'kl', True)} for CSBM and "
             f"{median('α-CSBM', 'kl', True)} for α-CSBM "
@@ -280,7 +272,7 @@ def updates(paper, _):
         sum(table[method, SHAPE] for method in ("CSBM", "α-CSBM"))
         for table in (counts.reached, counts.judged)
     )
-    for page in (CONTEST, BENCHMARK):
+    for page in (MEASURED, BENCHMARK):
         yield page, f"{100 * part:.0f} % of the published updates"
         yield page, f"{100 * rows:.0f} % of the published rows"
         yield page, f"{int(options['initial_pairs']):,} first pairs"
@@ -292,9 +284,8 @@ def cells_reached(_, __):
     """Of the solvers that train; baselines have nothing to reach."""
     counts = paper_cells.Counts(paper_cells.load())
     reached, judged = counts.total()
-    for page in (CONTEST, MEASURED):
-        yield page, f"{reached} of {judged} cells of solvers that train"
-        yield page, f"{100 * reached / judged:.1f} %"
+    yield MEASURED, f"{reached} of {judged} cells of solvers that train"
+    yield MEASURED, f"{100 * reached / judged:.1f} %"
     distances = counts.distances
     yield (
         MEASURED,
@@ -304,9 +295,6 @@ def cells_reached(_, __):
         ),
     )
     yield MEASURED, f"{counts.measured.total()} of {paper_cells.CELLS} cells are measured"
-    pairs = [line["pair"] for line in counts.below]
-    two = sum(sorted(map(pairs.count, set(pairs)))[-2:])
-    yield CONTEST, f"The {len(pairs)} others, {two} of them on two pairs"
 
 
 def skipped_lines():
@@ -435,13 +423,13 @@ def beside_torch(_, __):
 
 
 CLAIMS = (
-    form_fits,
-    form_fails,
+    family_results,
     networks,
     fresh_instances,
     without_truth,
     nearest_bridges,
-    short_way,
+    few_rows,
+    reading,
     dimension,
     loss_minimum,
     construction,
@@ -462,6 +450,21 @@ def text_of(page):
     return text.replace('" "', "") if page.endswith(".cc") else text
 
 
+NO_RESULT = re.compile(  # what has digits and states no result
+    r"```.*?``` |\]\(\S*?\)|`[^`]*`|d\d+-(gaussian|uniform)-[\d.]+\S*|[xp][01]\b|instance 100\b"
+    r"|\b[Dγ] = [\d.]+( and \d+)?|\b(300|30,000) rows\b"
+)
+
+
+def unheld(page, claims):
+    """Numbers of a page that no claim holds, each with what is around it."""
+    text = text_of(page)
+    for words in sorted((words for where, words in claims if where == page), key=len)[::-1]:
+        text = text.replace(words, "…")
+    text = NO_RESULT.sub("…", text)
+    return [text[max(0, at.start() - 40) : at.end() + 20] for at in re.finditer(r"\d[\d.,]*", text)]
+
+
 def main():
     if sys.argv[1:] == ["tables"]:
         skipped_step_tables()
@@ -476,6 +479,7 @@ def main():
         return
     texts = {page: text_of(page) for page, _ in claims}
     missing = [f"{page} should say: {words}" for page, words in claims if words not in texts[page]]
+    missing += [f"{CONTEST}: no results hold the number of: {at}" for at in unheld(CONTEST, claims)]
     sys.exit("\n".join(missing) if missing else 0)
 
 

@@ -22,7 +22,7 @@ import sys
 import tomllib
 
 import slim_lines
-from contest import CLOSED, DIMS, FAMILIES, REFERENCES, SHAPE
+from families import CLOSED, DIMS, FAMILIES, REFERENCES, SHAPE
 from judge import KEYS, NETWORKS, preset_cells
 from published import ROOT
 from result_tables import digits_of, head, measured, row

@@ -7,6 +7,7 @@
                                     printed of a bridge that was turned round, or, with the setting
                                     that it was trained with, of one that was trained from p1
   frontier.py table                 the tables of results/frontier/README.md
+  frontier.py figure                draws results/frontier/frontier.svg (matplotlib)
 
 Forward joint KLs are exact. In reverse a bridge that was turned round is at most as far from the
 truth as its forward KL and the KL of its law of x0 together (studies/turned_bridges.cc).
@@ -18,8 +19,9 @@ import statistics
 import sys
 
 import slim_lines
-from contest import CLOSED, DIMS, FAMILIES, REFERENCES
-from judge import preset_cells
+from families import CLOSED, COLOURS, DIMS, DIRECTIONS, FAMILIES, LEAST, REFERENCES
+from figures import draw_directions, pyplot
+from judge import NETWORKS, preset_cells
 from published import ROOT
 from result_tables import head, row
 from samples_grid import KL
@@ -32,12 +34,12 @@ KEPT = ("pair", "solver", "forward", "source", "reverse_bound", "parts", "accept
 STARTS = {"mixture alone": "mixture", "mixture": "both", "samples": "samples"}
 
 
-def pairs_of(instance=""):
-    dims = DIMS[1:] if instance else DIMS
+def pairs_of(instance="", dims=None, families=FAMILIES):
+    """Forward pairs; of an instance those of D = 16 and 64."""
     return [
-        f"d{dim}-{reference}{family}{instance}"
-        for dim in dims
-        for family in FAMILIES.values()
+        f"d{dim}-{reference}{FAMILIES[family]}{instance}"
+        for dim in dims or (DIMS[1:] if instance else DIMS)
+        for family in families
         for reference in REFERENCES
     ]
 
@@ -90,7 +92,7 @@ def exact(pair, scores, setting=""):
 
 
 class Frontier:
-    def __init__(self):
+    def __init__(self, families=None):
         self.runs, self.turned, self.from_p1 = {}, {}, {}
         for line in lines():
             if "joint_kl" not in line:
@@ -99,7 +101,7 @@ class Frontier:
                 self.from_p1[line["pair"]] = line["joint_kl"]
             else:
                 self.turned[line["pair"]] = line["joint_kl"]
-        self.presets = preset_cells()
+        self.presets = preset_cells(families)
 
     def run(self, pair, solver):
         return self.runs.get((pair, solver))
@@ -122,6 +124,11 @@ class Frontier:
             )
             values += [found[0]] if (found := self.trained_from_p1(pair)) else []
         return min(values, default=None)
+
+    def network(self, pair, direction):
+        """CSBM's bound; None where it was not measured."""
+        cell = self.presets.get((*NETWORKS["CSBM"], pair + DIRECTIONS[direction], KL))
+        return cell[0]["value"] if cell else None
 
     def best_turned(self, pair):
         """The smallest bound of the bridges that were turned round."""
@@ -201,6 +208,38 @@ def exact_table(frontier):
             )
 
 
+def draw_figure(frontier):
+    """The nearest bridge of every pair, beside what is trained in the direction that is asked."""
+
+    def trained_from_p1(pair, direction):
+        found = frontier.trained_from_p1(pair) if direction == "reverse" else None
+        return found and found[0]
+
+    black, grey, orange = "#222222", "#888888", COLOURS["CSBM"]
+    kinds = {  # label: (instance, value of a pair, marker, its face, its edge)
+        "nearest bridge, presets": ("", frontier.best, "o", black, black),
+        "nearest bridge, instance 100": (INSTANCE, frontier.best, "o", "none", black),
+        "nearest bridge trained from p1": ("", trained_from_p1, "^", "none", grey),
+        "CSBM, at most": ("", frontier.network, "v", "none", orange),
+    }
+
+    def draw(panel, family, direction):
+        for shift, (label, (instance, value, marker, face, edge)) in enumerate(kinds.items()):
+            points = [
+                (place + 0.18 * (shift - 1.5), max(found, LEAST))
+                for place, dim in enumerate(DIMS)
+                if dim in (DIMS[1:] if instance else DIMS)
+                for pair in pairs_of(instance, (dim,), (family,))
+                if (found := value(pair, direction)) is not None
+            ]
+            style = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": 4}
+            panel.plot(*(zip(*points) if points else ([], [])), marker, label=label, **style)
+        panel.axhline(NEAR, color="#888888", linewidth=0.8, linestyle=":")
+
+    path = FILE.with_suffix(".svg")
+    draw_directions(pyplot("frontier"), FAMILIES, DIMS, draw, path)
+
+
 def main():
     if sys.argv[1:2] == ["slim"] and len(sys.argv) > 2:
         slim(sys.argv[2:])
@@ -215,6 +254,8 @@ def main():
         cells(frontier, "")
         print()
         cells(frontier, INSTANCE)
+    elif sys.argv[1:] == ["figure"]:
+        draw_figure(Frontier())
     else:
         sys.exit(__doc__)
 

@@ -3,7 +3,6 @@
 
   judge.py slim RESULTS.jsonl   keeps of a run of experiments/judge.toml what is read here
   judge.py table                the tables of results/judge/README.md
-  judge.py contest              the joint KLs of docs/contest.md
 
 Joint KLs of CSBM and α-CSBM come from particles and are upper bounds; those of the bridges, from
 results/families, are exact. A bound is nearer than a bridge where it lies below by more than two
@@ -18,7 +17,7 @@ import sys
 import tomllib
 
 import slim_lines
-from contest import CLOSED, DIMS, DIRECTIONS, FAMILIES, REFERENCES, SHAPE, nats, share
+from families import CLOSED, DIMS, DIRECTIONS, FAMILIES, REFERENCES, SHAPE, nats, share
 from published import ROOT
 from result_tables import digits_of, head, measured, row
 from samplers import joints, paths
@@ -239,28 +238,6 @@ def stand_in_tables(judge):
     print()
 
 
-def contest_tables(judge):
-    """Joint KLs in two digits; a bound that is nearer than every bridge is bold."""
-
-    def table(title, pairs, sampler):
-        head(title, *CLOSED, *NETWORKS, "half the particles add", *["sampler alone"] * sampler)
-        for pair in pairs:
-            texts = []
-            for name in NETWORKS:
-                text = f"≤ {nats(judge.value(name, pair))}"
-                nearer = judge.against_all(name, pair) == "nearer"
-                texts.append(f"**{text}**" if nearer else text)
-            texts.append(f"{judge.halved('CSBM', pair):.4f}")
-            if sampler:
-                texts.append(f"≤ {nats(judge.sampler[pair, STEPS]['joint_kl'][0])}")
-            row(pair, *(nats(judge.value(name, pair)) for name in CLOSED), *texts)
-        print()
-
-    table("forward, joint KL", SPREAD["forward"], True)
-    table("reverse, joint KL", SPREAD["reverse"], False)
-    table("other families, joint KL", OTHERS, False)
-
-
 def main():
     if sys.argv[1:2] == ["slim"] and len(sys.argv) == 3:
         slim(pathlib.Path(sys.argv[2]))
@@ -270,8 +247,6 @@ def main():
         particles_table(judge)
         parts_table(judge)
         stand_in_tables(judge)
-    elif sys.argv[1:] == ["contest"]:
-        contest_tables(Judge())
     else:
         sys.exit(__doc__)
 

@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
-"""Prints the tables of results/paper/README.md: how many cells of the paper are measured, how many
-of them are at or above the published number, raw or by the share of the way from Independent to the
-Oracle, how near the published recipe comes to it, and how long trainings took."""
+"""paper_cells.py table|figure: the tables of results/paper/README.md, and its figure published.svg
+(matplotlib).
+
+How many cells of the paper are measured, how many of them are at or above the published number, raw
+or by the share of the way from Independent to the Oracle, how near the published recipe comes to
+it, what loss and steps change, and how long trainings took."""
 
 import collections
 import csv
 import statistics
+import sys
 
+import families
+from families import COLOURS, DIMS, REFERENCES, SHAPE
+from figures import GRID, pyplot, save
 from published import ROOT
 from result_lines import score_lines
+from result_tables import head, measured, row
 
 CELLS = 1188  # of the seven published tables
 TABLES = (
@@ -30,7 +38,7 @@ def load():
         return [line for line in csv.DictReader(file) if line["mean"]]
 
 
-def share(value, low, high):
+def way(value, low, high):
     """The way from Independent to the Oracle; none where there is hardly any, so that rounding
     would decide.
     """
@@ -81,8 +89,8 @@ class Counts:
         if ours >= paper or not oracle or not independent or not independent["published"]:
             return ours >= paper
         high = float(oracle["mean"])
-        own = share(float(line["mean"]), float(independent["mean"]), high)
-        published = share(paper, float(independent["published"]), high)
+        own = way(float(line["mean"]), float(independent["mean"]), high)
+        published = way(paper, float(independent["published"]), high)
         return own is not None and published is not None and own >= published
 
     def text(self, method, score):
@@ -96,7 +104,7 @@ class Counts:
         return sum(self.reached.values()), sum(self.judged.values())
 
 
-def main():
+def print_tables():
     lines = load()
     counts = Counts(lines)
     print(f"{sum(counts.measured.values())} of {CELLS} cells are measured.\n")
@@ -115,6 +123,7 @@ def main():
     print()
     print_recipes(lines)
     print()
+    print_variants()
     print_seconds()
 
 
@@ -169,6 +178,59 @@ def print_seconds():
     for (method, steps), by_dim in seconds_of_trainings().items():
         cells = (f"{seconds:.1f}" for seconds in by_dim.values())
         print(f"| {method} | {steps} | " + " | ".join(cells) + " |")
+
+
+def print_variants():
+    """What loss and steps change: the share of the way, its mean over the twelve pairs and the
+    worst."""
+    cells = measured("paper")
+    variants = [(loss, steps) for loss in ("kl", "mse") for steps in ("16", "64")]
+    head("share of the way", *(f"{loss.upper()}, {steps}" for loss, steps in variants))
+    for name in ("DLightSB-M", "CSBM", "α-CSBM"):
+        texts = []
+        for variant in variants:
+            shares = [
+                families.share(cells, (name, *variant), f"d{dim}-{reference}-spread")
+                for dim in DIMS
+                for reference in REFERENCES
+            ]
+            texts.append(f"{statistics.mean(shares):.2f} ({min(shares):.2f})")
+        row(name, *texts)
+    print()
+
+
+def draw_published():
+    """Our conditional shape against the published one, a point a cell of what trains."""
+    points = collections.defaultdict(list)
+    for line in load():
+        if line["score"] == SHAPE and line["published"] and line["method"] in COLOURS:
+            points[line["method"]].append((float(line["published"]), float(line["mean"])))
+    figure, panel = pyplot("contest").subplots(figsize=(4.6, 4.2), layout="constrained")
+    panel.plot([0.4, 1], [0.4, 1], color="#888888", linewidth=0.8, linestyle=":")
+    for method, places in points.items():
+        panel.plot(
+            *zip(*places),
+            linestyle="",
+            marker="o",
+            markersize=3.5,
+            alpha=0.75,
+            color=COLOURS[method],
+            label=method,
+        )
+    panel.set_xlabel("conditional shape, published")
+    panel.set_ylabel("conditional shape, ours")
+    panel.set_xlim(0.45, 1)
+    panel.set_ylim(0.45, 1)
+    panel.grid(color=GRID)
+    panel.legend(frameon=False, loc="lower right")
+    save(figure, ROOT / "results/paper/published.svg")
+
+
+def main():
+    programs = {"table": print_tables, "figure": draw_published}
+    if sys.argv[1:] not in ([name] for name in programs):
+        sys.exit(__doc__)
+    programs[sys.argv[1]]()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import math
 import pathlib
 import statistics
 
-from contest import COLOURS, DIRECTIONS, FAMILIES
+from families import COLOURS, DIRECTIONS, FAMILIES
 from result_tables import head, row
 from samples_grid import FOLDER, KL, NAMES, SHAPE, Grid, Results, error_of, lines_of, slim
 from slim_lines import only
