@@ -15,6 +15,7 @@ import statistics
 import sys
 
 import slim_lines
+from figures import pyplot, save
 from proxies_cells import (
     FILE,
     PROXIES,
@@ -177,12 +178,7 @@ def misled_table(cells):
 
 
 def figure(cells):
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"svg.hashsalt": "proxies", "svg.fonttype": "none", "font.size": 9})
+    plt = pyplot("proxies")
     drawing, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
     found = comparisons(cells)
     kinds = (
@@ -227,7 +223,7 @@ def figure(cells):
     right.axvline(0, color="#333333", linewidth=0.8)
     right.set_xlabel("rank correlation with the joint KL (Spearman)")
     right.grid(color="#eef0f2", axis="x")
-    drawing.savefig(FILE.with_suffix(".svg"), metadata={"Date": None})
+    save(drawing, FILE.with_suffix(".svg"))
 
 
 def merge(sources):

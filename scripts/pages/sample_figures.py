@@ -15,6 +15,7 @@ import tempfile
 
 import numpy as np
 
+from figures import pyplot, save
 from published import ROOT
 
 KEPT = ROOT / "results/paper/samples.npz"
@@ -71,12 +72,7 @@ def draw(folder):
 
 
 def figures():
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"svg.hashsalt": "samples", "svg.fonttype": "none", "font.size": 8})
+    plt = pyplot("samples", size=8)
     kept = np.load(KEPT)
     # A line for each solver with four variants, under what they start from and go to.
     names = ["Input", "Target", "DLightSB", None, *(name for name in PANELS if name != "DLightSB")]
@@ -99,7 +95,7 @@ def figures():
             panel.set_title(name)
             panel.set_xticks([])
             panel.set_yticks([])
-        figure.savefig(ROOT / f"results/paper/samples-{pair}.svg", metadata={"Date": None})
+        save(figure, ROOT / f"results/paper/samples-{pair}.svg")
         plt.close(figure)
 
 

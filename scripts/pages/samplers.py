@@ -13,13 +13,12 @@ import argparse
 import json
 import math
 
+from families import DIMS, FAMILIES, REFERENCES
+from figures import pyplot, save
 from result_tables import ROOT, head, measured, row
 
 FOLDER = ROOT / "results" / "defects"
 STEPS = (1, 2, 4, 8, 16, 32, 64)
-DIMS = (2, 16, 64)
-REFERENCES = ("gaussian-0.02", "gaussian-0.05", "uniform-0.005", "uniform-0.01")
-FAMILIES = {"sphere": "", "spread": "-spread", "chain": "-chain", "twosided": "-twosided"}
 COLOURS = dict(zip(FAMILIES, ("#0072B2", "#E69F00", "#009E73", "#CC79A7")))
 STYLES = {"gaussian-0.02": "-", "uniform-0.01": "--"}
 TREND, AUC, PERPLEXITY = "conditional_trend_offdiagonal", "c2st_auc", "sb_perplexity"
@@ -196,12 +195,7 @@ def trained_table(lines, results):
 
 
 def figure(found, lines, results):
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"svg.hashsalt": "samplers", "svg.fonttype": "none", "font.size": 9})
+    plt = pyplot("samplers")
     drawn, panels = plt.subplots(
         2, 3, figsize=(7.4, 5.2), sharex=True, sharey="row", layout="constrained"
     )
@@ -240,7 +234,7 @@ def figure(found, lines, results):
     handles.append(plt.Line2D([], [], color="#555555", **hollow))
     labels += [*STYLES, "CSBM as trained"]
     drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    drawn.savefig(FOLDER / "samplers.svg", metadata={"Date": None})
+    save(drawn, FOLDER / "samplers.svg")
 
 
 def main():

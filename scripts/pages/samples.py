@@ -20,6 +20,7 @@ import pathlib
 import statistics
 
 from families import COLOURS, DIRECTIONS, FAMILIES
+from figures import pyplot, save
 from result_tables import head, row
 from samples_grid import FOLDER, KL, NAMES, SHAPE, Grid, Results, error_of, lines_of, slim
 from slim_lines import only
@@ -296,12 +297,7 @@ def figure(results, path):
     if not any(results.solvers(pair) for _, pairs in rows for pair in pairs):
         print("samples.py: there is nothing to draw yet")
         return
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"svg.hashsalt": "samples", "svg.fonttype": "none", "font.size": 9})
+    plt = pyplot("samples")
     drawn, panels = plt.subplots(
         len(rows), 4, figsize=(8.4, 5.2), sharex=True, sharey="row", layout="constrained"
     )
@@ -327,7 +323,7 @@ def figure(results, path):
         ncols=4,
         frameon=False,
     )
-    drawn.savefig(path, format="svg", metadata={"Date": None}, facecolor="white")
+    save(drawn, path)
 
 
 def short(n):

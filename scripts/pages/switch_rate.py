@@ -5,38 +5,33 @@ Needs matplotlib. The joint KL of each solver against the switch rate of the tru
 pair.
 """
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-from result_tables import ROOT, measured  # noqa: E402
+from families import CLOSED, COLOURS
+from figures import pyplot, save
+from result_tables import ROOT, measured
 
 FOLDER = ROOT / "results" / "switch-rate"
-COLOURS = {
-    "Feature-wise SB": "#E69F00",
-    "DLightSB": "#0072B2",
-    "DLightSB-M": "#CC79A7",
-    "DLightSB-chain": "#009E73",
-}
 
 
 def main():
     cells = measured("switch-rate")
     pairs = sorted({pair.rsplit("-", 1)[0] for _, _, _, pair, _ in cells})
-    plt.rcParams.update({"svg.hashsalt": "switch-rate", "svg.fonttype": "none", "font.size": 9})
-    figure, panels = plt.subplots(
+    figure, panels = pyplot("switch-rate").subplots(
         1, len(pairs), figsize=(7.2, 3.0), sharey=True, layout="constrained"
     )
     for panel, base in zip(panels, pairs):
-        for name, colour in COLOURS.items():
+        for name in CLOSED:
             points = sorted(
                 (float(pair.rsplit("-", 1)[1]), lines[0]["value"])
                 for (method, _, _, pair, score), lines in cells.items()
                 if method == name and score == "joint_kl" and pair.rsplit("-", 1)[0] == base
             )
             panel.plot(
-                *zip(*points), marker="o", markersize=4, linewidth=1.3, color=colour, label=name
+                *zip(*points),
+                marker="o",
+                markersize=4,
+                linewidth=1.3,
+                color=COLOURS[name],
+                label=name,
             )
         panel.set_xscale("symlog", linthresh=0.01, linscale=0.5)
         panel.set_yscale("log")
@@ -50,7 +45,7 @@ def main():
     figure.legend(
         *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
     )
-    figure.savefig(FOLDER / "joint_kl.svg", metadata={"Date": None})
+    save(figure, FOLDER / "joint_kl.svg")
 
 
 if __name__ == "__main__":
