@@ -4,7 +4,8 @@
 wrap_markdown.py [--check] [PAGE...]: without pages, all that git tracks. With --check nothing is
 written, and a page that would change is an error.
 
-Code, tables, headings, HTML, pictures, formulas in fences and pages that say "do not edit" stay.
+Code, tables, headings, HTML, pictures, formulas in fences, a head in YAML and pages that say
+"do not edit" stay.
 A line breaks at spaces outside of `code`, $formulas$ and "D = 64", so a longer word makes a longer
 line.
 """
@@ -25,6 +26,7 @@ WORD = re.compile(r"(?:(`+)(?!`).+?(?<!`)\1(?!`)|\$[^$`]+\$|\S)+")
 # A line that began with one of these words would be a list, a heading, a quote or a table.
 MARKER = re.compile(r"([-*+:]|\d+[.)]|#{1,6}|[-=_*]{3,})$|[>|]")
 GENERATED = "do not edit"
+HEAD = re.compile(r"(---\n(.*\n)*?---\n)?")  # what a page says of itself for programs
 
 
 def fill(text, first, rest):
@@ -105,7 +107,8 @@ def main():
         before = page.read_text()
         if GENERATED in before[:200]:
             continue
-        after = wrapped(before)
+        head = HEAD.match(before)[0]
+        after = head + wrapped(before.removeprefix(head))
         if after != before:
             changed.append(str(page))
             if not check:
