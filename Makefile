@@ -19,7 +19,7 @@ export CXX
 .PHONY: check-format check-format-cpp check-format-python check-format-pages
 .PHONY: format-cpp format-python format-pages
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
-.PHONY: test-loggers
+.PHONY: test-loggers check-package
 
 packages:
 	@scripts/install-packages.sh
@@ -313,6 +313,16 @@ tables:
 check-tables:
 	@$(MAKE) --no-print-directory tables PUT=--check
 
+.venv-package/bin/python:
+	python3 -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet check-jsonschema zizmor 'cibuildwheel<4' \
+	  'validate-pyproject[all]' conda-souschef 'repo-review[cli]' sp-repo-review
+
+# Workflows, recipes and metadata of the package, without a network. Seconds, but for its packages.
+check-package: .venv-package/bin/python
+	.venv-package/bin/python packaging/check_versions.py
+	PATH="$$PWD/.venv-package/bin:$$PATH" packaging/check_package.sh
+
 # The board of our results and all submissions, results/board, where git ignores it.
 board: packages build/build.ninja
 	cmake --build --preset cpu --target bridgemark_cli
@@ -352,4 +362,4 @@ bench: build
 	build/score_bench
 
 clean:
-	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-wheel build-docs build-cp* build-cuda-cp* .venv .venv-browser .venv-docs .venv-figures .venv-format .cuda
+	rm -rf build build-asan build-asan-all build-cuda build-embedded build-tsan build-wheel build-docs build-cp* build-cuda-cp* .venv .venv-package .venv-browser .venv-docs .venv-figures .venv-format .cuda
