@@ -51,7 +51,7 @@ std::optional<std::string> if_folder(const BuildOptions& options) {
 PairSpec spec_of(const BuildOptions& options) {
   PairParts parts = options.parts;
   parts.spec.seed = options.common.seed;
-  parts.spec.family = parse_pair_family(options.family);
+  parts.spec.family = parse_built_family(options.family);
   parts.spec.reverse = options.reverse;
   parts.reference = read_reference(options.reference);
   parts.source = options.source;
@@ -193,7 +193,7 @@ void add_build(CLI::App& app, Action& action) {
     std::replace(name.begin(), name.end(), '_', '-');
     only_for(command->get_option(name), "--family " + number.family_names(),
              [=]() -> std::optional<std::string> {
-               if (number.belongs_to(parse_pair_family(options->family))) return std::nullopt;
+               if (number.belongs_to(parse_built_family(options->family))) return std::nullopt;
                return "--family " + options->family;
              });
   }

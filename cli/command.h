@@ -72,6 +72,7 @@ using Action = std::function<int()>;
 void add_list(CLI::App& app, Action& action);
 void add_build(CLI::App& app, Action& action);
 void add_sample(CLI::App& app, Action& action);
+void add_distill(CLI::App& app, Action& action);
 void add_kit(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

@@ -56,6 +56,7 @@ int run_program(int argc, char** argv) {
   add_sample(app, action);
   add_kit(app, action);
   add_train(app, action);
+  add_distill(app, action);
   add_evaluate(app, action);
   add_gamma(app, action);
   add_run(app, action);

@@ -63,6 +63,16 @@ BenchmarkPair BenchmarkPair::two_sided(PairIdentity identity, CpPotential source
   return pair;
 }
 
+BenchmarkPair BenchmarkPair::of_bridge(PairIdentity identity, std::shared_ptr<const Bridge> bridge,
+                                       bool reverse) {
+  if (bridge->source() == nullptr) {
+    throw_invalid("pair", "'{}' must have a bridge with a law of x0, got one without",
+                  identity.name);
+  }
+  SourceDistribution source = SourceDistribution::mixture(*bridge->source());
+  return {std::move(identity), std::move(source), std::move(bridge), reverse};
+}
+
 BenchmarkPair BenchmarkPair::reversed() const {
   PairIdentity identity = identity_;
   if (reverse_ && identity.name.ends_with(kReverseSuffix)) {

@@ -44,6 +44,7 @@ struct PairIdentity {
   double radius = 5.0;         // family sphere: of the sphere its component means were drawn on
   double min_distance = 10.0;  // but family sphere: between two of its means
   double switch_rate = 0.1;    // family chain: of leaving the component at each coordinate
+  std::string origin = {};     // family distilled: what it was fitted to and how, a JSON object
 };
 
 // Two distributions p0, p1 and the bridge between them that solves their Schrödinger problem. A
@@ -62,6 +63,11 @@ class BenchmarkPair {
   // The two-sided pair of f and the bridge. Throws InvalidArgument unless both live on one space.
   static BenchmarkPair two_sided(PairIdentity identity, CpPotential source_potential,
                                  CpBridge bridge, bool reverse = false);
+
+  // A bridge that has a law of x0 beside its potential, taken for the truth with that law as p0.
+  // Throws InvalidArgument for a bridge without one.
+  static BenchmarkPair of_bridge(PairIdentity identity, std::shared_ptr<const Bridge> bridge,
+                                 bool reverse = false);
 
   const PairIdentity& identity() const { return identity_; }
   const SourceDistribution& source() const { return source_; }

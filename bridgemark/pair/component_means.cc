@@ -104,8 +104,11 @@ Matrix<int> draw_component_means(const PairSpec& spec, const Context& context) {
           [&](double apart) { return apart >= spec.min_distance; });
       return categories(means, spec.dim, [](double value) { return static_cast<int>(value); });
     }
+    case PairFamily::kDistilled:
+      break;
   }
-  throw_invalid("pair", "unknown family");
+  throw_invalid("pair", "family must be one that draws its means, got {}",
+                pair_family_name(spec.family));
 }
 
 void require_min_distance(const PairSpec& spec, const Context& context) {

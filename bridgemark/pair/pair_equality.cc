@@ -34,7 +34,7 @@ bool same_source(const SourceDistribution& a, const SourceDistribution& b) {
     case SourceKind::kEmpirical:
       return a.states() == b.states();
     case SourceKind::kMixture:
-      break;  // made of the source potential
+      break;  // made of the potential of x0, or of the bridge's law of x0
   }
   return true;
 }
@@ -44,6 +44,12 @@ bool same_potential(const BenchmarkPair& a, const BenchmarkPair& b) {
   const auto &f = a.source_potential(), &g = b.source_potential();
   if (f.has_value() != g.has_value()) return false;
   if (f && (f->log_beta() != g->log_beta() || f->log_cores() != g->log_cores())) return false;
+  const CpPotential *start = p.source(), *other_start = q.source();
+  if ((start == nullptr) != (other_start == nullptr)) return false;
+  if (start && (start->log_beta() != other_start->log_beta() ||
+                start->log_cores() != other_start->log_cores())) {
+    return false;
+  }
   return std::ranges::equal(p.log_weights(), q.log_weights()) && p.log_cores() == q.log_cores() &&
          p.log_moves() == q.log_moves();
 }

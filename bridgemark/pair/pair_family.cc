@@ -14,11 +14,18 @@ std::string_view pair_family_name(PairFamily family) {
       return "chain";
     case PairFamily::kTwoSided:
       return "twosided";
+    case PairFamily::kDistilled:
+      return "distilled";
   }
   return "";
 }
 
 PairFamily parse_pair_family(std::string_view name) {
+  if (name == pair_family_name(PairFamily::kDistilled)) return PairFamily::kDistilled;
+  return parse_built_family(name);
+}
+
+PairFamily parse_built_family(std::string_view name) {
   for (const PairFamily family :
        {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kChain, PairFamily::kTwoSided}) {
     if (pair_family_name(family) == name) return family;

@@ -33,6 +33,7 @@ struct Config {
   double radius = 0.0;
   double min_distance = PairIdentity{}.min_distance;
   double switch_rate = PairIdentity{}.switch_rate;
+  std::string origin;
   std::string source;
   double low = -kPaperSourceRange;
   double high = kPaperSourceRange;
@@ -62,7 +63,9 @@ nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
       {"eps", 1e-20},
       {"input_distribution", source_kind_name(pair.source().kind())},
   };
-  if (pair.identity().family != PairFamily::kSphere) {
+  if (pair.identity().family == PairFamily::kDistilled) {
+    config["origin"] = nlohmann::json::parse(pair.identity().origin);
+  } else if (pair.identity().family != PairFamily::kSphere) {
     config["min_distance"] = pair.identity().min_distance;
   }
   if (pair.identity().family == PairFamily::kChain) {
@@ -105,6 +108,14 @@ Config read_config(const std::filesystem::path& path) {
   config.radius = json_get_or<double>(json, "radius", 0.0, file);
   config.min_distance = json_get_or<double>(json, "min_distance", config.min_distance, file);
   config.switch_rate = json_get_or<double>(json, "switch_rate", config.switch_rate, file);
+  if (config.family == PairFamily::kDistilled) {
+    const auto origin = json.find("origin");
+    if (origin == json.end() || !origin->is_object()) {
+      throw_file(file, "origin must be an object in a pair of family distilled, got {}",
+                 origin == json.end() ? "nothing" : origin->dump());
+    }
+    config.origin = origin->dump();
+  }
   config.source = json_get<std::string>(json, "input_distribution", file);
   if (json.contains("sample_quantize_range")) {
     const nlohmann::json& range = json["sample_quantize_range"];
@@ -183,7 +194,7 @@ SourceDistribution read_source(const Config& config, const SafetensorsFile& tens
       config.source);
 }
 
-// f of a two-sided pair.
+// f of a two-sided pair, p0 of a distilled one.
 CpPotential read_source_potential(const Config& config, const SafetensorsFile& tensors,
                                   const std::string& file) {
   const auto D = static_cast<std::size_t>(config.dim),
@@ -205,6 +216,7 @@ PairIdentity read_identity(const Config& config, const SafetensorsFile& tensors,
   identity.radius = config.radius;
   identity.min_distance = config.min_distance;
   identity.switch_rate = config.switch_rate;
+  identity.origin = config.origin;
   identity.name = folder.filename().empty() ? folder.parent_path().filename().string()
                                             : folder.filename().string();
   const auto& metadata = tensors.metadata();
@@ -235,15 +247,27 @@ BenchmarkPair assemble(const Config& config, const SafetensorsFile& tensors,
   ReferenceProcess reference = read_reference(config, tensors, config_file);
   std::vector<double> log_weights = tensors.read_doubles("log_alpha");
   Array3<double> log_cores(D, S, K, tensors.read_doubles("log_cp_cores"));
+  const bool distilled = config.family == PairFamily::kDistilled;
   if (tensors.has("log_moves")) {
     tensors.expect_shape("log_moves", std::vector{D - 1, K, K});
     ChainPotential potential(std::move(log_weights),
                              Array3<double>(D - 1, K, K, tensors.read_doubles("log_moves")),
                              std::move(log_cores));
+    ChainBridge bridge(std::move(reference), std::move(potential));
+    if (distilled) {
+      return BenchmarkPair::of_bridge(
+          std::move(identity),
+          bridge.with_source(read_source_potential(config, tensors, tensor_file)), config.reverse);
+    }
     return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
-            ChainBridge(std::move(reference), std::move(potential)), config.reverse};
+            std::move(bridge), config.reverse};
   }
   CpBridge bridge(std::move(reference), {std::move(log_weights), std::move(log_cores)});
+  if (distilled) {
+    return BenchmarkPair::of_bridge(
+        std::move(identity),
+        bridge.with_source(read_source_potential(config, tensors, tensor_file)), config.reverse);
+  }
   if (config.source == source_kind_name(SourceKind::kMixture)) {
     return BenchmarkPair::two_sided(std::move(identity),
                                     read_source_potential(config, tensors, tensor_file),
@@ -281,7 +305,8 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
                std::span(bridge.log_moves().data(), bridge.log_moves().size()));
   }
 
-  if (const auto& source = pair.source_potential()) {
+  const CpPotential* source = pair.source_potential() ? &*pair.source_potential() : bridge.source();
+  if (source != nullptr) {
     const std::size_t J = source->num_components();
     writer.add("log_source_alpha", {J}, std::span(source->log_beta()));
     writer.add("log_source_cp_cores", {D, S, J},

@@ -73,7 +73,11 @@ void add_ends(Fingerprint& fingerprint, const BenchmarkPair& pair) {
       fingerprint.add(
           std::span<const std::int32_t>(source.states().data(), source.states().size()));
       break;
-    case SourceKind::kMixture:  // the potential of x0 says it
+    case SourceKind::kMixture:  // else the potential of x0 says it
+      if (const CpPotential* start = pair.bridge().source()) {
+        fingerprint.add(std::span(start->log_beta()));
+        add_array(fingerprint, start->log_cores());
+      }
       break;
   }
 }

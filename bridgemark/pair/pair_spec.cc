@@ -169,6 +169,8 @@ std::uint64_t preset_seed(const PresetSeeds& seeds, PairFamily family) {
       return seeds.chain;
     case PairFamily::kTwoSided:
       return seeds.two_sided;
+    case PairFamily::kDistilled:
+      break;
   }
   return 0;
 }

@@ -14,7 +14,7 @@ WIDTH = 88
 
 # What is public, by page; together they are bm.__all__.
 PAGES = {
-    "pairs": ("Pairs", ["load", "presets", "build_pair", "Pair"]),
+    "pairs": ("Pairs", ["load", "presets", "build_pair", "distill", "Pair"]),
     "solvers": (
         "Solvers",
         [

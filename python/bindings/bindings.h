@@ -16,6 +16,7 @@ void init_solver_specs(nanobind::module_& module);
 void init_assignment(nanobind::module_& module);
 void init_evaluation(nanobind::module_& module);
 void init_data_comparison(nanobind::module_& module);
+void init_distilling(nanobind::module_& module);
 void init_gamma_scans(nanobind::module_& module);
 void init_experiments(nanobind::module_& module);
 void init_boards(nanobind::module_& module);

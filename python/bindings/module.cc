@@ -15,6 +15,7 @@ NB_MODULE(_core, module) {
   init_batches(module);
   init_pair_building(module);
   init_solvers(module);
+  init_distilling(module);
   init_labels(module);
   init_solver_specs(module);
   init_assignment(module);

@@ -108,7 +108,7 @@ BenchmarkPair build(
   parts.gamma = gamma;
   parts.spec.total_steps = total_steps.to_int("total_steps");
   parts.spec.num_components = num_components.to_int("num_components");
-  parts.spec.family = parse_pair_family(family);
+  parts.spec.family = parse_built_family(family);
   parts.spec.sigma = sigma;
   if (log_start || log_moves) {
     parts.spec.chain_potential = chain_of(log_beta, log_start, log_moves, log_cores);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -310,7 +311,16 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
           [](const BenchmarkPair& pair) {
             return std::string(pair_family_name(pair.identity().family));
           },
-          "How the pair was made: 'sphere', 'spread', 'chain' or 'twosided'.")
+          "How the pair was made: 'sphere', 'spread', 'chain', 'twosided' or 'distilled'.")
+      .def_prop_ro(
+          "origin",
+          [](const BenchmarkPair& pair) {
+            const std::string& origin = pair.identity().origin;
+            return origin.empty() ? nb::object(nb::none())
+                                  : to_python(nlohmann::json::parse(origin));
+          },
+          nb::sig("def origin(self) -> dict[str, typing.Any] | None"),
+          "What a distilled pair was fitted to and how; None for any other.")
       .def_prop_ro(
           "version", [](const BenchmarkPair& pair) { return pair.identity().version; },
           "Version of a preset; results of other versions do not compare.")

@@ -20,6 +20,7 @@ from . import _solvers
 from ._board import board, check_submission
 from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
+from ._distill import distill
 from ._doctor import doctor
 from ._experiments import load_results, report, run
 from ._gamma import GammaScan, scan_gamma
@@ -51,6 +52,7 @@ __all__ = [
     "check_submission",
     "compare",
     "compare_on",
+    "distill",
     "doctor",
     "evaluate",
     "load",

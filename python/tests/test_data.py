@@ -208,3 +208,36 @@ def test_bad_data_is_refused(arguments, keywords, error, message):
 def test_a_pair_has_its_own_reference(pair, keywords):
     with pytest.raises(ValueError, match=f"{next(iter(keywords))} belongs to data"):
         bm.Reference().fit(pair, **keywords)
+
+
+def test_a_distilled_fit_is_the_truth_of_its_pair(ends, tmp_path):
+    solver = bm.DLightSB(**QUICK["dlightsb"]).fit(*ends, gamma=0.2, num_categories=16)
+    pair = bm.distill(solver, name="low-high", seed=3, data_name="two clouds")
+    assert (pair.name, pair.family, pair.dim, pair.num_categories) == (
+        "low-high",
+        "distilled",
+        2,
+        16,
+    )
+    assert pair.origin["trained_on"]["data"] == "two clouds"
+    x0, x1 = pair.sample_joint(500, seed=1)
+    np.testing.assert_array_equal(
+        pair.log_conditional(x0, x1), solver.coupling.log_conditional(x0, x1)
+    )
+    assert abs(bm.evaluate(pair, solver, conditional_samples=10)["joint_kl"]) < 1e-12
+
+    solver.save(tmp_path / "run")
+    assert bm.distill(tmp_path / "run", name="low-high", seed=3, data_name="two clouds") == pair
+    assert bm.load("d2-gaussian-0.02").origin is None
+
+
+def test_what_is_no_truth_is_not_distilled(ends):
+    with pytest.raises(ValueError, match="fits a potential and a law of x0.*got feature-wise"):
+        bm.distill(bm.FeatureWise().fit(*ends, gamma=0.2, num_categories=16))
+    unjudged = bm.DLightSB(**QUICK["dlightsb"], holdout=0)
+    unjudged.fit(*ends, gamma=0.2, num_categories=16)
+    with pytest.raises(ValueError, match="none held out has judged it"):
+        bm.distill(unjudged)
+    assert bm.distill(unjudged, accept_overfitted=True).family == "distilled"
+    with pytest.raises(ValueError, match="got a reversed one"):
+        bm.distill(unjudged.reversed())

@@ -50,6 +50,28 @@ class DataCommands : public ::testing::Test {
   TempDir temp_;
 };
 
+// A run on data becomes a pair that other commands take, whose truth it is.
+TEST_F(DataCommands, ADistilledRunIsTheTruthOfItsPair) {
+  expect_success({"train", "dlightsb", "--x0", path("x0.npy"), "--x1", path("x1.npy"), "--gamma",
+                  "0.3", "--set", "updates=20", "--set", "components=2", "--set", "holdout=0",
+                  "--quiet", "-o", path("run")});
+  std::vector<std::string> distill = {"distill",  "--run",       path("run"), "--name",
+                                      "low-high", "--data-name", "thirds",    "--seed",
+                                      "4",        "-o",          path("pair")};
+  const ProgramRun refused = run_program(distill);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("none held out has judged it"));
+  EXPECT_FALSE(std::filesystem::exists(path("pair")));
+
+  distill.push_back("--accept-overfitted");
+  EXPECT_THAT(run_program(distill).out, HasSubstr("low-high (D = 2, S = 8"));
+  EXPECT_THAT(expect_success({"evaluate", path("pair"), "--run", path("run"), "--quiet"}),
+              HasSubstr("joint_kl                            0.00000"));
+
+  distill[4] = "";
+  EXPECT_THAT(run_program(distill).err, HasSubstr("name must not be empty"));
+}
+
 TEST_F(DataCommands, RunOfATorchNetworkIsExplained) {
   std::filesystem::create_directory(path("run"));
   testing::put(path("run") + "/config.toml",
