@@ -18,11 +18,13 @@
 #include "bridgemark/bridge/bridge.h"
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/chain_potential.h"
+#include "bridgemark/bridge/column_bridge.h"
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/cp_potential.h"
 #include "bridgemark/bridge/label_couplings.h"
 #include "bridgemark/bridge/reversed_bridge.h"
+#include "bridgemark/process/column_reference.h"
 #include "bridgemark/process/reference_process.h"
 
 // Benchmark pairs: presets, one's own, and their folders; their training sets; own data to fit to

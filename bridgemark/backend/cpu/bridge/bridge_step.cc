@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bridgemark/backend/cpu/cpu_backend.h"
+#include "bridgemark/backend/plan/next_state.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -88,15 +89,8 @@ void sample_rows(const BridgeStep& step, StatesView x, const DrawKey& key,
       continue;
     }
     for (std::size_t d = 0; d < D; ++d) {
-      const auto s = static_cast<std::size_t>(from[d]);
-      const std::size_t component = row_of_component(d);
-      if (step.factors) {
-        to[d] = static_cast<std::int32_t>(step.factors->draw(s, step.to, component, draws, sums));
-        continue;
-      }
-      cumulate_product(step.q.linear.row(s), step.to.linear.row(component), step.q.log.row(s),
-                       step.to.log.row(component), S, sums.data());
-      to[d] = static_cast<std::int32_t>(draw_category(sums.data(), S, draws.uniform()));
+      to[d] = static_cast<std::int32_t>(draw_next_state(step, static_cast<std::size_t>(from[d]),
+                                                        row_of_component(d), draws, sums));
     }
   }
 }
