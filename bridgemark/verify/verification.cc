@@ -31,6 +31,7 @@ constexpr Kind kKinds[] = {
     {"metrics", "pred", verify_metrics},
     {"sinkhorn", "log_plan", verify_sinkhorn},
     {"lowrank", "log_power", verify_low_rank},
+    {"columns", "log_conditional", verify_columns},
 };
 
 template <typename T>

@@ -52,6 +52,7 @@ Verification verify_dlightsb(const Context& context, const GoldenFile& file);
 Verification verify_dlightsbm(const Context& context, const GoldenFile& file);
 Verification verify_csbm(const Context& context, const GoldenFile& file);
 Verification verify_metrics(const Context& context, const GoldenFile& file);
+Verification verify_columns(const Context& context, const GoldenFile& file);
 Verification verify_low_rank(const Context& context, const GoldenFile& file);
 Verification verify_sinkhorn(const Context& context, const GoldenFile& file);
 
