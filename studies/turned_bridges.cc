@@ -18,7 +18,6 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/metric/estimate.h"
-#include "bridgemark/pair/source_distribution.h"
 #include "bridgemark/solver/run/run.h"
 
 namespace bridgemark {
@@ -56,7 +55,7 @@ nlohmann::json describe(const Context& context, const std::string& folder) {
   bridge->log_conditional(context, test.x0, test.x1, learned);
   for (std::size_t b = 0; b < rows; ++b) forward[b] -= learned[b];
   source = pair->log_p0(context, test.x0).value;
-  SourceDistribution::mixture(*bridge->source()).log_probability(test.x0, learned);
+  bridge->source()->log_probability(context, test.x0, learned);
   std::vector<double> bound(rows);
   for (std::size_t b = 0; b < rows; ++b) {
     source[b] -= learned[b];
@@ -72,6 +71,7 @@ nlohmann::json describe(const Context& context, const std::string& folder) {
           {"forward", estimate_json(forward)},
           {"source", estimate_json(source)},
           {"reverse_bound", estimate_json(bound)},
+          {"form", bridge->source()->chain() != nullptr ? "chain" : "mixture"},
           {"parts", bridge->source()->num_components()},
           {"acceptance", acceptance_json(kept)},
           {"seconds", seconds_since(started)},

@@ -48,12 +48,12 @@ void Bridge::check() const {
   }
 }
 
-void Bridge::set_source(CpPotential source) {
+void Bridge::set_source(SourceLaw source) {
   if (source.dim() != dim() || source.num_categories() != num_categories()) {
     throw_invalid("bridge", "source must be of {} dimensions with {} categories, got {} with {}",
                   dim(), num_categories(), source.dim(), source.num_categories());
   }
-  source_ = std::make_shared<const CpPotential>(std::move(source));
+  source_ = std::make_shared<const SourceLaw>(std::move(source));
 }
 
 Array3<double> Bridge::propagated_cores(const Context& context, const ReferenceChain& chain,

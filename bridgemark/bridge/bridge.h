@@ -5,7 +5,7 @@
 #include <span>
 
 #include "bridgemark/bridge/coupling.h"
-#include "bridgemark/bridge/cp_potential.h"
+#include "bridgemark/bridge/source_law.h"
 #include "bridgemark/process/reference_process.h"
 
 namespace bridgemark {
@@ -33,13 +33,12 @@ class Bridge : public Coupling {
   std::size_t dim() const override { return log_cores().extent(0); }
   int num_categories() const override { return static_cast<int>(log_cores().extent(1)); }
 
-  // A law of x0 that was fitted beside the potential: a mixture of independent coordinates, one
-  // part a component. With it the bridge also answers x0 given x1 (ReverseTruth). Null: there is
-  // none.
-  const CpPotential* source() const { return source_.get(); }
+  // A law of x0 that was fitted beside the potential. With it the bridge also answers x0 given x1
+  // (ReverseTruth). Null: there is none.
+  const SourceLaw* source() const { return source_.get(); }
 
   // This bridge with such a law. Throws InvalidArgument for one of another space.
-  virtual std::shared_ptr<const Bridge> with_source(CpPotential source) const = 0;
+  virtual std::shared_ptr<const Bridge> with_source(SourceLaw source) const = 0;
 
   // out[b] = log v(x[b]).
   void log_potential(const Context& context, StatesView x, std::span<double> out) const;
@@ -98,7 +97,7 @@ class Bridge : public Coupling {
   void check() const;
 
   // What with_source() asks of a copy.
-  void set_source(CpPotential source);
+  void set_source(SourceLaw source);
 
  private:
   struct Prepared;  // steps kept for the next call
@@ -119,7 +118,7 @@ class Bridge : public Coupling {
 
   ReferenceProcess process_;
   int own_num_steps_;
-  std::shared_ptr<const CpPotential> source_;
+  std::shared_ptr<const SourceLaw> source_;
   std::shared_ptr<Prepared> prepared_;
 };
 

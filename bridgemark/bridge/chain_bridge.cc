@@ -9,7 +9,7 @@ ChainBridge::ChainBridge(ReferenceProcess process, ChainPotential potential, int
   check();
 }
 
-std::shared_ptr<const Bridge> ChainBridge::with_source(CpPotential source) const {
+std::shared_ptr<const Bridge> ChainBridge::with_source(SourceLaw source) const {
   auto bridge = std::make_shared<ChainBridge>(*this);
   bridge->set_source(std::move(source));
   return bridge;

@@ -18,7 +18,7 @@ class ChainBridge : public Bridge {
   std::span<const double> log_weights() const override { return potential_.log_start(); }
   const Array3<double>& log_cores() const override { return potential_.log_cores(); }
   const Array3<double>& log_moves() const override { return potential_.log_moves(); }
-  std::shared_ptr<const Bridge> with_source(CpPotential source) const override;
+  std::shared_ptr<const Bridge> with_source(SourceLaw source) const override;
 
  private:
   ChainPotential potential_;

@@ -7,6 +7,7 @@
 #include "bridgemark/bridge/potential_checks.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/math/hidden_chain.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark {
@@ -62,6 +63,20 @@ ChainPotential::ChainPotential(std::vector<double> log_start, Array3<double> log
 void ChainPotential::log_value(const Context& context, StatesView x, std::span<double> out) const {
   check_states("x", x, dim(), num_categories());
   backend::of(context).log_chain(context, log_start_, log_moves_, log_cores_, x, out);
+}
+
+double ChainPotential::log_total() const {
+  const std::size_t D = dim(), S = log_cores_.extent(1), K = num_components();
+  std::vector<double> emission(D * K), scratch(2 * K);
+  for (std::size_t d = 0; d < D; ++d) {
+    for (std::size_t k = 0; k < K; ++k) {
+      emission[d * K + k] = log_sum(log_cores_.row(d, 0) + k, S, K);
+    }
+  }
+  const std::vector<std::int32_t> zeros(D);
+  return log_all_paths(
+      log_hidden_chain(D, 1, K, log_start_.data(), log_moves_.data(), emission.data()),
+      zeros.data(), scratch.data());
 }
 
 Array3<double> switching_moves(std::size_t dim, std::size_t num_components, double switch_rate) {

@@ -27,6 +27,9 @@ class ChainPotential {
   // out[b] = log v(x[b]).
   void log_value(const Context& context, StatesView x, std::span<double> out) const;
 
+  // log of the sum of v over all states.
+  double log_total() const;
+
  private:
   std::vector<double> log_start_;
   Array3<double> log_moves_;

@@ -21,18 +21,6 @@ constexpr double kSmallestShare = 1e-12;  // of a component that takes part
 constexpr double kLowest = -1e4;          // of a logarithm in features, whose squares are summed
 constexpr int kRounds = 10;               // of moving components to the nearest group
 
-// p0^d(s), [D,S].
-Matrix<double> source_marginals(const ReverseTables& tables) {
-  Matrix<double> marginals(tables.dim(), tables.num_categories());
-  for (std::size_t j = 0; j < tables.num_parts(); ++j) {
-    const double share = std::exp(tables.log_parts[j]);
-    for (std::size_t i = 0; i < marginals.size(); ++i) {
-      marginals.data()[i] += share * std::exp(tables.log_p0[j].data()[i]);
-    }
-  }
-  return marginals;
-}
-
 // The mean over x0 ~ p0 of beta_k u_k(x0) / c(x0), by draws of the marginals, [K].
 std::vector<double> component_shares(const ReverseTables& tables, const Matrix<double>& marginals) {
   const std::size_t D = tables.dim(), S = tables.num_categories(), K = tables.log_beta.size();
@@ -149,7 +137,7 @@ std::vector<std::size_t> cluster(const Features& columns, const std::vector<doub
 ComponentGroups group_components(const ReverseTables& tables, std::size_t most_groups) {
   const std::size_t D = tables.dim(), S = tables.num_categories(), K = tables.log_beta.size();
   if (K <= most_groups) return {tables.log_beta, tables.log_from};
-  const Matrix<double> marginals = source_marginals(tables);
+  const Matrix<double> marginals = tables.source_marginals();
   const std::vector<double> all_shares = component_shares(tables, marginals);
   std::vector<std::size_t> components;
   std::vector<double> shares;

@@ -14,7 +14,7 @@ const Array3<double>& CpBridge::log_moves() const {
   return none;
 }
 
-std::shared_ptr<const Bridge> CpBridge::with_source(CpPotential source) const {
+std::shared_ptr<const Bridge> CpBridge::with_source(SourceLaw source) const {
   auto bridge = std::make_shared<CpBridge>(*this);
   bridge->set_source(std::move(source));
   return bridge;

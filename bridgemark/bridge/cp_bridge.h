@@ -18,7 +18,7 @@ class CpBridge : public Bridge {
   std::span<const double> log_weights() const override { return potential_.log_beta(); }
   const Array3<double>& log_cores() const override { return potential_.log_cores(); }
   const Array3<double>& log_moves() const override;
-  std::shared_ptr<const Bridge> with_source(CpPotential source) const override;
+  std::shared_ptr<const Bridge> with_source(SourceLaw source) const override;
 
   // c as a potential of x0: the cores as seen from there.
   CpPotential normalizer(const Context& context) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/log_domain.h"
@@ -30,9 +31,10 @@ constexpr double kRounding = 1e-9;            // of a bound
 // log_mass as a function of lambda.
 class LogMass {
  public:
-  LogMass(const ComponentGroups& groups, const Matrix<double>& log_start)
+  LogMass(const ComponentGroups& groups, const Matrix<double>& log_start, TiltedChain* tilted)
       : groups_(groups),
         log_start_(log_start),
+        tilted_(tilted),
         D_(log_start.rows()),
         S_(log_start.cols()),
         probabilities_(D_, S_) {}
@@ -51,11 +53,16 @@ class LogMass {
           row[s] -= lambda[static_cast<Eigen::Index>(i)] * log_u[i];
         }
       }
+      if (tilted_ != nullptr) continue;
       const double high = *std::max_element(row, row + S_);
       double sum = 0.0;
       for (std::size_t s = 0; s < S_; ++s) sum += row[s] = std::exp(row[s] - high);
       for (std::size_t s = 0; s < S_; ++s) row[s] /= sum;
       total += high + std::log(sum);
+    }
+    if (tilted_ != nullptr) {
+      total = tilted_->set(probabilities_);
+      tilted_->marginals(probabilities_);
     }
     for (std::size_t i = 0; i < size(); ++i) {
       const auto k = static_cast<Eigen::Index>(i);
@@ -73,7 +80,7 @@ class LogMass {
     return mean;
   }
 
-  // The covariance of the same sums.
+  // The covariance of the same sums, of a proposal with independent coordinates.
   Square covariance() const {
     const auto M = static_cast<Eigen::Index>(size());
     Square covariance = Square::Zero(M, M);
@@ -120,6 +127,7 @@ class LogMass {
 
   const ComponentGroups& groups_;
   const Matrix<double>& log_start_;
+  TiltedChain* tilted_;  // where p0 is a chain
   std::size_t D_, S_;
   Matrix<double> probabilities_;  // [D,S]: P_d(s) of the last value
 };
@@ -217,7 +225,12 @@ ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, std::size_t part,
                                  const std::int32_t* x1)
     : gain_(tables.dim(), tables.num_categories()),
       cumulative_(tables.dim(), tables.num_categories()) {
-  Matrix<double> log_start = tables.log_p0[part];
+  Matrix<double> log_start(tables.dim(), tables.num_categories());
+  if (tables.source_chain) {
+    tilted_ = TiltedChain(tables.source_chain);
+  } else {
+    log_start = tables.log_p0[part];
+  }
   std::vector<double> made;
   for (std::size_t d = 0; d < log_start.rows(); ++d) {
     const double* into = tables.log_into(x1[d], made);
@@ -232,9 +245,10 @@ ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, std::size_t part,
 
 void ReverseEnvelope::fit_components(const ReverseTables& tables, const Matrix<double>& log_start) {
   const ComponentGroups& groups = tables.groups;
-  LogMass log_mass(groups, log_start);
+  const bool is_tilted = tables.source_chain != nullptr;
+  LogMass log_mass(groups, log_start, is_tilted ? &tilted_ : nullptr);
   Vector log_lambda = first_log_lambda(log_mass), lambda;
-  if (log_mass.size() <= kMostByNewton) {
+  if (log_mass.size() <= kMostByNewton && !is_tilted) {
     minimise(log_mass, log_lambda);
   } else {
     approach(log_mass, log_lambda);
@@ -250,7 +264,7 @@ void ReverseEnvelope::fit_components(const ReverseTables& tables, const Matrix<d
     if (lambda[from] > 0.0) log_bound_ -= lambda[from] * (log_lambda[from] - groups.log_beta[i]);
     for (std::size_t d = 0; d < gain_.rows(); ++d) everywhere(d, i) = lambda[from];
   }
-  set_product(groups.log_from, log_start, everywhere);
+  set_product(groups.log_from, log_start, everywhere, is_tilted);
 }
 
 // Steps of a fixed point: where lambda is best, it is the law of the chain's paths when k at
@@ -258,6 +272,7 @@ void ReverseEnvelope::fit_components(const ReverseTables& tables, const Matrix<d
 // as it makes the envelope smaller.
 void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double>& log_start) {
   const std::size_t D = gain_.rows(), S = gain_.cols(), K = tables.log_beta.size();
+  const bool is_tilted = tables.source_chain != nullptr;
   const std::vector<std::int32_t> zeros(D);
   std::vector<double> scratch(D * K);
   Matrix<double> emission(D, K), lambda(D, K), target(D, K), best_emission, best_target;
@@ -288,7 +303,7 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double
       }
     }
   };
-  set_product(tables.log_from, log_start, lambda);  // of none
+  set_product(tables.log_from, log_start, lambda, is_tilted);  // of none
   set_target();
   best_emission = emission;
   best_target = target;
@@ -299,7 +314,7 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double
           best_emission.data()[i] + length * (best_target.data()[i] - best_emission.data()[i]);
     }
     set_lambda();
-    set_product(tables.log_from, log_start, lambda);
+    set_product(tables.log_from, log_start, lambda, is_tilted);
     const double gained = best - log_mass_;
     if (gained > 0.0) {
       set_target();
@@ -315,28 +330,40 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double
   }
   std::copy_n(best_emission.data(), emission.size(), emission.data());
   set_lambda();
-  set_product(tables.log_from, log_start, lambda);
+  set_product(tables.log_from, log_start, lambda, is_tilted);
   bound_ = PathBound(tables.chain(), paths, lambda, gain_);
 }
 
 void ReverseEnvelope::set_product(const Array3<double>& log_from, const Matrix<double>& log_start,
-                                  const Matrix<double>& lambda) {
+                                  const Matrix<double>& lambda, bool is_tilted) {
   const std::size_t S = gain_.cols(), K = lambda.cols();
-  std::vector<double> log_weights(S);
+  Matrix<double> log_weights(gain_.rows(), S);
   log_mass_ = -log_bound_;
   for (std::size_t d = 0; d < gain_.rows(); ++d) {
+    double* weights = log_weights.row(d);
     for (std::size_t s = 0; s < S; ++s) {
       double gain = 0.0;
       for (std::size_t k = 0; k < K; ++k) {
         if (lambda(d, k) > 0.0) gain += lambda(d, k) * log_from(d, s, k);
       }
       gain_(d, s) = gain;
-      log_weights[s] = log_start(d, s) - gain;
+      weights[s] = log_start(d, s) - gain;
     }
-    cumulate_log(log_weights.data(), S, cumulative_.row(d));
-    log_mass_ +=
-        *std::max_element(log_weights.begin(), log_weights.end()) + std::log(cumulative_(d, S - 1));
+    if (is_tilted) continue;
+    cumulate_log(weights, S, cumulative_.row(d));
+    log_mass_ += *std::max_element(weights, weights + S) + std::log(cumulative_(d, S - 1));
   }
+  if (!is_tilted) return;
+  log_mass_ += tilted_.set(log_weights);
+  tilted_.marginals(cumulative_);
+  for (std::size_t d = 0; d < gain_.rows(); ++d) {
+    std::partial_sum(cumulative_.row(d), cumulative_.row(d) + S, cumulative_.row(d));
+  }
+}
+
+std::size_t ReverseEnvelope::scratch_size(const ReverseTables& tables) {
+  const std::size_t K = tables.log_beta.size(), D = tables.dim();
+  return 2 * K + (tables.source_chain ? (D + 1) * tables.source_chain->num_states() + D : 0);
 }
 
 double ReverseEnvelope::propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
@@ -349,8 +376,12 @@ double ReverseEnvelope::propose(const ReverseTables& tables, DrawSequence& draws
 bool ReverseEnvelope::keeps(const ReverseTables& tables, DrawSequence& draws, double log_uniform,
                             std::int32_t* x0, double* scratch, double& log_keep) const {
   const std::size_t D = cumulative_.rows(), K = tables.log_beta.size(), S = cumulative_.cols();
+  const bool is_tilted = tables.source_chain != nullptr;
+  // The path lies in x0 until the coordinates take its place.
+  if (is_tilted) tilted_.draw_path(draws, x0, scratch + 2 * K);
   const auto draw = [&](std::size_t d) {
-    const std::size_t s = draw_category(cumulative_.row(d), S, draws.uniform());
+    const std::size_t s = is_tilted ? tilted_.draw(d, x0[d], draws.uniform())
+                                    : draw_category(cumulative_.row(d), S, draws.uniform());
     x0[d] = static_cast<std::int32_t>(s);
     return s;
   };

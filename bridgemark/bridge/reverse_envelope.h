@@ -11,8 +11,8 @@
 namespace bridgemark {
 
 // A product over coordinates that lies above a part of the reverse of one target: that of one part
-// of p0, which is called p0 here. The geometric mean is below
-// the arithmetic: for any lambda on the simplex
+// of p0, which is called p0 here. The geometric mean is below the arithmetic: for any lambda on the
+// simplex
 //   c(x0) = sum_k beta_k u_k(x0) >= prod_k (beta_k u_k(x0) / lambda_k)^lambda_k,
 // so p0(x0) q_ref(x1|x0) / c(x0) is at most exp(log_mass) times the product of
 //   P_d(s) in proportion to p0^d(s) q_ref(x1^d|s) prod_k u_k^d(s)^-lambda_k,
@@ -21,15 +21,19 @@ namespace bridgemark {
 // log_mass is convex in lambda, so the best lambda is one, and Newton's method finds it.
 // Of a chain potential the sum runs over paths z of components: lambda is a law of paths, a Markov
 // chain, whose marginals lambda_d(k) are in the product.
+// Where p0 is a hidden chain, P is in proportion to p0 times the product of all else: again a
+// hidden chain (tilted_chain.h).
 class ReverseEnvelope {
  public:
   ReverseEnvelope(const ReverseTables& tables, std::size_t part, const std::int32_t* x1);
 
+  static std::size_t scratch_size(const ReverseTables& tables);
+
   // log of the sum over x0 of what lies above p0(x0) q_ref(x1|x0) / c(x0).
   double log_mass() const { return log_mass_; }
 
-  // Draws x0 from the product with the next D draws; returns the logarithm of the probability to
-  // keep it. scratch [2,K].
+  // Draws x0 from P with the next D draws, or 2 D of a chain; returns the logarithm of the
+  // probability to keep it. scratch [scratch_size].
   double propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
                  double* scratch) const;
 
@@ -39,17 +43,18 @@ class ReverseEnvelope {
              double* scratch, double& log_keep) const;
 
  private:
-  // log_start [D,S]: log p0^d(s) q_ref(x1^d|s).
+  // log_start [D,S]: log p0^d(s) q_ref(x1^d|s), p0 left out where it is a chain.
   void fit_components(const ReverseTables& tables, const Matrix<double>& log_start);
   void fit_paths(const ReverseTables& tables, const Matrix<double>& log_start);
 
   // The product for these lambda_d(k) [D,K] of components seen as log_from [D,S,K].
   void set_product(const Array3<double>& log_from, const Matrix<double>& log_start,
-                   const Matrix<double>& lambda);
+                   const Matrix<double>& lambda, bool is_tilted);
 
   double log_bound_ = 0.0;     // of c: this plus the sum over d of gain_(d, x0^d) lies below log c
   Matrix<double> gain_;        // [D,S]: sum_k lambda_d(k) log u_k^d(s)
   Matrix<double> cumulative_;  // [D,S]: sums of each coordinate's weights
+  TiltedChain tilted_;         // P where p0 is a chain
   double log_mass_ = 0.0;
   PathBound bound_;  // of a chain
 };

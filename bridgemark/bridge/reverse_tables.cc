@@ -1,5 +1,6 @@
 #include "bridgemark/bridge/reverse_tables.h"
 
+#include <cmath>
 #include <utility>
 
 #include "bridgemark/backend/plan/scaled_rows.h"
@@ -51,7 +52,20 @@ void ReverseTables::log_others(const std::int32_t* x0, double* others) const {
   }
 }
 
+Matrix<double> ReverseTables::source_marginals() const {
+  if (source_chain) return source_chain->marginals();
+  Matrix<double> marginals(dim(), num_categories());
+  for (std::size_t j = 0; j < num_parts(); ++j) {
+    const double share = std::exp(log_parts[j]);
+    for (std::size_t i = 0; i < marginals.size(); ++i) {
+      marginals.data()[i] += share * std::exp(log_p0[j].data()[i]);
+    }
+  }
+  return marginals;
+}
+
 double ReverseTables::log_source(const std::int32_t* x0) const {
+  if (source_chain) return source_chain->log_probability(x0);
   std::vector<double> log_terms(log_parts);
   for (std::size_t j = 0; j < num_parts(); ++j) {
     for (std::size_t d = 0; d < dim(); ++d) {
@@ -62,6 +76,10 @@ double ReverseTables::log_source(const std::int32_t* x0) const {
 }
 
 void ReverseTables::log_source_around(const std::int32_t* x0, Matrix<double>& out) const {
+  if (source_chain) {
+    source_chain->log_around(x0, out);
+    return;
+  }
   const std::size_t D = dim(), S = num_categories(), J = num_parts();
   if (J == 1) {
     out = log_p0[0];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bridgemark/backend/plan/factored_power.h"
+#include "bridgemark/bridge/tilted_chain.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/hidden_chain.h"
 
@@ -21,10 +22,11 @@ struct ComponentGroups {
 struct ReverseTables {
   std::vector<double> log_beta;  // [K]
   Array3<double> log_from;       // [D,S,K]: log u_k^d(x0^d), the cores as seen from x0
-  // p0 is a mixture of parts with independent coordinates each.
-  std::vector<double> log_parts;       // [J]: of their shares
-  std::vector<Matrix<double>> log_p0;  // [J][D,S]
-  Matrix<double> log_q_into;           // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
+  // p0 is a mixture of parts with independent coordinates each, or a hidden chain: one part.
+  std::vector<double> log_parts;                    // [J]: of their shares
+  std::vector<Matrix<double>> log_p0;               // [J][D,S]; of a chain empty
+  std::shared_ptr<const SourceChain> source_chain;  // null: a mixture
+  Matrix<double> log_q_into;  // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
   std::shared_ptr<const backend::FactoredPower> log_q_factors;  // in its place, without tables
   Array3<double> log_moves;  // [D-1,K,K] of a chain potential; empty: CP
 
@@ -45,6 +47,9 @@ struct ReverseTables {
   // log q_ref(x1|x0) for a category of either end, and for all x0 [S]: kept here, or in `made`.
   double log_into(std::int32_t x1, std::int32_t x0) const;
   const double* log_into(std::int32_t x1, std::vector<double>& made) const;
+
+  // p0^d(s), [D,S].
+  Matrix<double> source_marginals() const;
 
   // log p0(x0).
   double log_source(const std::int32_t* x0) const;

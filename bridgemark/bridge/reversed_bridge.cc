@@ -54,7 +54,7 @@ class Proposals {
         envelopes_(envelopes),
         key_(key),
         index_(index),
-        scratch_(2 * tables.log_beta.size()) {}
+        scratch_(ReverseEnvelope::scratch_size(tables)) {}
 
   // Draws the next x0, returns the logarithm of the probability to keep it.
   double next(std::int32_t* x0) {
@@ -77,8 +77,9 @@ class Proposals {
   }
 
  private:
-  // Those of the coordinates, and of the part where there are several.
+  // Those of the coordinates, and of the part where there are several, or of a chain's states.
   static std::uint64_t draws_of_state(const ReverseTables& tables) {
+    if (tables.source_chain) return 2 * tables.dim();
     return tables.dim() + (tables.num_parts() > 1 ? 1 : 0);
   }
   static std::uint64_t blocks_a_try(const ReverseTables& tables) {
@@ -157,11 +158,14 @@ ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bri
     throw_invalid("reverse", "log_p0 must have shape [{}, {}], got [{}, {}]", bridge_->dim(), S,
                   log_p0.rows(), log_p0.cols());
   }
-  set_tables(context, {0.0}, {std::move(log_p0)});
+  auto tables = std::make_shared<ReverseTables>();
+  tables->log_parts = {0.0};
+  tables->log_p0.push_back(std::move(log_p0));
+  set_tables(context, std::move(tables));
 }
 
 ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bridge> bridge,
-                               const CpPotential& source)
+                               const SourceLaw& source)
     : bridge_(std::move(bridge)), last_(std::make_shared<LastTotals>()) {
   const std::size_t D = bridge_->dim(), J = source.num_components();
   const auto S = static_cast<std::size_t>(bridge_->num_categories());
@@ -169,29 +173,32 @@ ReversedBridge::ReversedBridge(const Context& context, std::shared_ptr<const Bri
     throw_invalid("reverse", "source must be of {} dimensions with {} categories, got {} with {}",
                   D, S, source.dim(), source.num_categories());
   }
-  std::vector<double> log_parts = source.log_component_totals();
-  log_normalize(log_parts.data(), J);
-  std::vector<Matrix<double>> log_p0(J, Matrix<double>(D, S));
-  for (std::size_t j = 0; j < J; ++j) {
-    for (std::size_t d = 0; d < D; ++d) {
-      for (std::size_t s = 0; s < S; ++s) log_p0[j](d, s) = source.log_cores()(d, s, j);
-      log_normalize(log_p0[j].row(d), S);
+  auto tables = std::make_shared<ReverseTables>();
+  if (const ChainPotential* chain = source.chain()) {
+    tables->log_parts = {0.0};
+    tables->source_chain = std::make_shared<const SourceChain>(*chain);
+  } else {
+    tables->log_parts = source.mixture()->log_component_totals();
+    log_normalize(tables->log_parts.data(), J);
+    tables->log_p0.assign(J, Matrix<double>(D, S));
+    for (std::size_t j = 0; j < J; ++j) {
+      Matrix<double>& log_p0 = tables->log_p0[j];
+      for (std::size_t d = 0; d < D; ++d) {
+        for (std::size_t s = 0; s < S; ++s) log_p0(d, s) = source.log_cores()(d, s, j);
+        log_normalize(log_p0.row(d), S);
+      }
     }
   }
-  set_tables(context, std::move(log_parts), std::move(log_p0));
+  set_tables(context, std::move(tables));
 }
 
-void ReversedBridge::set_tables(const Context& context, std::vector<double> log_parts,
-                                std::vector<Matrix<double>> log_p0) {
+void ReversedBridge::set_tables(const Context& context, std::shared_ptr<ReverseTables> tables) {
   const auto S = static_cast<std::size_t>(bridge_->num_categories());
   const Context host = context.on_host();
-  auto tables = std::make_shared<ReverseTables>();
   const ReferenceChain chain(bridge_->process(), 1);
   tables->log_beta.assign(bridge_->log_weights().begin(), bridge_->log_weights().end());
   tables->log_moves = bridge_->log_moves();
   tables->log_from = bridge_->propagated_cores(host, chain, 0);
-  tables->log_parts = std::move(log_parts);
-  tables->log_p0 = std::move(log_p0);
   const backend::ReferencePower q = chain.power(host, 1);
   tables->log_q_factors = q.factors();
   if (q.table() != nullptr) {

@@ -7,7 +7,7 @@
 
 #include "bridgemark/bridge/bridge.h"
 #include "bridgemark/bridge/coupling.h"
-#include "bridgemark/bridge/cp_potential.h"
+#include "bridgemark/bridge/source_law.h"
 
 namespace bridgemark {
 
@@ -25,11 +25,11 @@ struct MarginalEstimates {
   Array3<double> standard_error;
 };
 
-// A bridge whose p0 has independent coordinates, or is a mixture of such, read backwards: x0 given
-// x1, exact in any dimension. Draws are proposals from an envelope (reverse_envelope.h), kept with
-// its probability: try t of row i under a key is a function of (key, i, t) alone. There is no
-// closed form of p1, so what needs it is an estimate that says its error. The work is the host's on
-// every device.
+// A bridge whose p0 has independent coordinates, or is a mixture of such or a hidden chain, read
+// backwards: x0 given x1, exact in any dimension. Draws are proposals from an envelope
+// (reverse_envelope.h), kept with its probability: try t of row i under a key is a function of
+// (key, i, t) alone. There is no closed form of p1, so what needs it is an estimate that says its
+// error. The work is the host's on every device.
 class ReversedBridge : public Coupling {
  public:
   // Proposals made for one row before it is given up.
@@ -42,10 +42,9 @@ class ReversedBridge : public Coupling {
   ReversedBridge(const Context& context, std::shared_ptr<const Bridge> bridge,
                  Matrix<double> log_p0);
 
-  // A mixture, in proportion to a potential: one part a component. Throws InvalidArgument for one
-  // of another space.
+  // A mixture or a chain. Throws InvalidArgument for one of another space.
   ReversedBridge(const Context& context, std::shared_ptr<const Bridge> bridge,
-                 const CpPotential& source);
+                 const SourceLaw& source);
 
   std::size_t dim() const override { return bridge_->dim(); }
   int num_categories() const override { return bridge_->num_categories(); }
@@ -92,9 +91,8 @@ class ReversedBridge : public Coupling {
                     double relative_error) const;
   double log_start(const std::int32_t* x1, const std::int32_t* x0) const;
 
-  // Makes the tables of a p0 with these shares [J] and parts [J][D,S].
-  void set_tables(const Context& context, std::vector<double> log_parts,
-                  std::vector<Matrix<double>> log_p0);
+  // Adds all other tables to those of p0.
+  void set_tables(const Context& context, std::shared_ptr<ReverseTables> tables);
 
   std::shared_ptr<const Bridge> bridge_;
   std::shared_ptr<const ReverseTables> tables_;

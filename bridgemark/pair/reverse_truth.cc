@@ -65,16 +65,40 @@ ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge>
     const double log_share = -std::log(static_cast<double>(observed.rows()));
     set_closed(source_over_normaliser(host, *bridge_, observed,
                                       std::vector<double>(observed.rows(), log_share)));
-  } else if (const std::size_t count = count_states(D, S, kMaxStates); count > 0) {
-    const States states = list_states(count, D, S);
-    std::vector<double> log_p0(count);
-    source.log_probability(states, log_p0);
-    set_closed(source_over_normaliser(host, *bridge_, states, std::move(log_p0)));
+  } else if (set_listed(host, [&](const States& states, std::span<double> out) {
+               source.log_probability(states, out);
+             })) {
+    return;
   } else if (source.kind() == SourceKind::kMixture) {
     envelope_ = std::make_shared<ReversedBridge>(host, bridge_, source.parts());
   } else {
     envelope_ = std::make_shared<ReversedBridge>(host, bridge_, source.log_pmf());
   }
+}
+
+ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge)
+    : bridge_(std::move(bridge)) {
+  const SourceLaw* source = bridge_->source();
+  if (source == nullptr) throw_invalid("reverse", "the bridge must have a law of x0, got none");
+  const Context host = context.on_host();
+  const auto write_log_p0 = [&](const States& states, std::span<double> out) {
+    source->log_probability(host, states, out);
+  };
+  if (set_listed(host, write_log_p0)) return;
+  envelope_ = std::make_shared<ReversedBridge>(host, bridge_, *source);
+}
+
+bool ReverseTruth::set_listed(
+    const Context& host,
+    const std::function<void(const States&, std::span<double>)>& write_log_p0) {
+  const std::size_t D = bridge_->dim(), S = static_cast<std::size_t>(bridge_->num_categories()),
+                    count = count_states(D, S, kMaxStates);
+  if (count == 0) return false;
+  const States states = list_states(count, D, S);
+  std::vector<double> log_p0(count);
+  write_log_p0(states, log_p0);
+  set_closed(source_over_normaliser(host, *bridge_, states, std::move(log_p0)));
+  return true;
 }
 
 // The steps of the process seen backwards have a factor pi(x0) / pi(x1) of its stationary law more

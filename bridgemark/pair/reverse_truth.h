@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,8 +19,8 @@ namespace bridgemark {
 //   two-sided pairs     f is given;
 //   few states          one component for each state that p0 allows, listed;
 //   observed states     one component for each of them.
-// For any other p0 with independent coordinates, or a mixture of such, it is the envelope of
-// ReversedBridge.
+// For any other p0 with independent coordinates, a mixture of such or a hidden chain, it is the
+// envelope of ReversedBridge.
 class ReverseTruth {
  public:
   // A space with at most so many states is listed.
@@ -32,6 +33,9 @@ class ReverseTruth {
   ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge,
                const SourceDistribution& source, const std::optional<CpPotential>& potential);
 
+  // With the law of x0 that the bridge has. Throws InvalidArgument where it has none.
+  ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge);
+
   // Null where p0 has observed states beyond kMaxEntries; missing() says how many they may be.
   std::shared_ptr<const Coupling> coupling() const;
   const std::string& missing() const { return missing_; }
@@ -43,6 +47,9 @@ class ReverseTruth {
   const ReversedBridge* envelope() const { return envelope_.get(); }
 
  private:
+  // True where the space is small: f is then made of all its states, whose log p0 this writes.
+  bool set_listed(const Context& host,
+                  const std::function<void(const States&, std::span<double>)>& write_log_p0);
   void set_closed(const CpPotential& potential);
 
   std::shared_ptr<const Bridge> bridge_;

@@ -1,6 +1,5 @@
 #include "bridgemark/pair/two_way_bridge.h"
 
-#include <optional>
 #include <utility>
 
 #include "bridgemark/core/error.h"
@@ -18,8 +17,7 @@ std::shared_ptr<const Coupling> answer_of(const Context& context, const char* qu
                   bridge ? " with a law of where it starts" : "");
   }
   if (!turned) return bridge;
-  return ReverseTruth(context, bridge, SourceDistribution::mixture(*bridge->source()), std::nullopt)
-      .coupling();
+  return ReverseTruth(context, bridge).coupling();
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
+#include "tests/support/random_chain.h"
 #include "tests/support/tolerance.h"
 
 namespace bridgemark {
@@ -25,48 +26,12 @@ using testing::error_of;
 using testing::fits;
 using testing::is_near;
 using testing::kContext;
+using testing::potential_by_paths;
+using testing::random_array;
+using testing::random_chain;
 using testing::Wide;
 
 constexpr int kSteps = 4;
-
-Array3<double> random_array(std::size_t a, std::size_t b, std::size_t c, double spread,
-                            std::mt19937_64& generator) {
-  Array3<double> values(a, b, c);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values.data()[i] = spread * (2.0 * testing::unit(generator) - 1.0);
-  }
-  return values;
-}
-
-ChainPotential random_chain(std::size_t D, std::size_t S, std::size_t K, double spread,
-                            std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  std::vector<double> log_start(K);
-  for (double& value : log_start) value = spread * testing::unit(generator);
-  Array3<double> moves = random_array(D - 1, K, K, spread, generator);
-  return {std::move(log_start), std::move(moves), random_array(D, S, K, spread, generator)};
-}
-
-// v by every path of the hidden chain, one by one.
-std::vector<long double> potential_by_paths(const ChainPotential& chain, const States& states) {
-  const std::size_t D = chain.dim(), K = chain.num_components();
-  const States paths = testing::all_states(D, static_cast<int>(K));
-  std::vector<long double> v(states.rows());
-  for (std::size_t x = 0; x < states.rows(); ++x) {
-    for (std::size_t p = 0; p < paths.rows(); ++p) {
-      long double log_weight = 0.0L;
-      for (std::size_t d = 0; d < D; ++d) {
-        const auto k = static_cast<std::size_t>(paths(p, d));
-        log_weight += d == 0
-                          ? chain.log_start()[k]
-                          : chain.log_moves()(d - 1, static_cast<std::size_t>(paths(p, d - 1)), k);
-        log_weight += chain.log_cores()(d, static_cast<std::size_t>(states(x, d)), k);
-      }
-      v[x] += std::exp(log_weight);
-    }
-  }
-  return v;
-}
 
 // A chain bridge and what it must be, by sums over all states.
 struct ChainCase {

@@ -3,26 +3,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/disk/atomic_file.h"
-#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/solver/run/run_result.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/run_folder.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -30,53 +25,13 @@ namespace bridgemark {
 namespace {
 
 using testing::error_of;
+using testing::read_text;
+using testing::RunTest;
+using testing::write_text;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-// The message of a library error, which must be one line.
-// A small pair in a folder, and room for runs beside it.
-class RunTest : public ::testing::Test {
- protected:
-  RunTest() {
-    write_pair_folder({}, testing::pair_with_test_set(testing::small_spec(), 200), pair_path());
-  }
-
-  std::filesystem::path pair_path() const { return dir_.path() / "pair"; }
-  std::filesystem::path run_path() const { return dir_.path() / "run"; }
-  BenchmarkPair pair() const { return load_pair(pair_path().string()); }
-
-  RunConfig config(const std::string& solver) const {
-    RunConfig config{solver, pair_path().string(), 5, {}};
-    if (solver == "feature-wise") config.options["marginal_samples"] = "2000";
-    if (solver == "sinkhorn") config.options["rows"] = "200";
-    return config;
-  }
-
-  void train(const RunConfig& config, bool resume = false) const {
-    train_run({}, config, run_path(), resume);
-  }
-
-  std::string train_error(const RunConfig& config, bool resume = false) const {
-    return error_of<Error>([&] { train(config, resume); });
-  }
-  std::string load_error() const {
-    return error_of<Error>([&] { load_run({}, pair(), run_path()); });
-  }
-
-  testing::TempDir dir_;
-};
 
 TEST_F(RunTest, LoadGivesTheCouplingThatWasFitted) {
   for (const char* name : {"oracle", "independent", "reference", "feature-wise", "sinkhorn"}) {
@@ -128,7 +83,7 @@ TEST_F(RunTest, FolderHoldsTheRecord) {
     EXPECT_TRUE(result.contains(key)) << key;
   }
   EXPECT_TRUE(result.at("diagnostics").at("converged").get<bool>());
-  EXPECT_EQ(nlohmann::json::parse(read(run_path() / "log.jsonl")).at("event"), "fitted");
+  EXPECT_EQ(nlohmann::json::parse(read_text(run_path() / "log.jsonl")).at("event"), "fitted");
 }
 
 TEST_F(RunTest, DiagnosticsSurviveJson) {
@@ -186,7 +141,7 @@ TEST_F(RunTest, TheHistoryOfATrainingIsKept) {
                                                   "\n");
   save_run({}, run, pair(), fitted, 1.5, run_path());
   EXPECT_EQ(log_text(load_run_history(run_path())), log_text(fitted.history));
-  EXPECT_EQ(read(run_path() / "log.jsonl"), log_text(fitted.history));
+  EXPECT_EQ(read_text(run_path() / "log.jsonl"), log_text(fitted.history));
   const Fitted again = train_run({}, run, pair(), run_path(), true);  // complete: read, not trained
   EXPECT_EQ(log_text(again.history), log_text(fitted.history));
   std::filesystem::remove_all(run_path());
@@ -194,177 +149,26 @@ TEST_F(RunTest, TheHistoryOfATrainingIsKept) {
   EXPECT_TRUE(load_run_history(run_path()).empty());
 }
 
-TEST_F(RunTest, OccupiedFolderIsRefused) {
-  train(config("reference"));
-  const std::string before = read(run_path() / "result.json");
-  EXPECT_THAT(train_error(config("reference")),
-              AllOf(HasSubstr("run"), HasSubstr("already holds a run"), HasSubstr("resume it")));
-  EXPECT_EQ(read(run_path() / "result.json"), before);
-}
-
-TEST_F(RunTest, OneRunAtATimeWorksInAFolder) {
-  std::filesystem::create_directory(run_path());
-  {
-    const FolderLock lock(run_path());
-    EXPECT_THAT(train_error(config("reference")), HasSubstr("another bridgemark run is at work"));
-    const Fitted fitted = testing::fit_solver("reference", pair());
-    EXPECT_THAT(error_of<Error>(
-                    [&] { save_run({}, config("reference"), pair(), fitted, 1.0, run_path()); }),
-                HasSubstr("another bridgemark run is at work"));
-  }
-  train(config("reference"));
-  EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
-}
-
-// While a run trains, its folder is removed and another process makes a run of that name.
-TEST_F(RunTest, AReplacedFolderGetsNothingOfTheRunThatLostIt) {
-  RunConfig first = config("dlightsb"), second = config("reference");
-  first.options = {{"updates", "64"}, {"components", "3"}, {"batch_size", "4"}, {"log_every", "1"}};
-  bool replaced = false;
-  const Context context{
-      .num_threads = 1,
-      .progress = [&](std::string_view, std::uint64_t done, std::uint64_t, std::string_view) {
-        if (replaced || done < 16) return;
-        replaced = true;
-        const pid_t other = fork();
-        if (other == 0) {
-          std::filesystem::remove_all(run_path());
-          train_run({.num_threads = 1}, second, run_path(), false);
-          _exit(0);
-        }
-        waitpid(other, nullptr, 0);
-      }};
-  EXPECT_THAT(error_of<FolderLost>([&] { train_run(context, first, run_path(), false); }),
-              AllOf(HasSubstr(run_path().string()), HasSubstr("replaced")));
-  EXPECT_EQ(load_run_config(run_path()).solver, "reference");
-  EXPECT_FALSE(std::filesystem::exists(run_path() / "checkpoint.safetensors"));
-  EXPECT_FALSE(std::filesystem::exists(run_path() / "lock"));
-  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
-}
-
-// A run finds its pair from another folder, and where the two have moved together or one of them
-// alone has.
-TEST_F(RunTest, FindsItsPairWhereverItIsReadFrom) {
-  namespace fs = std::filesystem;
-  const fs::path here = fs::current_path(), project = dir_.path() / "project";
-  fs::create_directory(project);
-  fs::rename(pair_path(), project / "pair");
-  fs::create_directory(dir_.path() / "elsewhere");
-  fs::current_path(project);
-  RunConfig given = config("reference");
-  given.pair = "pair";
-  train_run({}, given, "run", false);
-  fs::current_path(dir_.path() / "elsewhere");
-  EXPECT_EQ(load_whole_run({}, "../project/run").problem.name(), "small");
-  given.pair = "../project/pair";
-  EXPECT_NO_THROW(train_run({}, given, "../project/run", true));  // the same place by another name
-  fs::copy(project / "run", dir_.path() / "run", fs::copy_options::recursive);
-  EXPECT_NO_THROW(load_whole_run({}, run_path()));  // by the whole path
-  fs::rename(project, dir_.path() / "moved");
-  EXPECT_NO_THROW(load_whole_run({}, "../moved/run"));  // by the path from the run
-  EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }),
-              AllOf(HasSubstr("its pair"), HasSubstr((project / "pair").string())));
-  // Another pair of that place is not taken for it.
-  PairSpec other = testing::small_spec();
-  other.seed = 77;
-  fs::create_directory(project);
-  write_pair_folder({}, testing::pair_with_test_set(other, 200), project / "pair");
-  EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }), HasSubstr("its pair"));
-  fs::current_path(here);
-}
-
-TEST_F(RunTest, FilesOfTwoRunsAreNotMixed) {
-  RunConfig trained = config("dlightsb");
-  trained.options = {{"updates", "4"}, {"components", "3"}, {"batch_size", "4"}};
-  train(trained);
-  const std::string identity = load_run_config(run_path()).identity;
-  EXPECT_EQ(identity.size(), 32u);
-  EXPECT_EQ(load_run_result(run_path()).at("run_identity"), identity);
-  const auto other = dir_.path() / "other";
-  train_run({}, trained, other, false);
-  for (const char* file : {"config.toml", "result.json"}) {
-    const std::string own = read(run_path() / file);
-    write(run_path() / file, read(other / file));
-    const auto refused = AllOf(HasSubstr(identity), HasSubstr("files of two runs"));
-    EXPECT_THAT(load_error(), refused) << file;
-    EXPECT_THAT(error_of<Error>([&] { load_whole_run({}, run_path()); }), refused) << file;
-    EXPECT_THAT(train_error(trained, true), refused) << file;
-    write(run_path() / file, own);
-  }
-  std::filesystem::remove(run_path() / "result.json");  // it would go on from the other's
-  write(run_path() / "checkpoint.safetensors", read(other / "checkpoint.safetensors"));
-  EXPECT_THAT(train_error(trained, true),
-              AllOf(HasSubstr("checkpoint.safetensors"), HasSubstr("files of two runs")));
-}
-
-TEST_F(RunTest, AModelIsTheOneOfItsResult) {
-  RunConfig trained = config("dlightsb");
-  trained.options = {{"updates", "4"}, {"components", "3"}, {"batch_size", "4"}};
-  train(trained);
-  trained.seed = 6;
-  train_run({}, trained, dir_.path() / "other", false);
-  write(run_path() / "model.safetensors", read(dir_.path() / "other" / "model.safetensors"));
-  EXPECT_THAT(load_error(), AllOf(HasSubstr("model.safetensors"), HasSubstr("fingerprint")));
-}
-
-// As versions before 0.2 left it.
-TEST_F(RunTest, AFolderWithoutARunsIdentityLoads) {
-  train(config("feature-wise"));
-  RunConfig before = load_run_config(run_path());
-  before.identity.clear();
-  save_run_config(before, run_path());
-  nlohmann::json result = load_run_result(run_path());
-  result.erase("run_identity");
-  result.erase("model_fingerprint");
-  save_json(run_path() / "result.json", result);
-  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
-  EXPECT_NO_THROW(load_whole_run({}, run_path()));
-  train(config("feature-wise"), true);
-  EXPECT_THAT(read(run_path() / "config.toml"), Not(HasSubstr("run_identity")));
-  std::filesystem::remove(run_path() / "result.json");
-  train(config("feature-wise"), true);
-  EXPECT_NO_THROW(load_run({}, pair(), run_path()));
-}
-
-TEST_F(RunTest, ResultsOfNoRunAreLeftAlone) {
-  std::filesystem::create_directory(run_path());
-  write(run_path() / "result.json", "{}");
-  EXPECT_THAT(train_error(config("reference"), true), HasSubstr("result.json but no config.toml"));
-  EXPECT_EQ(read(run_path() / "result.json"), "{}");
-}
-
-TEST_F(RunTest, WhatAKilledRunLeftIsSwept) {
-  std::filesystem::create_directory(run_path());
-  const auto stale = run_path() / ".checkpoint.safetensors.tmp-ab12cd";
-  for (const auto& path : {stale, run_path() / ".notes.tmp-ab12cd", run_path() / ".mine"}) {
-    write(path, "x");
-  }
-  train(config("reference"));
-  EXPECT_FALSE(std::filesystem::exists(stale));
-  EXPECT_TRUE(std::filesystem::exists(run_path() / ".notes.tmp-ab12cd"));
-  EXPECT_TRUE(std::filesystem::exists(run_path() / ".mine"));
-}
-
 TEST_F(RunTest, ResumeOfACompleteRunChangesNothing) {
   train(config("feature-wise"));
-  const std::string result = read(run_path() / "result.json"),
-                    model = read(run_path() / "model.safetensors");
+  const std::string result = read_text(run_path() / "result.json"),
+                    model = read_text(run_path() / "model.safetensors");
   const auto written = std::filesystem::last_write_time(run_path() / "result.json");
   train(config("feature-wise"), true);
-  EXPECT_EQ(read(run_path() / "result.json"), result);
-  EXPECT_EQ(read(run_path() / "model.safetensors"), model);
+  EXPECT_EQ(read_text(run_path() / "result.json"), result);
+  EXPECT_EQ(read_text(run_path() / "model.safetensors"), model);
   EXPECT_EQ(std::filesystem::last_write_time(run_path() / "result.json"), written);
 }
 
 TEST_F(RunTest, ResumeFinishesAnInterruptedRun) {
   train(config("feature-wise"));
-  const std::string model = read(run_path() / "model.safetensors");
+  const std::string model = read_text(run_path() / "model.safetensors");
   std::filesystem::remove(run_path() / "result.json");
   std::filesystem::remove(run_path() / "model.safetensors");
   EXPECT_THAT(train_error(config("feature-wise")), HasSubstr("already holds a run"));
   train(config("feature-wise"), true);
   EXPECT_TRUE(is_complete_run(run_path()));
-  EXPECT_EQ(read(run_path() / "model.safetensors"), model);
+  EXPECT_EQ(read_text(run_path() / "model.safetensors"), model);
 }
 
 TEST_F(RunTest, ResumeInAnEmptyFolderTrains) {
@@ -433,36 +237,36 @@ TEST_F(RunTest, BadRequestsLeaveNothingBehind) {
   EXPECT_THAT(train_error(bad), HasSubstr("marginal_samples"));
   EXPECT_FALSE(std::filesystem::exists(run_path()));
   std::filesystem::create_directory(run_path());
-  write(run_path() / "notes.txt", "mine");
+  write_text(run_path() / "notes.txt", "mine");
   EXPECT_THAT(train_error(bad), HasSubstr("marginal_samples"));
   EXPECT_FALSE(std::filesystem::exists(run_path() / "config.toml"));
-  EXPECT_EQ(read(run_path() / "notes.txt"), "mine");
+  EXPECT_EQ(read_text(run_path() / "notes.txt"), "mine");
 }
 
 TEST_F(RunTest, CorruptFilesGiveOneClearLine) {
   train(config("reference"));
-  const std::string config_text = read(run_path() / "config.toml"),
-                    result_text = read(run_path() / "result.json");
+  const std::string config_text = read_text(run_path() / "config.toml"),
+                    result_text = read_text(run_path() / "result.json");
   for (const char* text : {"solver = ", "solver = 3\npair = 'x'\nseed = '0'", "", "\xff\xfe",
                            "solver = 'reference'\npair = 'p'\nseed = 'seven'",
                            "solver = 'reference'\npair = 'p'\nseed = '-1'",
                            "solver = 'reference'\npair = 'p'\nseed = '0'\n[options]\na = 1"}) {
-    write(run_path() / "config.toml", text);
+    write_text(run_path() / "config.toml", text);
     EXPECT_THAT(load_error(), HasSubstr("config.toml")) << text;
   }
-  write(run_path() / "config.toml", config_text);
+  write_text(run_path() / "config.toml", config_text);
   for (const char* text : {"{", "", "[]", "3", "null", "{}", R"({"pair": 3})",
                            R"({"pair": {}, "diagnostics": {}, "wall_seconds": "1"})",
                            R"({"pair": {"name": 5}, "diagnostics": {}, "wall_seconds": 1})",
                            R"({"pair": {"reverse": null}, "diagnostics": {}, "wall_seconds": 1})",
                            R"({"pair": {}, "diagnostics": {"a": [1]}, "wall_seconds": 1})"}) {
-    write(run_path() / "result.json", text);
+    write_text(run_path() / "result.json", text);
     EXPECT_THAT(load_error(), HasSubstr("result.json")) << text;
   }
-  write(run_path() / "result.json", result_text);
+  write_text(run_path() / "result.json", result_text);
   EXPECT_NO_THROW(load_run({}, pair(), run_path()));
 
-  write(run_path() / "model.safetensors", "junk");
+  write_text(run_path() / "model.safetensors", "junk");
   EXPECT_THAT(load_error(), HasSubstr("model.safetensors"));
   std::filesystem::remove(run_path() / "model.safetensors");
   EXPECT_THAT(load_error(), HasSubstr("model.safetensors"));
@@ -472,9 +276,11 @@ TEST_F(RunTest, CorruptFilesGiveOneClearLine) {
 
 TEST_F(RunTest, NetworksOfPythonAreExplained) {
   std::filesystem::create_directories(run_path());
-  write(run_path() / "config.toml", "kind = 'torch'\nsolver = 'csbm'\npair = ''\nseed = '0'\n");
+  write_text(run_path() / "config.toml",
+             "kind = 'torch'\nsolver = 'csbm'\npair = ''\nseed = '0'\n");
   EXPECT_THAT(load_error(), HasSubstr("holds a run of bridgemark.torch"));
-  write(run_path() / "config.toml", "kind = 'other'\nsolver = 'csbm'\npair = ''\nseed = '0'\n");
+  write_text(run_path() / "config.toml",
+             "kind = 'other'\nsolver = 'csbm'\npair = ''\nseed = '0'\n");
   EXPECT_THAT(load_error(), HasSubstr("'kind' must be 'torch' or not there, got 'other'"));
 }
 

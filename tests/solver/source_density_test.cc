@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bridgemark/core/error.h"
@@ -52,9 +53,29 @@ States draw_rows_of(const CpPotential& law, std::size_t count, std::uint64_t see
   return rows;
 }
 
-double mean_log(const CpPotential& law, const States& rows) {
+std::vector<double> log_of(const SourceLaw& law, const States& rows) {
+  std::vector<double> log_p(rows.rows());
+  law.log_probability({}, rows, log_p);
+  return log_p;
+}
+
+// Ten coordinates in the lower or the upper half of six categories, which changes with 0.2.
+States draw_switching_rows(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  States rows(count, 10);
+  for (std::size_t i = 0; i < count; ++i) {
+    bool upper = testing::unit(generator) < 0.5;
+    for (std::size_t d = 0; d < rows.cols(); ++d) {
+      rows(i, d) = static_cast<std::int32_t>(3.0 * testing::unit(generator)) + (upper ? 3 : 0);
+      upper ^= testing::unit(generator) < 0.2;
+    }
+  }
+  return rows;
+}
+
+double mean_log(const SourceLaw& law, const States& rows) {
   double sum = 0.0;
-  for (const double value : log_mixture({}, law, rows)) sum += value;
+  for (const double value : log_of(law, rows)) sum += value;
   return sum / static_cast<double>(rows.rows());
 }
 
@@ -63,8 +84,8 @@ Matrix<double> even_base(std::size_t D, std::size_t S) {
 }
 
 // KL(p || law) over all states, p as probabilities in their order.
-double kl_to(const std::vector<double>& p, const States& states, const CpPotential& law) {
-  const std::vector<double> log_law = log_mixture({}, law, states);
+double kl_to(const std::vector<double>& p, const States& states, const SourceLaw& law) {
+  const std::vector<double> log_law = log_of(law, states);
   double kl = 0.0;
   for (std::size_t i = 0; i < p.size(); ++i) {
     if (p[i] > 0.0) kl += p[i] * (std::log(p[i]) - log_law[i]);
@@ -143,9 +164,9 @@ TEST(MixtureEm, IsTheSameOnAnyNumberOfThreads) {
 
 class SourceDensity : public ::testing::Test {
  protected:
-  static CpPotential fit(const FitProblem& problem, bool only_product = false) {
+  static SourceLaw fit(const FitProblem& problem, SourceForm form = SourceForm::kBest) {
     return fit_source_density({}, TrainingData(problem, "", "", 0), problem.reference(),
-                              problem.dim(), only_product);
+                              problem.dim(), form);
   }
   static FitProblem rows_of_two_parts(std::size_t count) {
     return {draw_rows_of(two_parts(), count, 4), draw_rows_of(two_parts(), count, 5),
@@ -157,14 +178,16 @@ class SourceDensity : public ::testing::Test {
 TEST_F(SourceDensity, OfEndlessDrawsIsNearTheLaw) {
   const BenchmarkPair pair = build_pair(testing::small_spec());
   const States states = testing::all_states(2, 6);
-  const CpPotential law = fit(pair);
+  const SourceLaw law = fit(pair);
+  EXPECT_NE(law.mixture(), nullptr);
   EXPECT_EQ(law.num_components(), 1u);
   EXPECT_LT(kl_to(testing::source_probabilities(pair, states), states, law), 1e-3);
 }
 
 TEST_F(SourceDensity, FindsTheParts) {
   const FitProblem problem = rows_of_two_parts(600);
-  const CpPotential law = fit(problem), product = fit(problem, true);
+  const SourceLaw law = fit(problem), product = fit(problem, SourceForm::kProduct);
+  EXPECT_NE(law.mixture(), nullptr);
   EXPECT_GE(law.num_components(), 2u);
   EXPECT_EQ(product.num_components(), 1u);
   const States others = draw_rows_of(two_parts(), 4000, 6);
@@ -172,15 +195,38 @@ TEST_F(SourceDensity, FindsTheParts) {
   EXPECT_LT(mean_log(product, others), mean_log(two_parts(), others) - 0.5);
 }
 
+// Two states, seldom left: 2^10 products, of which no mixture of a few is near.
+TEST_F(SourceDensity, FindsTheChain) {
+  const States rows = draw_switching_rows(600, 7), others = draw_switching_rows(2000, 8);
+  const FitProblem problem(rows, rows, ReferenceProcess::gaussian(6, 0.25, 16));
+  const SourceLaw law = fit(problem), chain = fit(problem, SourceForm::kChain),
+                  mixture = fit(problem, SourceForm::kMixture);
+  ASSERT_NE(law.chain(), nullptr);
+  EXPECT_EQ(log_of(law, others), log_of(chain, others));
+  EXPECT_GT(mean_log(law, others), mean_log(mixture, others) + 0.1);
+}
+
+TEST_F(SourceDensity, OfOneCoordinateIsNoChain) {
+  const States all = draw_rows_of(two_parts(), 200, 9);
+  States rows(200, 1);
+  for (std::size_t i = 0; i < rows.rows(); ++i) rows(i, 0) = all(i, 0);
+  const FitProblem problem(rows, rows, ReferenceProcess::gaussian(6, 0.25, 16));
+  EXPECT_EQ(fit(problem).chain(), nullptr);
+  EXPECT_NEAR(mean_log(fit(problem, SourceForm::kChain), rows), mean_log(fit(problem), rows), 0.1);
+}
+
 TEST_F(SourceDensity, IsALawWithoutImpossibleCategories) {
   for (const std::size_t rows : {1, 2, 3, 40}) {
-    const CpPotential law = fit(rows_of_two_parts(rows));
-    double total = 0.0;
-    for (const double value : log_mixture({}, law, testing::all_states(3, 6))) {
-      EXPECT_TRUE(std::isfinite(value)) << rows;
-      total += std::exp(value);
+    for (const SourceForm form : {SourceForm::kBest, SourceForm::kChain}) {
+      const SourceLaw law = fit(rows_of_two_parts(rows), form);
+      EXPECT_EQ(law.chain() != nullptr, form == SourceForm::kChain && rows == 40) << rows;
+      double total = 0.0;
+      for (const double value : log_of(law, testing::all_states(3, 6))) {
+        EXPECT_TRUE(std::isfinite(value)) << rows;
+        total += std::exp(value);
+      }
+      EXPECT_NEAR(total, 1.0, 1e-12) << rows;
     }
-    EXPECT_NEAR(total, 1.0, 1e-12) << rows;
   }
 }
 
@@ -199,15 +245,21 @@ TEST(LearnedReverse, IsBayesRuleWithTheLawOfTheRun) {
   const std::vector<double> p0 = testing::source_probabilities(pair, states);
   const testing::Wide joint = testing::dense_joint(pair);
   const testing::StatePairs pairs = testing::all_pairs(states);
-  for (const std::string solver : {"dlightsb", "dlightsb-m", "dlightsb-chain"}) {
+  for (const auto& [solver, source] :
+       std::vector<std::pair<std::string, std::string>>{{"dlightsb", "mixture"},
+                                                        {"dlightsb-m", "mixture"},
+                                                        {"dlightsb-chain", "mixture"},
+                                                        {"dlightsb", "chain"},
+                                                        {"dlightsb-chain", "chain"}}) {
     const testing::TempDir dir;
-    train_run({}, quick_run(solver, "mixture"), pair, dir.path() / "run", false);
+    train_run({}, quick_run(solver, source), pair, dir.path() / "run", false);
     const auto forward = load_run({}, pair, dir.path() / "run");
     const auto backward = load_run({}, pair.reversed(), dir.path() / "run");
-    const CpPotential& law = *dynamic_cast<const Bridge&>(*forward).source();
+    const SourceLaw& law = *dynamic_cast<const Bridge&>(*forward).source();
+    EXPECT_EQ(law.chain() != nullptr, source == "chain");
     std::vector<double> log_q(pairs.from.rows()), own(states.rows()), p1(states.rows());
     forward->log_conditional({}, pairs.from, pairs.to, log_q);
-    const std::vector<double> log_law = log_mixture({}, law, states);
+    const std::vector<double> log_law = log_of(law, states);
     for (std::size_t i = 0; i < states.rows(); ++i) {
       for (std::size_t j = 0; j < states.rows(); ++j) {
         own[j] += std::exp(log_law[i] + log_q[i * states.rows() + j]);
@@ -218,7 +270,7 @@ TEST(LearnedReverse, IsBayesRuleWithTheLawOfTheRun) {
     for (std::size_t j = 0; j < states.rows(); ++j) kl_of_ends += p1[j] * std::log(p1[j] / own[j]);
     EXPECT_NEAR(testing::joint_kl(pair.reversed(), *backward),
                 kl_to(p0, states, law) + testing::joint_kl(pair, *forward) - kl_of_ends, 1e-9)
-        << solver;
+        << solver << ", " << source;
   }
 }
 
@@ -257,7 +309,7 @@ TEST(LearnedReverse, OfAMixtureInALargeSpaceIsBayesRule) {
   for (std::size_t i = 0; i < x1.rows(); ++i) x1(i, 1) = 5;
   std::vector<double> log_joint(x0.rows()), log_back(x0.rows());
   bridge->log_conditional({}, x0, x1, log_joint);
-  const std::vector<double> log_law = log_mixture({}, law, x0);
+  const std::vector<double> log_law = log_of(law, x0);
   for (std::size_t i = 0; i < x0.rows(); ++i) log_joint[i] += log_law[i];
   const double log_total = log_sum(log_joint.data(), log_joint.size());
   backward->log_conditional({}, x1, x0, log_back);

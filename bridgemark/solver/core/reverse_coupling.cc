@@ -30,8 +30,7 @@ void require_acceptance(const Context& context, const FitProblem& problem,
 
 ReverseTruth turn_round(const Context& context, const FitProblem& problem,
                         const std::shared_ptr<const Bridge>& bridge) {
-  ReverseTruth turned(context, bridge, SourceDistribution::mixture(*bridge->source()),
-                      std::nullopt);
+  ReverseTruth turned(context, bridge);
   if (turned.envelope() != nullptr) {
     require_acceptance(context.on_host(), problem, *turned.envelope());
   }

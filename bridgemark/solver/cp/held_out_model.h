@@ -3,13 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "bridgemark/solver/core/holdout.h"
-#include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/core/training_data.h"
 #include "bridgemark/solver/cp/cp_model.h"
+#include "bridgemark/solver/cp/held_out_settings.h"
 
 // The training of a bridge on rows that end: some are kept apart, and by the held-out objective on
 // these (metric/held_out_objective.h) it finds the number of components, how much the cores are
@@ -23,21 +20,6 @@
 // one is gone once more on all rows: the same start, sizes, numbers of updates and finish. What
 // comes of it is kept unless it is clearly worse on these rows than what the search found.
 namespace bridgemark {
-
-struct HeldOutSettings : StoppingSettings {
-  std::optional<double> shrinkage;  // strength; empty: found
-  std::optional<double> smoothing;  // steps of the reference; empty: found
-};
-
-// The options behind HeldOutSettings, for solvers that have them.
-std::vector<OptionSpec> held_out_options();
-HeldOutSettings read_held_out_settings(const SolverOptions& options,
-                                       const ReferenceProcess& process);
-
-// Throws InvalidArgument where ranks that share a model are given data of which rows would be held
-// out: they train on all of it alone.
-void refuse_holdout_on_ranks(const Context& context, const FitProblem& problem,
-                             const SolverOptions& options);
 
 // Starting parameters of this many components on the rows of `data`.
 using StartFn =

@@ -16,16 +16,20 @@ constexpr char kAnswers[] = "answers";
 
 std::string weights_name(const std::string& prefix) { return prefix + "source.log_weights"; }
 std::string cores_name(const std::string& prefix) { return prefix + "source.log_cores"; }
+std::string moves_name(const std::string& prefix) { return prefix + "source.log_moves"; }
 
 void add_with_source(SafetensorsWriter& writer, const std::string& prefix, const Bridge& bridge,
                      const AddBridge& add) {
   add(writer, prefix, bridge);
-  const CpPotential* source = bridge.source();
+  const SourceLaw* source = bridge.source();
   if (source == nullptr) return;
-  const Array3<double>& cores = source->log_cores();
-  writer.add(weights_name(prefix), {source->num_components()}, std::span(source->log_beta()));
-  writer.add(cores_name(prefix), {cores.extent(0), cores.extent(1), cores.extent(2)},
-             std::span(cores.data(), cores.size()));
+  const auto add_array = [&](const std::string& name, const Array3<double>& array) {
+    writer.add(name, {array.extent(0), array.extent(1), array.extent(2)},
+               std::span(array.data(), array.size()));
+  };
+  writer.add(weights_name(prefix), {source->num_components()}, std::span(source->log_weights()));
+  add_array(cores_name(prefix), source->log_cores());
+  if (source->chain() != nullptr) add_array(moves_name(prefix), source->log_moves());
 }
 
 std::shared_ptr<const Bridge> read_with_source(const SafetensorsFile& file,
@@ -41,8 +45,16 @@ std::shared_ptr<const Bridge> read_with_source(const SafetensorsFile& file,
   const std::size_t D = bridge->dim(), S = static_cast<std::size_t>(bridge->num_categories()),
                     J = file.shape(weights)[0];
   file.expect_shape(cores, {D, S, J});
-  return bridge->with_source(
-      CpPotential(file.read_doubles(weights), Array3<double>(D, S, J, file.read_doubles(cores))));
+  std::vector<double> log_weights = file.read_doubles(weights);
+  Array3<double> log_cores(D, S, J, file.read_doubles(cores));
+  const std::string moves = moves_name(prefix);
+  if (!file.has(moves)) {
+    return bridge->with_source(CpPotential(std::move(log_weights), std::move(log_cores)));
+  }
+  file.expect_shape(moves, {D - 1, J, J});
+  return bridge->with_source(ChainPotential(std::move(log_weights),
+                                            Array3<double>(D - 1, J, J, file.read_doubles(moves)),
+                                            std::move(log_cores)));
 }
 
 }  // namespace

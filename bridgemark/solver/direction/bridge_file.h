@@ -22,9 +22,9 @@ using ReadBridge = std::function<std::shared_ptr<const Bridge>(
     std::size_t dim)>;
 
 // Beside the tensors of the bridge from x0 to x1, whose prefix is empty, and of the one from x1 to
-// x0, "against.": of each that has a law of where it starts, source.log_weights [J] and
-// source.log_cores [D,S,J]; and of a TwoWayBridge answers [2], 1 where x1 given x0 and x0 given x1
-// are answered by the bridge against the question.
+// x0, "against.": of each that has a law of where it starts, source.log_weights [J],
+// source.log_cores [D,S,J] and, of a chain, source.log_moves [D-1,J,J]; and of a TwoWayBridge
+// answers [2], 1 where x1 given x0 and x0 given x1 are answered by the bridge against the question.
 void save_bridges(const Coupling& coupling, const std::filesystem::path& path,
                   const AddBridge& add);
 

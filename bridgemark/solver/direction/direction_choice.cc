@@ -128,9 +128,9 @@ class DirectedTraining {
                                        const FitProblem& rows) const {
     const FitProblem of = against ? bridgemark::swapped(rows) : rows;
     const auto own = bridge_of(of.reference(), potential, training_.own_num_steps);
-    return own->with_source(
-        fit_source_density(host_, data_of(of, against ? swapped(options_) : options_),
-                           of.reference(), of.dim(), options_.is("source", "product")));
+    return own->with_source(fit_source_density(host_,
+                                               data_of(of, against ? swapped(options_) : options_),
+                                               of.reference(), of.dim(), source_form(options_)));
   }
 
   // Bridges whose laws were fitted to the given rows; x0 and x1 are others. One that is turned
@@ -208,7 +208,7 @@ MeanEstimate gain_of_turning(const Context& context, const FitProblem& problem, 
         log_stationary(log_pi, x0.row(i), x0.cols) - (log_p0.value[i] + 0.5 * error * error);
   }
   std::vector<double> log_source(x1.rows);
-  SourceDistribution::mixture(*against->source()).log_probability(x1, log_source);
+  against->source()->log_probability(context, x1, log_source);
   std::copy(log_source.begin(), log_source.end(), other.begin());
   add(of_x1, 1.0);
   against->log_normalizer(context, x1, std::span(other).first(x1.rows));
@@ -252,7 +252,8 @@ void check_direction(const Context& context, const SolverOptions& options) {
   const bool has_law = !options.is("source", "none");
   if (is_forward(options)) return;
   if (!has_law) {
-    throw_invalid("options", "source must be mixture or product with direction={}, got 'none'",
+    throw_invalid("options",
+                  "source must be auto, mixture, product or chain with direction={}, got 'none'",
                   options.text("direction"));
   }
   if (options.integer("validate_every") > 0) {

@@ -4,20 +4,23 @@
 #include <cmath>
 #include <utility>
 
-#include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_domain.h"
+#include "bridgemark/solver/direction/em_steps.h"
 
 namespace bridgemark {
 
 namespace {
 
-constexpr std::size_t kBlocks = 32;           // of rows, each with sums of its own
-constexpr std::size_t kFewestInABlock = 256;  // rows
-
 // What a step adds up over rows: counts [D,S,J], shares [J], log-likelihood.
-struct StepSums {
+struct MixtureSums {
   std::vector<double> counts, shares;
   double log_likelihood = 0.0;
+
+  void operator+=(const MixtureSums& more) {
+    add_each(counts, more.counts);
+    add_each(shares, more.shares);
+    log_likelihood += more.log_likelihood;
+  }
 };
 
 // log_terms[j] = log w_j p_j(x).
@@ -31,7 +34,7 @@ void write_log_terms(const CpPotential& mixture, const std::int32_t* x, double* 
   }
 }
 
-void add_rows(const CpPotential& mixture, StatesView rows, StepSums& sums) {
+void add_mixture_rows(const CpPotential& mixture, StatesView rows, MixtureSums& sums) {
   const std::size_t D = mixture.dim(), J = mixture.num_components(),
                     S = static_cast<std::size_t>(mixture.num_categories());
   sums.counts.assign(D * S * J, 0.0);
@@ -56,36 +59,15 @@ MixtureEm::MixtureEm(StatesView rows, Matrix<double> base, double pseudo_rows)
 
 CpPotential MixtureEm::step(const Context& context, const CpPotential& mixture,
                             double& log_likelihood) const {
-  const std::size_t D = mixture.dim(), J = mixture.num_components(),
-                    S = static_cast<std::size_t>(mixture.num_categories());
-  // As many blocks whatever the threads, added up in their order.
-  const std::size_t grain = std::max(kFewestInABlock, (rows_.rows + kBlocks - 1) / kBlocks);
-  std::vector<StepSums> blocks((rows_.rows + grain - 1) / grain);
-  parallel_blocks(context, rows_.rows, grain, [&](std::size_t first, std::size_t last) {
-    add_rows(mixture, rows_.slice(first, last - first), blocks[first / grain]);
-  });
-  StepSums& sums = blocks.front();
-  for (std::size_t b = 1; b < blocks.size(); ++b) {
-    for (std::size_t i = 0; i < sums.counts.size(); ++i) sums.counts[i] += blocks[b].counts[i];
-    for (std::size_t j = 0; j < J; ++j) sums.shares[j] += blocks[b].shares[j];
-    sums.log_likelihood += blocks[b].log_likelihood;
-  }
-  log_likelihood = sums.log_likelihood / static_cast<double>(rows_.rows);
-  std::vector<double> log_weights(J);
-  Array3<double> log_cores(D, S, J);
-  for (std::size_t j = 0; j < J; ++j) {
-    log_weights[j] = std::log(sums.shares[j] / static_cast<double>(rows_.rows));
-  }
-  for (std::size_t d = 0; d < D; ++d) {
-    for (std::size_t s = 0; s < S; ++s) {
-      for (std::size_t j = 0; j < J; ++j) {
-        log_cores(d, s, j) =
-            std::log((sums.counts[(d * S + s) * J + j] + pseudo_rows_ * base_(d, s)) /
-                     (sums.shares[j] + pseudo_rows_));
-      }
-    }
-  }
-  return {std::move(log_weights), std::move(log_cores)};
+  const MixtureSums sums = sum_over_rows<MixtureSums>(
+      context, rows_,
+      [&](StatesView rows, MixtureSums& block) { add_mixture_rows(mixture, rows, block); });
+  const auto n = static_cast<double>(rows_.rows);
+  log_likelihood = sums.log_likelihood / n;
+  std::vector<double> log_weights(sums.shares);
+  for (double& value : log_weights) value = std::log(value / n);
+  return {std::move(log_weights),
+          likeliest_cores(sums.counts, sums.shares, 0, base_, pseudo_rows_)};
 }
 
 CpPotential MixtureEm::step(const Context& context, const CpPotential& mixture) const {
@@ -95,15 +77,10 @@ CpPotential MixtureEm::step(const Context& context, const CpPotential& mixture) 
 
 CpPotential MixtureEm::run(const Context& context, CpPotential mixture, int most,
                            double enough) const {
-  double before = kLogZero;
-  for (int i = 0; i < most; ++i) {
-    double log_likelihood = 0.0;
-    CpPotential next = step(context, mixture, log_likelihood);
-    if (log_likelihood - before < enough) break;
-    before = log_likelihood;
-    mixture = std::move(next);
-  }
-  return mixture;
+  return climb(std::move(mixture), most, enough,
+               [&](const CpPotential& law, double& log_likelihood) {
+                 return step(context, law, log_likelihood);
+               });
 }
 
 CpPotential independent_rows(StatesView rows, const Matrix<double>& base, double pseudo_rows) {
@@ -120,19 +97,6 @@ CpPotential independent_rows(StatesView rows, const Matrix<double>& base, double
         std::log(log_cores.data()[i] / (static_cast<double>(rows.rows) + pseudo_rows));
   }
   return {{0.0}, std::move(log_cores)};
-}
-
-std::vector<double> log_mixture(const Context& context, const CpPotential& mixture,
-                                StatesView rows) {
-  std::vector<double> out(rows.rows);
-  parallel_blocks(context, rows.rows, kFewestInABlock, [&](std::size_t first, std::size_t last) {
-    std::vector<double> log_terms(mixture.num_components());
-    for (std::size_t i = first; i < last; ++i) {
-      write_log_terms(mixture, rows.row(i), log_terms.data());
-      out[i] = log_sum(log_terms.data(), log_terms.size());
-    }
-  });
-  return out;
 }
 
 }  // namespace bridgemark

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "bridgemark/bridge/cp_potential.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -32,9 +30,5 @@ class MixtureEm {
 
 // Independent coordinates: the counts of the rows with the same pseudo-rows beside them.
 CpPotential independent_rows(StatesView rows, const Matrix<double>& base, double pseudo_rows);
-
-// out[b] = log of the mixture at row b, on the context's threads.
-std::vector<double> log_mixture(const Context& context, const CpPotential& mixture,
-                                StatesView rows);
 
 }  // namespace bridgemark

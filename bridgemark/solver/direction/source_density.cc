@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/bridge/bridge.h"
-#include "bridgemark/math/categorical.h"
-#include "bridgemark/math/log_domain.h"
-#include "bridgemark/math/philox.h"
 #include "bridgemark/metric/estimate.h"
 #include "bridgemark/solver/core/holdout.h"
+#include "bridgemark/solver/direction/chain_em.h"
 #include "bridgemark/solver/direction/mixture_em.h"
+#include "bridgemark/solver/direction/source_starts.h"
 
 namespace bridgemark {
 
@@ -27,7 +25,6 @@ constexpr std::size_t kMostSourceRows = 1 << 18, kMostRowsOfParts = 1 << 16;
 
 constexpr double kShareKeptApart = 0.2;
 constexpr double kPseudoRows[] = {0.5, 2.0, 8.0, 32.0, 128.0};
-constexpr double kUniformShare = 1e-3;  // of the law of pseudo-rows, where a reference has zeros
 
 constexpr std::size_t kMostParts = 64;
 constexpr std::size_t kMostNumbersOfParts = 1 << 19;  // D S J
@@ -36,6 +33,9 @@ constexpr int kStarts = 3, kStepsOfAStart = 10, kMostSteps = 60;
 constexpr double kEnough = 1e-4;        // nats a row that a step must add
 constexpr double kErrorsOfAGain = 2.0;  // that more parts must be better by
 constexpr int kSizesWithoutGain = 2;    // that end the search
+
+constexpr std::size_t kMostStates = 16;
+constexpr std::size_t kMovesInAStep = 1 << 27;  // rows D J^2 of a step that fits a chain, at most
 
 // Rows for each use. Sets that end are used whole in the end.
 struct SourceRows {
@@ -58,81 +58,9 @@ SourceRows draw_rows(const Context& context, const TrainingData& data, std::size
           data.x0(context, all, 2 * kRowsToChoose)};
 }
 
-// out[to] += sum over from of shares[from] Q[from, to].
-void add_moved(const backend::ReferencePower& q, std::vector<double>& shares, double* out) {
-  const std::size_t S = shares.size();
-  if (const Matrix<double>* const log_q = q.table()) {
-    for (std::size_t from = 0; from < S; ++from) {
-      if (shares[from] == 0.0) continue;
-      for (std::size_t to = 0; to < S; ++to) out[to] += shares[from] * std::exp((*log_q)(from, to));
-    }
-    return;
-  }
-  for (double& share : shares) share = std::log(share);
-  std::vector<double> log_moved(S);
-  q.factors()->log_transport(shares.data(), log_moved.data());
-  for (std::size_t s = 0; s < S; ++s) out[s] += std::exp(log_moved[s]);
-}
-
-// Where pseudo-rows lie: the rows' categories moved by the reference, [D,S].
-Matrix<double> moved_counts(const backend::ReferencePower& q, StatesView rows) {
-  const std::size_t D = rows.cols, S = q.num_categories();
-  Matrix<double> counts(D, S), base(D, S);
-  for (std::size_t i = 0; i < rows.rows; ++i) {
-    for (std::size_t d = 0; d < D; ++d) counts(d, static_cast<std::size_t>(rows(i, d))) += 1.0;
-  }
-  std::vector<double> shares(S);
-  for (std::size_t d = 0; d < D; ++d) {
-    for (std::size_t s = 0; s < S; ++s) shares[s] = counts(d, s) / static_cast<double>(rows.rows);
-    add_moved(q, shares, base.row(d));
-    for (std::size_t s = 0; s < S; ++s) {
-      base(d, s) = (1.0 - kUniformShare) * base(d, s) + kUniformShare / static_cast<double>(S);
-    }
-  }
-  return base;
-}
-
-// How unlikely the reference is to bring a row to another, beside staying.
-double distance(const backend::ReferencePower& q, const std::int32_t* from, const std::int32_t* to,
-                std::size_t dim) {
-  constexpr double kFarthest = 1e3;  // of a coordinate
-  double sum = 0.0;
-  for (std::size_t d = 0; d < dim; ++d) {
-    const double stays = q.log_entry(from[d], from[d]);
-    sum += std::clamp(stays - q.log_entry(from[d], to[d]), 0.0, kFarthest);
-  }
-  return sum;
-}
-
-// Parts around rows far apart: each next one in proportion to its distance to the nearest so far.
-CpPotential first_parts(const backend::ReferencePower& q, const Matrix<double>& base,
-                        StatesView rows, std::size_t parts, std::uint32_t start) {
-  const std::size_t D = base.rows(), S = base.cols();
-  DrawSequence draws({0, DrawPurpose::kInitialise, start}, parts);
-  std::vector<double> nearest(rows.rows, std::numeric_limits<double>::infinity()),
-      cumulative(rows.rows), log_near(S);
-  Array3<double> log_cores(D, S, parts);
-  auto row = static_cast<std::size_t>(draws.uniform() * static_cast<double>(rows.rows));
-  for (std::size_t j = 0; j < parts; ++j) {
-    double total = 0.0;
-    for (std::size_t i = 0; i < rows.rows; ++i) {
-      nearest[i] = std::min(nearest[i], distance(q, rows.row(row), rows.row(i), D));
-      cumulative[i] = total += nearest[i];
-    }
-    for (std::size_t d = 0; d < D; ++d) {
-      q.log_row(rows(row, d), log_near.data());
-      for (std::size_t s = 0; s < S; ++s) {
-        log_cores(d, s, j) = std::log(0.5 * std::exp(log_near[s]) + 0.5 * base(d, s));
-      }
-    }
-    if (total > 0.0) row = draw_category(cumulative.data(), rows.rows, draws.uniform());
-  }
-  return {std::vector<double>(parts, -std::log(static_cast<double>(parts))), std::move(log_cores)};
-}
-
 // A law that was tried, and the log-likelihood of each row kept apart.
 struct Tried {
-  CpPotential density;
+  SourceLaw density;
   std::vector<double> log_likelihood;
   double pseudo_rows = 0.0;
 
@@ -149,29 +77,71 @@ bool is_better(const Tried& b, const Tried& a) {
   return estimate.mean > kErrorsOfAGain * estimate.standard_error;
 }
 
+Tried better(Tried a, Tried b) { return b.mean() > a.mean() ? std::move(b) : std::move(a); }
+
 class SourceSearch {
  public:
   SourceSearch(const Context& context, const backend::ReferencePower& q, const SourceRows& rows)
       : context_(context), q_(q), rows_(rows), base_(moved_counts(q, rows.training)) {}
 
+  Tried best_of_form(SourceForm form) const {
+    const Tried product = best_product();
+    const double pseudo_rows = product.pseudo_rows;
+    const auto mixture_of = [&](std::size_t parts) { return tried_mixture(parts, pseudo_rows); };
+    const auto chain_of = [&](std::size_t states) { return tried_chain(states, pseudo_rows); };
+    switch (form) {
+      case SourceForm::kProduct:
+        return product;
+      case SourceForm::kMixture:
+        return grown(product, 2, kMostParts, mixture_of);
+      case SourceForm::kChain:
+        return grown(chain_of(2), 4, kMostStates, chain_of);
+      case SourceForm::kBest:
+        break;
+    }
+    Tried mixture = grown(product, 2, kMostParts, mixture_of);
+    if (base_.rows() == 1) return mixture;  // a chain of one coordinate is one
+    Tried chain = grown(product, 2, kMostStates, chain_of);
+    return is_better(chain, mixture) ? std::move(chain) : std::move(mixture);
+  }
+
+  // The same law by all rows.
+  SourceLaw finish(const Tried& chosen) const {
+    const Matrix<double> base = moved_counts(q_, rows_.all);
+    const std::size_t J = chosen.density.num_components();
+    if (const ChainPotential* chain = chosen.density.chain()) {
+      return ChainEm(rows_of_chain(rows_.all, J), base, chosen.pseudo_rows)
+          .run(context_, *chain, kMostSteps, kEnough);
+    }
+    if (J == 1) return independent_rows(rows_.all, base, chosen.pseudo_rows);
+    const StatesView rows = rows_.all.view().slice(0, std::min(rows_.all.rows(), kMostRowsOfParts));
+    return MixtureEm(rows, base, chosen.pseudo_rows)
+        .run(context_, *chosen.density.mixture(), kMostSteps, kEnough);
+  }
+
+ private:
+  Tried judged(SourceLaw density, double pseudo_rows) const {
+    std::vector<double> log_likelihood(rows_.apart.rows());
+    density.log_probability(context_, rows_.apart, log_likelihood);
+    return {std::move(density), std::move(log_likelihood), pseudo_rows};
+  }
+
   Tried best_product() const {
     std::optional<Tried> best;
     for (const double pseudo_rows : kPseudoRows) {
       Tried tried = judged(independent_rows(rows_.training, base_, pseudo_rows), pseudo_rows);
-      if (!best || tried.mean() > best->mean()) best = std::move(tried);
+      best = best ? better(std::move(*best), std::move(tried)) : std::move(tried);
     }
-    return *best;
+    return std::move(*best);
   }
 
-  // Twice as many parts as long as they are better.
-  Tried best_mixture(Tried best) const {
-    const std::size_t most = std::min(
-        {kMostParts, kMostNumbersOfParts / base_.size(), rows_.training.rows() / kRowsAPart});
-    const double pseudo_rows = best.pseudo_rows;
+  // Twice the size, from `first` on, as long as it is better.
+  template <typename OfSize>
+  Tried grown(Tried best, std::size_t first, std::size_t most, OfSize&& of_size) const {
+    most = std::min({most, kMostNumbersOfParts / base_.size(), rows_.training.rows() / kRowsAPart});
     int without_gain = 0;
-    for (std::size_t parts = 2; parts <= most && without_gain < kSizesWithoutGain; parts *= 2) {
-      Tried tried = best_of_starts(
-          parts, std::clamp(pseudo_rows / static_cast<double>(parts), kPseudoRows[0], pseudo_rows));
+    for (std::size_t size = first; size <= most && without_gain < kSizesWithoutGain; size *= 2) {
+      Tried tried = of_size(size);
       if (is_better(tried, best)) {
         best = std::move(tried);
         without_gain = 0;
@@ -182,34 +152,43 @@ class SourceSearch {
     return best;
   }
 
-  // The same law by all rows.
-  CpPotential finish(const Tried& chosen) const {
-    const Matrix<double> base = moved_counts(q_, rows_.all);
-    if (chosen.density.num_components() == 1) {
-      return independent_rows(rows_.all, base, chosen.pseudo_rows);
-    }
-    const StatesView rows = rows_.all.view().slice(0, std::min(rows_.all.rows(), kMostRowsOfParts));
-    return MixtureEm(rows, base, chosen.pseudo_rows)
-        .run(context_, chosen.density, kMostSteps, kEnough);
+  // Of each of so many parts or states, which share those of one law.
+  static double shared(double pseudo_rows, std::size_t sharers) {
+    return std::clamp(pseudo_rows / static_cast<double>(sharers), kPseudoRows[0], pseudo_rows);
   }
 
- private:
-  Tried judged(CpPotential density, double pseudo_rows) const {
-    std::vector<double> log_likelihood = log_mixture(context_, density, rows_.apart);
-    return {std::move(density), std::move(log_likelihood), pseudo_rows};
+  StatesView rows_of_chain(const States& rows, std::size_t states) const {
+    const std::size_t of_a_row = base_.rows() * states * states;
+    const std::size_t most = std::clamp(kMovesInAStep / of_a_row, kRowsAPart, kMostRowsOfParts);
+    return rows.view().slice(0, std::min(rows.rows(), most));
   }
 
   // A few steps from each start, and all steps from the one that is then the likeliest.
-  Tried best_of_starts(std::size_t parts, double pseudo_rows) const {
-    const MixtureEm em(rows_.training, base_, pseudo_rows);
-    std::optional<Tried> best;
-    for (std::uint32_t start = 0; start < kStarts; ++start) {
-      Tried tried = judged(em.run(context_, first_parts(q_, base_, rows_.training, parts, start),
-                                  kStepsOfAStart, kEnough),
-                           pseudo_rows);
-      if (!best || tried.mean() > best->mean()) best = std::move(tried);
+  Tried tried_mixture(std::size_t parts, double pseudo_rows) const {
+    const double of_a_part = shared(pseudo_rows, parts);
+    const MixtureEm em(rows_.training, base_, of_a_part);
+    const auto started = [&](std::uint32_t start) {
+      return judged(em.run(context_, first_parts(q_, base_, rows_.training, parts, start),
+                           kStepsOfAStart, kEnough),
+                    of_a_part);
+    };
+    Tried best = started(0);
+    for (std::uint32_t start = 1; start < kStarts; ++start) {
+      best = better(std::move(best), started(start));
     }
-    return judged(em.run(context_, std::move(best->density), kMostSteps, kEnough), pseudo_rows);
+    return judged(em.run(context_, *best.density.mixture(), kMostSteps, kEnough), of_a_part);
+  }
+
+  Tried tried_chain(std::size_t states, double pseudo_rows) const {
+    const double of_a_state = shared(pseudo_rows, states);
+    const StatesView rows = rows_of_chain(rows_.training, states);
+    const ChainEm em(rows, base_, of_a_state);
+    const auto started = [&](ChainPotential start) {
+      return judged(em.run(context_, std::move(start), kStepsOfAStart, kEnough), of_a_state);
+    };
+    const Tried best = better(started(chain_of_ranges(base_, rows, states)),
+                              started(chain_of_parts(q_, base_, rows, states)));
+    return judged(em.run(context_, *best.density.chain(), kMostSteps, kEnough), of_a_state);
   }
 
   const Context& context_;
@@ -222,17 +201,24 @@ class SourceSearch {
 
 OptionSpec source_option() {
   return {.key = "source",
-          .kind = Choices{{"mixture", "product", "none"}},
-          .default_value = "mixture",
+          .kind = Choices{{"auto", "mixture", "product", "chain", "none"}},
+          .default_value = "auto",
           .help =
               "law of x0 that is fitted beside the bridge, so that it answers x0 given x1 as "
-              "well; mixture: as many products as rows kept apart ask for, one among them; none is "
-              "fitted where ranks share the model"};
+              "well; mixture: as many products as rows kept apart ask for, one among them; chain: "
+              "a hidden chain along the coordinates; auto: a mixture, or a chain where those rows "
+              "are likelier under it; none is fitted where ranks share the model"};
 }
 
-CpPotential fit_source_density(const Context& context, const TrainingData& data,
-                               const ReferenceProcess& reference, std::size_t dim,
-                               bool only_product) {
+SourceForm source_form(const SolverOptions& options) {
+  if (options.is("source", "mixture")) return SourceForm::kMixture;
+  if (options.is("source", "product")) return SourceForm::kProduct;
+  if (options.is("source", "chain")) return SourceForm::kChain;
+  return SourceForm::kBest;
+}
+
+SourceLaw fit_source_density(const Context& context, const TrainingData& data,
+                             const ReferenceProcess& reference, std::size_t dim, SourceForm form) {
   const Context host = context.on_host();
   const backend::ReferencePower q = reference.power(host, reference.total_steps());
   const States* set = data.x0_set();
@@ -241,9 +227,7 @@ CpPotential fit_source_density(const Context& context, const TrainingData& data,
     return independent_rows(rows.all, moved_counts(q, rows.all), 1.0);
   }
   const SourceSearch search(host, q, rows);
-  Tried best = search.best_product();
-  if (!only_product) best = search.best_mixture(std::move(best));
-  return search.finish(best);
+  return search.finish(search.best_of_form(form));
 }
 
 std::shared_ptr<const Coupling> with_source_density(const Context& context,
@@ -254,8 +238,8 @@ std::shared_ptr<const Coupling> with_source_density(const Context& context,
   const auto bridge = std::dynamic_pointer_cast<const Bridge>(coupling);
   if (!bridge || context.rank_count() > 1 || options.is("source", "none")) return coupling;
   const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
-  return bridge->with_source(fit_source_density(context, data, problem.reference(), problem.dim(),
-                                                options.is("source", "product")));
+  return bridge->with_source(
+      fit_source_density(context, data, problem.reference(), problem.dim(), source_form(options)));
 }
 
 }  // namespace bridgemark

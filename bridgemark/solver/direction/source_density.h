@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "bridgemark/bridge/coupling.h"
-#include "bridgemark/bridge/cp_potential.h"
+#include "bridgemark/bridge/source_law.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/fit_problem.h"
 #include "bridgemark/process/reference_process.h"
@@ -18,13 +18,19 @@ namespace bridgemark {
 // `source`: which laws are tried.
 OptionSpec source_option();
 
-// A mixture of independent coordinates. The number of its parts and of pseudo-rows is chosen by the
-// likelihood of rows kept apart, and its parameters come from all rows: those of a finite set, or
-// many of endless ones. A category that no row has gets what the reference would bring there.
-// `only_product`: one part.
-CpPotential fit_source_density(const Context& context, const TrainingData& data,
-                               const ReferenceProcess& reference, std::size_t dim,
-                               bool only_product);
+// Independent coordinates; a mixture of such; a hidden chain (bridge/source_law.h); the mixture or
+// the chain, whichever is better.
+enum class SourceForm { kProduct, kMixture, kChain, kBest };
+
+// What `source` asks for; the best where that is none.
+SourceForm source_form(const SolverOptions& options);
+
+// The number of parts or states and of pseudo-rows is chosen by the likelihood of rows kept apart,
+// and the parameters come from all rows: those of a finite set, or many of endless ones. A category
+// that no row has gets what the reference would bring there. A product where there are too few rows
+// to choose by.
+SourceLaw fit_source_density(const Context& context, const TrainingData& data,
+                             const ReferenceProcess& reference, std::size_t dim, SourceForm form);
 
 // A bridge with the law of x0 that the options ask for; any other coupling, and none, as it is.
 std::shared_ptr<const Coupling> with_source_density(const Context& context,
