@@ -9,6 +9,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/labels.h"
 #include "bridgemark/core/rank_group.h"
+#include "bridgemark/core/tree_shape.h"
 #include "bridgemark/core/version.h"
 
 // Draws as a function of seed, purpose and index, for a coupling of one's own
@@ -24,6 +25,8 @@
 #include "bridgemark/bridge/cp_potential.h"
 #include "bridgemark/bridge/label_couplings.h"
 #include "bridgemark/bridge/reversed_bridge.h"
+#include "bridgemark/bridge/tree_bridge.h"
+#include "bridgemark/bridge/tree_potential.h"
 #include "bridgemark/process/column_reference.h"
 #include "bridgemark/process/reference_process.h"
 

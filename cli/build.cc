@@ -30,6 +30,7 @@ struct BuildOptions {
   std::string reference = std::get<std::string>(parts.reference);
   std::string source = std::get<std::string>(parts.source);
   std::string family = std::string(pair_family_name(parts.spec.family));
+  std::string tree = "binary";
   bool reverse = false;
   bool seed_given = false;
 };
@@ -47,6 +48,20 @@ std::optional<std::string> if_folder(const BuildOptions& options) {
   return fmt::format("the pair folder '{}', which has its own", options.pair);
 }
 
+// --tree: a name, or PARENT.npy,NODE_OF.npy.
+std::variant<std::string, TreeShape> read_tree(const std::string& value) {
+  const std::size_t comma = value.find(',');
+  if (comma == std::string::npos) return value;
+  const auto nodes = [&](const std::string& path) {
+    const NpyArray array = load_npy(path);
+    if (array.shape.size() != 1 || is_floating(array.dtype)) {
+      throw_file(path, "a tree's array must hold whole numbers along one axis");
+    }
+    return array.to_int32();
+  };
+  return TreeShape(nodes(value.substr(0, comma)), nodes(value.substr(comma + 1)));
+}
+
 // A pair of the user's own: the construction's numbers from options, matrices and data from files.
 PairSpec spec_of(const BuildOptions& options) {
   PairParts parts = options.parts;
@@ -54,6 +69,7 @@ PairSpec spec_of(const BuildOptions& options) {
   parts.spec.family = parse_built_family(options.family);
   parts.spec.reverse = options.reverse;
   parts.reference = read_reference(options.reference);
+  if (parts.spec.family == PairFamily::kTree) parts.tree = read_tree(options.tree);
   parts.source = options.source;
   if (is_npy(options.source)) {
     if (is_floating(load_npy(options.source).dtype)) {
@@ -106,6 +122,7 @@ void add_build(CLI::App& app, Action& action) {
       "  bridgemark build d16-gaussian-0.02 -o pair\n"
       "  bridgemark build custom --dim 8 --categories 20 --reference uniform --gamma 0.01 -o pair\n"
       "  bridgemark build custom --dim 8 --family spread --seed 3 -o pair\n"
+      "  bridgemark build custom --dim 64 --family tree --tree quadtree -o pair\n"
       "  bridgemark build custom --source data.npy --categories 256 --reference Q.npy -o pair");
   command->add_option("PAIR", options->pair, "A preset, a pair folder, or 'custom'")->required();
   command->add_option("-o,--output", options->output, "Folder to write")->required();
@@ -153,7 +170,7 @@ void add_build(CLI::App& app, Action& action) {
           "--family", options->family,
           "How the pair is made: sphere or spread (whole numbers 5..S-6) for the means, chain: "
           "spread with components that change along the coordinates, twosided: spread for a "
-          "potential at either end")
+          "potential at either end, tree: spread with components that change down a tree")
       ->group(group)
       ->capture_default_str();
   command->add_option("--radius", spec.radius, "Family sphere: its radius")
@@ -166,8 +183,17 @@ void add_build(CLI::App& app, Action& action) {
                                spec.min_distance))
       ->group(group);
   command
-      ->add_option("--switch-rate", spec.switch_rate,
-                   "Family chain: probability to leave the component at each coordinate")
+      ->add_option(
+          "--switch-rate", spec.switch_rate,
+          "Families chain and tree: probability to leave the component at each coordinate, or "
+          "at each node below the root")
+      ->group(group)
+      ->capture_default_str();
+  command
+      ->add_option("--tree", options->tree,
+                   "Family tree: binary (halves of a line of coordinates), quadtree (quarters of a "
+                   "square) or PARENT.npy,NODE_OF.npy: the parent of each node, -1 first, and the "
+                   "node of each coordinate")
       ->group(group)
       ->capture_default_str();
   command
@@ -181,6 +207,10 @@ void add_build(CLI::App& app, Action& action) {
     if (option->get_group() != group) continue;
     only_for(option, "PAIR 'custom'", [=] { return unless_custom(*options); });
   }
+  only_for(command->get_option("--tree"), "--family tree", [=]() -> std::optional<std::string> {
+    if (options->family == pair_family_name(PairFamily::kTree)) return std::nullopt;
+    return "--family " + options->family;
+  });
   only_for(command->get_option("--gamma"), "--reference gaussian, uniform or lowrank",
            [=]() -> std::optional<std::string> {
              if (is_low_rank(options->reference) || !is_npy(options->reference)) {

@@ -46,7 +46,9 @@ void add_distill(CLI::App& app, Action& action) {
       "  bridgemark train dlightsb --x0 a.npy --x1 b.npy --reference gaussian -o run\n"
       "  bridgemark distill --run run --name threes-to-eights -o pair\n"
       "  bridgemark train csbm --pair pair -o csbm-run");
-  command->add_option("--run", options->run, "Run folder of dlightsb, dlightsb-m or dlightsb-chain")
+  command
+      ->add_option("--run", options->run,
+                   "Run folder of dlightsb, dlightsb-m, dlightsb-chain or dlightsb-tree")
       ->required();
   command->add_option("-o,--output", options->output, "Folder to write the pair to")->required();
   command->add_option("--name", options->request.name, "Name of the pair")->capture_default_str();

@@ -34,6 +34,7 @@ TRAININGS = [
             "initial=independent",
         ],
     ),
+    ("dlightsb-tree", ["updates=2", "states=2", "batch_size=2"]),
 ]
 EXPERIMENT = """name = "small"
 description = "two grids"
@@ -163,6 +164,7 @@ class Corpus:
                 "1",
             ],
             "chain": [*wide, "--family", "chain"],
+            "tree": [*wide, "--family", "tree"],
             "twosided": [*wide, "--family", "twosided", "--reverse"],
         }
         for kind, options in kinds.items():

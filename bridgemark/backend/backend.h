@@ -17,6 +17,7 @@
 #include "bridgemark/backend/plan/network_trainer.h"
 #include "bridgemark/backend/plan/row_kernel.h"
 #include "bridgemark/backend/plan/row_source.h"
+#include "bridgemark/backend/plan/tree_workspace.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/core/resources.h"
@@ -124,6 +125,13 @@ class Backend {
     refuse(__func__);
   }
 
+  // The same over the states of a hidden tree: log_root [K], log_moves [M-1,K,K].
+  virtual void log_tree(const Context& context, const TreeShape& shape,
+                        std::span<const double> log_root, const Array3<double>& log_moves,
+                        const Array3<double>& log_u, StatesView x, std::span<double> out) const {
+    refuse(__func__);
+  }
+
   // A step whose tables lie on a device other than the CPU, and nowhere else: for operations there
   // alone.
   virtual BridgeStep make_device_step(const Context& context, const StepPlan& plan) const {
@@ -153,7 +161,8 @@ class Backend {
 
   // One draw of a bridge step for each row of x. Row i uses the draws of index first_index + i:
   // the first picks the component, the following ones the coordinates in order. With a hidden chain
-  // the first D pick its path. States may lie on the device, then both do.
+  // the first D pick its path, with a tree the first M the states of its nodes. States may lie on
+  // the device, then both do.
   virtual void sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                                   const DrawKey& key, std::uint64_t first_index,
                                   MutableStatesView out) const {
@@ -271,6 +280,20 @@ class Backend {
                             const ChainTables<double>& reference, StatesView x0, StatesView x1,
                             CpTensors<double>& gradient, ChainWorkspace<double>& workspace,
                             std::span<double> log_c = {}, std::span<double> log_v = {}) const {
+    refuse(__func__);
+  }
+
+  // The same of a tree potential (bridge/tree_potential.h): its tensors have a tree as well.
+  virtual double tree_loss(const Context& context, const CpTensors<float>& parameters,
+                           const ChainTables<float>& reference, StatesView x0, StatesView x1,
+                           CpTensors<float>& gradient, TreeWorkspace<float>& workspace,
+                           std::span<double> log_c = {}, std::span<double> log_v = {}) const {
+    refuse(__func__);
+  }
+  virtual double tree_loss(const Context& context, const CpTensors<double>& parameters,
+                           const ChainTables<double>& reference, StatesView x0, StatesView x1,
+                           CpTensors<double>& gradient, TreeWorkspace<double>& workspace,
+                           std::span<double> log_c = {}, std::span<double> log_v = {}) const {
     refuse(__func__);
   }
 

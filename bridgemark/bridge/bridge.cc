@@ -92,7 +92,9 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
   Prepared::Slot& slot = num_steps == 1 ? slots.conditional : slots.transition;
   if (!slot.step || slot.num_steps != num_steps || slot.n != n) {
     // A device makes large tables itself; small ones come from the host, which may add sums.
-    const bool small = backend::can_tabulate(dim(), log_cores().extent(1), num_components());
+    // Those of a tree lie there too: a device refuses them by name.
+    const bool small =
+        tree() != nullptr || backend::can_tabulate(dim(), log_cores().extent(1), num_components());
     slot = {num_steps, n,
             std::make_shared<const backend::BridgeStep>(on_host || small
                                                             ? make_host_step(context, chain, n)
@@ -112,7 +114,7 @@ backend::BridgeStep Bridge::make_host_step(const Context& context, const Referen
                                            int n) const {
   return backend::make_bridge_step(context, {log_weights().begin(), log_weights().end()},
                                    propagated_cores(context, chain, n), chain.power(context, 1),
-                                   propagated_cores(context, chain, n + 1), log_moves());
+                                   propagated_cores(context, chain, n + 1), log_moves(), tree());
 }
 
 backend::BridgeStep Bridge::make_device_step(const Context& context, const ReferenceChain& chain,
@@ -133,7 +135,9 @@ std::shared_ptr<const backend::BridgeStep> Bridge::conditional_step(const Contex
 
 void Bridge::log_sum_components(const Context& context, const Array3<double>& log_u, StatesView x,
                                 std::span<double> out) const {
-  if (log_moves().size() == 0) {
+  if (tree() != nullptr) {
+    backend::of(context).log_tree(context, *tree(), log_weights(), log_moves(), log_u, x, out);
+  } else if (log_moves().size() == 0) {
     backend::of(context).log_mixture(context, log_weights(), log_u, x, out);
   } else {
     backend::of(context).log_chain(context, log_weights(), log_moves(), log_u, x, out);

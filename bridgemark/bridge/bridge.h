@@ -6,6 +6,7 @@
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/bridge/source_law.h"
+#include "bridgemark/core/tree_shape.h"
 #include "bridgemark/process/reference_process.h"
 
 namespace bridgemark {
@@ -16,9 +17,9 @@ struct BridgeStep;
 
 // A bridge = reference process + potential: q(x1|x0) = v(x1) q_ref(x1|x0) / c(x0). The ground truth
 // of a benchmark pair and the models of the solvers that learn a potential are all of this type,
-// with potentials of two forms: CP (CpBridge) and chain (ChainBridge). The reference acts on the
-// cores alone, so both share all but the sums over components. Immutable; copies share what was
-// prepared.
+// with potentials of three forms: CP (CpBridge), chain (ChainBridge) and tree (TreeBridge). The
+// reference acts on the cores alone, so they share all but the sums over components. Immutable;
+// copies share what was prepared.
 class Bridge : public Coupling {
  public:
   const ReferenceProcess& process() const { return process_; }
@@ -28,6 +29,9 @@ class Bridge : public Coupling {
   virtual std::span<const double> log_weights() const = 0;
   virtual const Array3<double>& log_cores() const = 0;
   virtual const Array3<double>& log_moves() const = 0;
+
+  // Of a tree potential, whose log_moves [M-1,K,K] lead to its nodes; null of any other.
+  virtual const TreeShape* tree() const { return nullptr; }
 
   std::size_t num_components() const { return log_cores().extent(2); }
   std::size_t dim() const override { return log_cores().extent(0); }

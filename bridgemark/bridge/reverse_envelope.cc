@@ -22,11 +22,13 @@ constexpr int kMostSteps = 50;             // of Newton's method
 constexpr double kEnough = 1e-6;           // log_mass above its minimum
 constexpr int kMostFixedPointSteps = 60;
 constexpr double kEnoughOfFixedPoint = 1e-4;  // that such a step must take off log_mass
-constexpr int kMostPathSteps = 60;            // of the fixed point over paths
+constexpr int kMostPathSteps = 60;            // of the fixed point over hidden states
 constexpr double kEnoughOfPaths = 1e-3;       // that such a step must take off log_mass
 constexpr double kNegligible = 1e-30;         // a lambda that is as good as zero
 constexpr std::size_t kLookEvery = 4;         // coordinates between two looks at a chain's bound
 constexpr double kRounding = 1e-9;            // of a bound
+
+std::size_t node_at(std::int32_t node) { return static_cast<std::size_t>(node); }
 
 // log_mass as a function of lambda.
 class LogMass {
@@ -236,8 +238,8 @@ ReverseEnvelope::ReverseEnvelope(const ReverseTables& tables, std::size_t part,
     const double* into = tables.log_into(x1[d], made);
     for (std::size_t s = 0; s < log_start.cols(); ++s) log_start(d, s) += into[s];
   }
-  if (tables.is_chain()) {
-    fit_paths(tables, log_start);
+  if (tables.is_chain() || tables.tree) {
+    fit_hidden_states(tables, log_start);
   } else {
     fit_components(tables, log_start);
   }
@@ -267,39 +269,54 @@ void ReverseEnvelope::fit_components(const ReverseTables& tables, const Matrix<d
   set_product(groups.log_from, log_start, everywhere, is_tilted);
 }
 
-// Steps of a fixed point: where lambda is best, it is the law of the chain's paths when k at
-// coordinate d emits exp E[log u_k^d] under the proposal. A step goes part of the way there, as far
-// as it makes the envelope smaller.
-void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double>& log_start) {
+// Steps of a fixed point: where lambda is best, it is the law of the hidden states when k at a node
+// emits exp of the sum of E[log u_k^d] over its coordinates d, under the proposal. A step goes part
+// of the way there, as far as it makes the envelope smaller. A chain has a node a coordinate.
+void ReverseEnvelope::fit_hidden_states(const ReverseTables& tables,
+                                        const Matrix<double>& log_start) {
   const std::size_t D = gain_.rows(), S = gain_.cols(), K = tables.log_beta.size();
   const bool is_tilted = tables.source_chain != nullptr;
-  const std::vector<std::int32_t> zeros(D);
-  std::vector<double> scratch(D * K);
-  Matrix<double> emission(D, K), lambda(D, K), target(D, K), best_emission, best_target;
+  const std::size_t nodes = tables.tree ? tables.tree->num_nodes() : D;
+  std::vector<std::int32_t> own(nodes);  // the node of a coordinate of its own
+  std::iota(own.begin(), own.end(), 0);
+  const std::int32_t* const node_of = tables.tree ? tables.shape->node_of().data() : own.data();
+  const std::vector<std::int32_t> zeros(nodes);
+  std::vector<double> scratch((3 * nodes + 1) * K);
+  Matrix<double> emission(nodes, K), law(nodes, K), lambda(D, K), target(nodes, K), best_emission,
+      best_target;
   const HiddenChain paths =
       log_hidden_chain(D, 1, K, tables.log_beta.data(), tables.log_moves.data(), emission.data());
+  const auto set_others = [&] {
+    if (!tables.tree) return log_other_paths(paths, zeros.data(), law.data(), scratch.data());
+    const HiddenTree states =
+        log_hidden_tree(nodes, 1, K, nodes, tables.shape->parent().data(), own.data(),
+                        tables.log_beta.data(), tables.log_moves.data(), emission.data());
+    log_other_states(states, zeros.data(), law.data(), scratch.data());
+  };
   const auto set_lambda = [&] {
-    log_other_paths(paths, zeros.data(), lambda.data(), scratch.data());
+    set_others();
     double log_total = 0.0, mean = 0.0;
-    for (std::size_t d = 0; d < D; ++d) {
-      double* row = lambda.row(d);
-      for (std::size_t k = 0; k < K; ++k) row[k] += emission(d, k);
+    for (std::size_t i = 0; i < nodes; ++i) {
+      double* row = law.row(i);
+      for (std::size_t k = 0; k < K; ++k) row[k] += emission(i, k);
       log_total = log_sum(row, K);
       for (std::size_t k = 0; k < K; ++k) {
         row[k] = std::exp(row[k] - log_total);
-        if (row[k] > 0.0) mean += row[k] * emission(d, k);
+        if (row[k] > 0.0) mean += row[k] * emission(i, k);
       }
     }
+    for (std::size_t d = 0; d < D; ++d) std::copy_n(law.row(node_at(node_of[d])), K, lambda.row(d));
     log_bound_ = log_total - mean;
   };
   const auto set_target = [&] {
+    std::fill_n(target.data(), target.size(), 0.0);
     for (std::size_t d = 0; d < D; ++d) {
       const double* sums = cumulative_.row(d);
-      std::fill_n(target.row(d), K, 0.0);
+      double* const row = target.row(node_at(node_of[d]));
       for (std::size_t s = 0; s < S; ++s) {
         const double share = (sums[s] - (s > 0 ? sums[s - 1] : 0.0)) / sums[S - 1];
         if (share == 0.0) continue;
-        for (std::size_t k = 0; k < K; ++k) target(d, k) += share * tables.log_from(d, s, k);
+        for (std::size_t k = 0; k < K; ++k) row[k] += share * tables.log_from(d, s, k);
       }
     }
   };
@@ -310,8 +327,8 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double
   double best = std::numeric_limits<double>::infinity(), length = 0.25;
   for (int step = 0; step < kMostPathSteps; ++step) {
     for (std::size_t i = 0; i < emission.size(); ++i) {
-      emission.data()[i] =
-          best_emission.data()[i] + length * (best_target.data()[i] - best_emission.data()[i]);
+      const double from = best_emission.data()[i], to = best_target.data()[i];
+      emission.data()[i] = to == kLogZero ? kLogZero : from + length * (to - from);
     }
     set_lambda();
     set_product(tables.log_from, log_start, lambda, is_tilted);
@@ -331,7 +348,7 @@ void ReverseEnvelope::fit_paths(const ReverseTables& tables, const Matrix<double
   std::copy_n(best_emission.data(), emission.size(), emission.data());
   set_lambda();
   set_product(tables.log_from, log_start, lambda, is_tilted);
-  bound_ = PathBound(tables.chain(), paths, lambda, gain_);
+  if (!tables.tree) bound_ = PathBound(tables.chain(), paths, lambda, gain_);
 }
 
 void ReverseEnvelope::set_product(const Array3<double>& log_from, const Matrix<double>& log_start,
@@ -362,8 +379,9 @@ void ReverseEnvelope::set_product(const Array3<double>& log_from, const Matrix<d
 }
 
 std::size_t ReverseEnvelope::scratch_size(const ReverseTables& tables) {
-  const std::size_t K = tables.log_beta.size(), D = tables.dim();
-  return 2 * K + (tables.source_chain ? (D + 1) * tables.source_chain->num_states() + D : 0);
+  const std::size_t D = tables.dim();
+  return tables.sum_scratch_size() +
+         (tables.source_chain ? (D + 1) * tables.source_chain->num_states() + D : 0);
 }
 
 double ReverseEnvelope::propose(const ReverseTables& tables, DrawSequence& draws, std::int32_t* x0,
@@ -378,14 +396,18 @@ bool ReverseEnvelope::keeps(const ReverseTables& tables, DrawSequence& draws, do
   const std::size_t D = cumulative_.rows(), K = tables.log_beta.size(), S = cumulative_.cols();
   const bool is_tilted = tables.source_chain != nullptr;
   // The path lies in x0 until the coordinates take its place.
-  if (is_tilted) tilted_.draw_path(draws, x0, scratch + 2 * K);
+  if (is_tilted) tilted_.draw_path(draws, x0, scratch + tables.sum_scratch_size());
   const auto draw = [&](std::size_t d) {
     const std::size_t s = is_tilted ? tilted_.draw(d, x0[d], draws.uniform())
                                     : draw_category(cumulative_.row(d), S, draws.uniform());
     x0[d] = static_cast<std::int32_t>(s);
     return s;
   };
-  if (tables.is_chain()) {
+  if (tables.tree) {
+    double log_product = log_bound_;
+    for (std::size_t d = 0; d < D; ++d) log_product += gain_(d, draw(d));
+    log_keep = log_product - tables.tree->log_all(x0, scratch);
+  } else if (tables.is_chain()) {
     const HiddenChain chain = tables.chain();
     double *weights = scratch, *spare = scratch + K;
     PathBound::Beginning beginning;

@@ -19,8 +19,9 @@ namespace bridgemark {
 // and a draw of P is one of the reverse where it is kept with the ratio of both sides,
 //   exp(-KL(lambda || rho(x0))), rho_k(x0) = beta_k u_k(x0) / c(x0).
 // log_mass is convex in lambda, so the best lambda is one, and Newton's method finds it.
-// Of a chain potential the sum runs over paths z of components: lambda is a law of paths, a Markov
-// chain, whose marginals lambda_d(k) are in the product.
+// Of a chain or tree potential the sum runs over hidden states z of all coordinates or nodes:
+// lambda is a law of these, a Markov chain along the coordinates or down the tree, whose marginals
+// lambda_d(k) are in the product.
 // Where p0 is a hidden chain, P is in proportion to p0 times the product of all else: again a
 // hidden chain (tilted_chain.h).
 class ReverseEnvelope {
@@ -45,7 +46,7 @@ class ReverseEnvelope {
  private:
   // log_start [D,S]: log p0^d(s) q_ref(x1^d|s), p0 left out where it is a chain.
   void fit_components(const ReverseTables& tables, const Matrix<double>& log_start);
-  void fit_paths(const ReverseTables& tables, const Matrix<double>& log_start);
+  void fit_hidden_states(const ReverseTables& tables, const Matrix<double>& log_start);
 
   // The product for these lambda_d(k) [D,K] of components seen as log_from [D,S,K].
   void set_product(const Array3<double>& log_from, const Matrix<double>& log_start,

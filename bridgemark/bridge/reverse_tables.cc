@@ -38,6 +38,12 @@ HiddenChain ReverseTables::chain() const {
 
 void ReverseTables::log_others(const std::int32_t* x0, double* others) const {
   const std::size_t D = log_from.extent(0), K = log_from.extent(2);
+  if (tree) {
+    const HiddenTree states = tree->view();
+    std::vector<double> scratch((3 * states.M + 1) * K);
+    log_other_states(states, x0, others, scratch.data());
+    return;
+  }
   if (is_chain()) {
     std::vector<double> scratch(D * K);
     log_other_paths(chain(), x0, others, scratch.data());

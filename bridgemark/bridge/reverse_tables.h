@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bridgemark/backend/plan/factored_power.h"
+#include "bridgemark/backend/plan/tree_tables.h"
 #include "bridgemark/bridge/tilted_chain.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -28,7 +29,7 @@ struct ReverseTables {
   std::shared_ptr<const SourceChain> source_chain;  // null: a mixture
   Matrix<double> log_q_into;  // [x1,x0] = log q_ref(x1|x0): a target reads whole rows
   std::shared_ptr<const backend::FactoredPower> log_q_factors;  // in its place, without tables
-  Array3<double> log_moves;  // [D-1,K,K] of a chain potential; empty: CP
+  Array3<double> log_moves;  // [D-1,K,K] of a chain potential, [M-1,K,K] of a tree; empty: CP
 
   // Of a CP potential alone: fewer components, whose sum is nowhere above that of all
   // (component_groups.h). Envelopes are made of them.
@@ -39,7 +40,11 @@ struct ReverseTables {
   Matrix<double> moves;  // [D-1,K*K]
   Matrix<double> from;   // [D*S,K]
 
-  bool is_chain() const { return log_moves.size() > 0; }
+  // Of a tree alone, with log_from as what it emits.
+  std::shared_ptr<const TreeShape> shape;
+  std::shared_ptr<const backend::TreeTables> tree;
+
+  bool is_chain() const { return log_moves.size() > 0 && !tree; }
   std::size_t dim() const { return log_from.extent(0); }
   std::size_t num_categories() const { return log_from.extent(1); }
   std::size_t num_parts() const { return log_parts.size(); }
@@ -59,6 +64,9 @@ struct ReverseTables {
 
   // Makes the linear tables of a chain.
   void set_linear();
+
+  // How much scratch the sums over components of one x0 take.
+  std::size_t sum_scratch_size() const { return tree ? tree->scratch_size() : 2 * log_beta.size(); }
 
   // The chain of components, with log_from as what it emits.
   HiddenChain chain() const;

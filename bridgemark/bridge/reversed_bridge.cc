@@ -207,7 +207,11 @@ void ReversedBridge::set_tables(const Context& context, std::shared_ptr<ReverseT
       for (std::size_t y = 0; y < S; ++y) tables->log_q_into(y, x) = (*q.table())(x, y);
     }
   }
-  if (tables->is_chain()) {
+  if (const TreeShape* const shape = bridge_->tree()) {
+    tables->shape = std::make_shared<const TreeShape>(*shape);
+    tables->tree = std::make_shared<const backend::TreeTables>(host, *shape, tables->log_beta,
+                                                               tables->log_moves, tables->log_from);
+  } else if (tables->is_chain()) {
     tables->set_linear();
   } else {
     tables->groups = group_components(*tables, kMostGroups);

@@ -59,12 +59,17 @@ std::string run_id_text(const std::string& pair, const std::string& rest) {
 }
 
 std::string solver_title(const std::string& solver) {
-  static const std::map<std::string, std::string> titles = {
-      {"oracle", "Oracle"},         {"independent", "Independent"},
-      {"reference", "Reference"},   {"feature-wise", "Feature-wise SB"},
-      {"sinkhorn", "Sinkhorn"},     {"dlightsb", "DLightSB"},
-      {"dlightsb-m", "DLightSB-M"}, {"csbm", "CSBM"},
-      {"alpha-csbm", "α-CSBM"},     {"dlightsb-chain", "DLightSB-chain"}};
+  static const std::map<std::string, std::string> titles = {{"oracle", "Oracle"},
+                                                            {"independent", "Independent"},
+                                                            {"reference", "Reference"},
+                                                            {"feature-wise", "Feature-wise SB"},
+                                                            {"sinkhorn", "Sinkhorn"},
+                                                            {"dlightsb", "DLightSB"},
+                                                            {"dlightsb-m", "DLightSB-M"},
+                                                            {"csbm", "CSBM"},
+                                                            {"alpha-csbm", "α-CSBM"},
+                                                            {"dlightsb-chain", "DLightSB-chain"},
+                                                            {"dlightsb-tree", "DLightSB-tree"}};
   const auto found = titles.find(solver);
   return found == titles.end() ? solver : found->second;
 }

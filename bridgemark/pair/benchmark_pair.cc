@@ -31,6 +31,11 @@ BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, C
     : BenchmarkPair(std::move(identity), std::move(source),
                     std::make_shared<const ChainBridge>(std::move(bridge)), reverse) {}
 
+BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source, TreeBridge bridge,
+                             bool reverse)
+    : BenchmarkPair(std::move(identity), std::move(source),
+                    std::make_shared<const TreeBridge>(std::move(bridge)), reverse) {}
+
 BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source,
                              std::shared_ptr<const Bridge> bridge, bool reverse)
     : identity_(std::move(identity)),
@@ -48,7 +53,8 @@ BenchmarkPair::BenchmarkPair(PairIdentity identity, SourceDistribution source,
 const CpBridge& BenchmarkPair::cp_bridge() const {
   const auto* bridge = dynamic_cast<const CpBridge*>(bridge_.get());
   if (bridge == nullptr) {
-    throw_invalid("pair", "'{}' must have a CP potential, got a chain", identity_.name);
+    throw_invalid("pair", "'{}' must have a CP potential, got a {}", identity_.name,
+                  bridge_->tree() ? "tree" : "chain");
   }
   return *bridge;
 }

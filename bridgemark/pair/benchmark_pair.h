@@ -9,6 +9,7 @@
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/reversed_bridge.h"
+#include "bridgemark/bridge/tree_bridge.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/pair/pair_family.h"
@@ -43,7 +44,7 @@ struct PairIdentity {
   PairFamily family = PairFamily::kSphere;
   double radius = 5.0;         // family sphere: of the sphere its component means were drawn on
   double min_distance = 10.0;  // but family sphere: between two of its means
-  double switch_rate = 0.1;    // family chain: of leaving the component at each coordinate
+  double switch_rate = 0.1;    // families chain and tree: of leaving the component at each move
   std::string origin = {};     // family distilled: what it was fitted to and how, a JSON object
 };
 
@@ -58,6 +59,9 @@ class BenchmarkPair {
   BenchmarkPair(PairIdentity identity, SourceDistribution source, CpBridge bridge,
                 bool reverse = false);
   BenchmarkPair(PairIdentity identity, SourceDistribution source, ChainBridge bridge,
+                bool reverse = false);
+
+  BenchmarkPair(PairIdentity identity, SourceDistribution source, TreeBridge bridge,
                 bool reverse = false);
 
   // The two-sided pair of f and the bridge. Throws InvalidArgument unless both live on one space.

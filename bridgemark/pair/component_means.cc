@@ -91,7 +91,8 @@ Matrix<int> draw_component_means(const PairSpec& spec, const Context& context) {
     }
     case PairFamily::kSpread:
     case PairFamily::kChain:
-    case PairFamily::kTwoSided: {
+    case PairFamily::kTwoSided:
+    case PairFamily::kTree: {
       if (spec.num_categories <= 2 * kSpreadMargin) {
         throw_invalid("pair", "num_categories must be at least {} for family {}, got {}",
                       2 * kSpreadMargin + 1, pair_family_name(spec.family), spec.num_categories);

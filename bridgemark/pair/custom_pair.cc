@@ -45,9 +45,18 @@ std::optional<SourceDistribution> named_source(const std::string& name, const Pa
                 name);
 }
 
+void require_drawn_tree(const PairSpec& spec) {
+  if (spec.family != PairFamily::kTree || spec.tree_potential) {
+    throw_invalid("pair", "tree goes with family tree and a potential that is drawn, got {}",
+                  spec.tree_potential ? "a potential of your own"
+                                      : fmt::format("family {}", pair_family_name(spec.family)));
+  }
+}
+
 // Of the potential of each end that is drawn.
 void require_min_distances(PairSpec spec, const Context& context) {
-  if (!spec.potential && !spec.chain_potential) require_min_distance(spec, context);
+  if (!spec.potential && !spec.chain_potential && !spec.tree_potential)
+    require_min_distance(spec, context);
   if (spec.family != PairFamily::kTwoSided || spec.source_potential) return;
   spec.seed = source_potential_seed(spec);
   require_min_distance(spec, context);
@@ -87,6 +96,13 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
     num_categories.add(static_cast<std::size_t>(spec.chain_potential->num_categories()));
     spec.num_components = static_cast<int>(spec.chain_potential->num_components());
   }
+  if (spec.tree_potential) {
+    dim.add(spec.tree_potential->dim());
+    num_categories.add(static_cast<std::size_t>(spec.tree_potential->num_categories()));
+    spec.num_components = static_cast<int>(spec.tree_potential->num_components());
+  }
+  const TreeShape* const shape = parts.tree ? std::get_if<TreeShape>(&*parts.tree) : nullptr;
+  if (shape) dim.add(shape->dim());
   if (spec.source_potential) {
     dim.add(spec.source_potential->dim());
     num_categories.add(static_cast<std::size_t>(spec.source_potential->num_categories()));
@@ -111,6 +127,12 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
     spec.reference = named_reference(std::get<std::string>(parts.reference));
   }
   check_spec(spec);  // before a source of that size is made
+  if (parts.tree) {
+    require_drawn_tree(spec);
+    spec.tree = shape ? *shape
+                      : TreeShape::named(std::get<std::string>(*parts.tree),
+                                         static_cast<std::size_t>(spec.dim));
+  }
   if (parts.min_distance) require_min_distances(spec, context);
   if (pmf) {
     spec.source = SourceDistribution::product(*pmf);

@@ -20,6 +20,8 @@ struct PairParts {
   std::optional<double> gamma;
   // Given, means that are closer are refused.
   std::optional<double> min_distance;
+  // Of family tree whose potential is drawn: "binary", "quadtree" or a shape of one's own.
+  std::optional<std::variant<std::string, TreeShape>> tree;
   GivenReference reference = std::string("gaussian");
   // p0: "gaussian" or "uniform", a pmf [D,S] of independent coordinates, or observed states [n,D].
   std::variant<std::string, Matrix<double>, States> source = std::string("gaussian");

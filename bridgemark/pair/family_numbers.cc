@@ -16,9 +16,9 @@ std::span<const FamilyNumber> family_numbers() {
   static const FamilyNumber numbers[] = {
       {"radius", {PairFamily::kSphere}, &PairSpec::radius},
       {"min_distance",
-       {PairFamily::kSpread, PairFamily::kChain, PairFamily::kTwoSided},
+       {PairFamily::kSpread, PairFamily::kChain, PairFamily::kTwoSided, PairFamily::kTree},
        &PairSpec::min_distance},
-      {"switch_rate", {PairFamily::kChain}, &PairSpec::switch_rate},
+      {"switch_rate", {PairFamily::kChain, PairFamily::kTree}, &PairSpec::switch_rate},
   };
   return numbers;
 }
@@ -29,7 +29,7 @@ void set_family_number(PairSpec& spec, std::string_view name, double value) {
                                    [&](const FamilyNumber& one) { return one.name == name; });
   if (number == numbers.end()) throw_invalid("pair", "no family takes a number '{}'", name);
   const bool draws_source = spec.family == PairFamily::kTwoSided && !spec.source_potential;
-  if ((spec.potential || spec.chain_potential) && !draws_source) {
+  if ((spec.potential || spec.chain_potential || spec.tree_potential) && !draws_source) {
     throw_invalid("pair", "{} goes with a family's potential, got {} and a potential of your own",
                   name, value);
   }

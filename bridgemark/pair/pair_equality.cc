@@ -39,6 +39,8 @@ bool same_source(const SourceDistribution& a, const SourceDistribution& b) {
   return true;
 }
 
+bool same_tree(const TreeShape* a, const TreeShape* b) { return a && b ? *a == *b : a == b; }
+
 bool same_potential(const BenchmarkPair& a, const BenchmarkPair& b) {
   const Bridge &p = a.bridge(), &q = b.bridge();
   const auto &f = a.source_potential(), &g = b.source_potential();
@@ -51,7 +53,7 @@ bool same_potential(const BenchmarkPair& a, const BenchmarkPair& b) {
     return false;
   }
   return std::ranges::equal(p.log_weights(), q.log_weights()) && p.log_cores() == q.log_cores() &&
-         p.log_moves() == q.log_moves();
+         p.log_moves() == q.log_moves() && same_tree(p.tree(), q.tree());
 }
 
 }  // namespace

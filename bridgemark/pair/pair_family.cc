@@ -16,6 +16,8 @@ std::string_view pair_family_name(PairFamily family) {
       return "twosided";
     case PairFamily::kDistilled:
       return "distilled";
+    case PairFamily::kTree:
+      return "tree";
   }
   return "";
 }
@@ -26,11 +28,11 @@ PairFamily parse_pair_family(std::string_view name) {
 }
 
 PairFamily parse_built_family(std::string_view name) {
-  for (const PairFamily family :
-       {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kChain, PairFamily::kTwoSided}) {
+  for (const PairFamily family : {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kChain,
+                                  PairFamily::kTwoSided, PairFamily::kTree}) {
     if (pair_family_name(family) == name) return family;
   }
-  throw_invalid("pair", "family must be sphere, spread, chain or twosided, got '{}'", name);
+  throw_invalid("pair", "family must be sphere, spread, chain, twosided or tree, got '{}'", name);
 }
 
 }  // namespace bridgemark

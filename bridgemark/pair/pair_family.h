@@ -11,9 +11,10 @@ enum class PairFamily {
   kChain,      // as spread, with a hidden chain along the coordinates in place of one component
   kTwoSided,   // as spread, for a potential at either end
   kDistilled,  // fitted to something else and declared the truth; distill() makes it, not build
+  kTree,       // as spread, with a hidden state on every node of a tree over the coordinates
 };
 
-// "sphere", "spread", "chain", "twosided" or "distilled".
+// "sphere", "spread", "chain", "twosided", "distilled" or "tree".
 std::string_view pair_family_name(PairFamily family);
 
 // Parses one of those names; throws InvalidArgument otherwise.

@@ -68,7 +68,7 @@ nlohmann::json config_json(const BenchmarkPair& pair, std::size_t test_rows) {
   } else if (pair.identity().family != PairFamily::kSphere) {
     config["min_distance"] = pair.identity().min_distance;
   }
-  if (pair.identity().family == PairFamily::kChain) {
+  if (pair.identity().family == PairFamily::kChain || pair.identity().family == PairFamily::kTree) {
     config["switch_rate"] = pair.identity().switch_rate;
   }
   if (has_range) config["sample_quantize_range"] = {pair.source().low(), pair.source().high()};
@@ -248,6 +248,27 @@ BenchmarkPair assemble(const Config& config, const SafetensorsFile& tensors,
   std::vector<double> log_weights = tensors.read_doubles("log_alpha");
   Array3<double> log_cores(D, S, K, tensors.read_doubles("log_cp_cores"));
   const bool distilled = config.family == PairFamily::kDistilled;
+  if (tensors.has("tree_parent")) {
+    const std::vector<std::size_t>& nodes = tensors.shape("tree_parent");
+    if (nodes.size() != 1 || nodes[0] < 1) {
+      throw_file(tensor_file, "tensor 'tree_parent' must have shape [M >= 1], got [{}]",
+                 fmt::join(nodes, ", "));
+    }
+    tensors.expect_shape("tree_node_of", std::vector{D});
+    tensors.expect_shape("log_moves", std::vector{nodes[0] - 1, K, K});
+    TreePotential potential({tensors.read_int32("tree_parent"), tensors.read_int32("tree_node_of")},
+                            std::move(log_weights),
+                            Array3<double>(nodes[0] - 1, K, K, tensors.read_doubles("log_moves")),
+                            std::move(log_cores));
+    TreeBridge bridge(std::move(reference), std::move(potential));
+    if (distilled) {
+      return BenchmarkPair::of_bridge(
+          std::move(identity),
+          bridge.with_source(read_source_potential(config, tensors, tensor_file)), config.reverse);
+    }
+    return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
+            std::move(bridge), config.reverse};
+  }
   if (tensors.has("log_moves")) {
     tensors.expect_shape("log_moves", std::vector{D - 1, K, K});
     ChainPotential potential(std::move(log_weights),
@@ -300,8 +321,15 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
   writer.add("log_alpha", {K}, bridge.log_weights());
   writer.add("log_cp_cores", {D, S, K},
              std::span(bridge.log_cores().data(), bridge.log_cores().size()));
-  if (bridge.log_moves().size() > 0) {
-    writer.add("log_moves", {D - 1, K, K},
+  std::vector<std::int64_t> parent, node_of;
+  if (const TreeShape* const tree = bridge.tree()) {
+    parent.assign(tree->parent().begin(), tree->parent().end());
+    node_of.assign(tree->node_of().begin(), tree->node_of().end());
+    writer.add("tree_parent", {parent.size()}, std::span<const std::int64_t>(parent));
+    writer.add("tree_node_of", {D}, std::span<const std::int64_t>(node_of));
+  }
+  if (bridge.log_moves().size() > 0 || bridge.tree()) {
+    writer.add("log_moves", {bridge.log_moves().extent(0), K, K},
                std::span(bridge.log_moves().data(), bridge.log_moves().size()));
   }
 

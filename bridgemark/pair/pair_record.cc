@@ -33,6 +33,10 @@ void add_potential(Fingerprint& fingerprint, const BenchmarkPair& pair, SourcePo
   fingerprint.add(bridge.log_weights());
   add_array(fingerprint, bridge.log_cores());
   add_array(fingerprint, bridge.log_moves());
+  if (const TreeShape* const tree = bridge.tree()) {
+    fingerprint.add(std::span<const std::int32_t>(tree->parent()));
+    fingerprint.add(std::span<const std::int32_t>(tree->node_of()));
+  }
   if (const auto& source = pair.source_potential(); source && of_x0 == SourcePotential::kIn) {
     fingerprint.add(std::span(source->log_beta()));
     add_array(fingerprint, source->log_cores());

@@ -93,6 +93,15 @@ ChainPotential make_chain_potential(const PairSpec& spec, const Context& context
           components.log_cores()};
 }
 
+// The mixture's cores under the hidden states of a tree whose root falls evenly.
+TreePotential make_tree_potential(const PairSpec& spec, const Context& context) {
+  const CpPotential components = make_potential(spec, context);
+  const TreeShape shape = spec.tree ? *spec.tree : TreeShape::binary(components.dim());
+  return {shape, components.log_beta(),
+          switching_moves(shape.num_nodes(), components.num_components(), spec.switch_rate),
+          components.log_cores()};
+}
+
 // A two-sided pair of the mixture and another like it, their weights balanced.
 BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
                               ReferenceProcess reference, const Context& context) {
@@ -170,6 +179,7 @@ std::uint64_t preset_seed(const PresetSeeds& seeds, PairFamily family) {
     case PairFamily::kTwoSided:
       return seeds.two_sided;
     case PairFamily::kDistilled:
+    case PairFamily::kTree:  // has no presets
       break;
   }
   return 0;
@@ -241,6 +251,14 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
                                                   ? *spec.chain_potential
                                                   : make_chain_potential(spec, context)),
             spec.reverse};
+  }
+  if (spec.family == PairFamily::kTree || spec.tree_potential) {
+    identity.family = PairFamily::kTree;
+    return {
+        std::move(identity), std::move(source),
+        TreeBridge(std::move(reference),
+                   spec.tree_potential ? *spec.tree_potential : make_tree_potential(spec, context)),
+        spec.reverse};
   }
   return {std::move(identity), std::move(source),
           CpBridge(std::move(reference),

@@ -30,11 +30,13 @@ struct PairSpec {
   double sigma = 1.5;          // width of a component, in categories
   double radius = 5.0;         // family sphere: of the sphere the means are drawn on
   double min_distance = 10.0;  // but family sphere: between two means, in categories
-  double switch_rate = 0.1;    // family chain: of leaving the component at each coordinate
+  double switch_rate = 0.1;    // families chain and tree: of leaving the component at each move
   bool reverse = false;
 
   std::optional<CpPotential> potential;            // else the mixture of discretised Gaussians
   std::optional<ChainPotential> chain_potential;   // family chain: else drawn
+  std::optional<TreePotential> tree_potential;     // family tree: else drawn
+  std::optional<TreeShape> tree;                   // family tree: else halves of a line
   std::optional<CpPotential> source_potential;     // family twosided: f, else drawn like v
   std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
   std::optional<LowRankFactors> low_rank;          // for ReferenceKind::kLowRank

@@ -21,6 +21,7 @@ const std::vector<std::unique_ptr<Solver>>& all_solvers() {
     list.push_back(make_dlightsb());
     list.push_back(make_dlightsb_m());
     list.push_back(make_dlightsb_chain());
+    list.push_back(make_dlightsb_tree());
     list.push_back(make_csbm());
     list.push_back(make_alpha_csbm());
     return list;

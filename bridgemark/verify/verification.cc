@@ -18,7 +18,7 @@ constexpr double kFloatTolerance = 1e-4;
 
 struct Kind {
   const char* name;
-  const char* telling_tensor;  // no other kind has it
+  const char* telling_tensor;  // no kind below has it
   Verification (*verify)(const Context&, const GoldenFile&);
 };
 
@@ -31,6 +31,7 @@ constexpr Kind kKinds[] = {
     {"metrics", "pred", verify_metrics},
     {"sinkhorn", "log_plan", verify_sinkhorn},
     {"lowrank", "log_power", verify_low_rank},
+    {"tree", "node_of", verify_tree},
     {"columns", "log_conditional", verify_columns},
 };
 

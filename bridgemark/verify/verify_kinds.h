@@ -55,5 +55,6 @@ Verification verify_metrics(const Context& context, const GoldenFile& file);
 Verification verify_columns(const Context& context, const GoldenFile& file);
 Verification verify_low_rank(const Context& context, const GoldenFile& file);
 Verification verify_sinkhorn(const Context& context, const GoldenFile& file);
+Verification verify_tree(const Context& context, const GoldenFile& file);
 
 }  // namespace bridgemark

@@ -28,6 +28,9 @@ class CpuBackend : public Backend {
   void log_chain(const Context& context, std::span<const double> log_start,
                  const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
                  std::span<double> out) const override;
+  void log_tree(const Context& context, const TreeShape& shape, std::span<const double> log_root,
+                const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
+                std::span<double> out) const override;
   void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                              MatrixView<double> out) const override;
   void add_bridge_step_kl(const Context& context, const BridgeStep& p, const BridgeStep& q,
@@ -76,6 +79,14 @@ class CpuBackend : public Backend {
                     const ChainTables<double>& reference, StatesView x0, StatesView x1,
                     CpTensors<double>& gradient, ChainWorkspace<double>& workspace,
                     std::span<double> log_c, std::span<double> log_v) const override;
+  double tree_loss(const Context& context, const CpTensors<float>& parameters,
+                   const ChainTables<float>& reference, StatesView x0, StatesView x1,
+                   CpTensors<float>& gradient, TreeWorkspace<float>& workspace,
+                   std::span<double> log_c, std::span<double> log_v) const override;
+  double tree_loss(const Context& context, const CpTensors<double>& parameters,
+                   const ChainTables<double>& reference, StatesView x0, StatesView x1,
+                   CpTensors<double>& gradient, TreeWorkspace<double>& workspace,
+                   std::span<double> log_c, std::span<double> log_v) const override;
   double matching_loss(const Context& context, const CpTensors<float>& parameters,
                        const ChainTables<float>& chain, MatchingLoss kind, StatesView x_n,
                        StatesView x1, std::span<const std::int32_t> n, CpTensors<float>& gradient,

@@ -26,7 +26,7 @@ namespace {
 // All but the reference.
 BridgeStep make_tables(const Context& context, std::vector<double> log_beta,
                        Array3<double> log_from, const Array3<double>& log_to,
-                       const Array3<double>& log_moves) {
+                       const Array3<double>& log_moves, const TreeShape* tree) {
   BridgeStep step;
   step.dim = log_to.extent(0);
   step.num_categories = log_to.extent(1);
@@ -41,6 +41,11 @@ BridgeStep make_tables(const Context& context, std::vector<double> log_beta,
     }
   });
   step.to = scale_rows(context, std::move(by_component));
+  if (tree != nullptr) {
+    step.tree = std::make_shared<const TreeTables>(context, *tree, step.log_beta, log_moves,
+                                                   std::exchange(step.log_from, {}));
+    return step;
+  }
   if (log_moves.size() == 0) return step;
   step.log_moves = log_moves;
   const auto linear = [&](std::size_t rows, std::size_t cols, const double* log) {
@@ -56,27 +61,32 @@ BridgeStep make_tables(const Context& context, std::vector<double> log_beta,
 
 BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
                             Array3<double> log_from, const Matrix<double>& log_q,
-                            const Array3<double>& log_to, const Array3<double>& log_moves) {
+                            const Array3<double>& log_to, const Array3<double>& log_moves,
+                            const TreeShape* tree) {
   BridgeStep step =
-      make_tables(context, std::move(log_beta), std::move(log_from), log_to, log_moves);
+      make_tables(context, std::move(log_beta), std::move(log_from), log_to, log_moves, tree);
   step.q = scale_rows(log_q);
   return step;
 }
 
 BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
                             Array3<double> log_from, const ReferencePower& q,
-                            const Array3<double>& log_to, const Array3<double>& log_moves) {
+                            const Array3<double>& log_to, const Array3<double>& log_moves,
+                            const TreeShape* tree) {
   if (const Matrix<double>* const log_q = q.table()) {
     return make_bridge_step(context, std::move(log_beta), std::move(log_from), *log_q, log_to,
-                            log_moves);
+                            log_moves, tree);
   }
   BridgeStep step =
-      make_tables(context, std::move(log_beta), std::move(log_from), log_to, log_moves);
+      make_tables(context, std::move(log_beta), std::move(log_from), log_to, log_moves, tree);
   step.factors = std::make_shared<const FactoredDraws>(context, q.factors(), step.to);
   return step;
 }
 
 void require_table(const BridgeStep& step) {
+  if (step.tree) {
+    throw DeviceError("[bridge] a tree potential has no step on a device; take --device cpu");
+  }
   if (!step.factors) return;
   throw DeviceError(fmt::format(
       "[bridge] a reference of {} categories has no table, which a step on a device needs; take "

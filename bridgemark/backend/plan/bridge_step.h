@@ -9,6 +9,7 @@
 #include "bridgemark/backend/plan/kept_tables.h"
 #include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/backend/plan/scaled_rows.h"
+#include "bridgemark/backend/plan/tree_tables.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -19,14 +20,15 @@ namespace bridgemark::backend {
 // falls with weight beta_k prod_d from[d, x^d, k], then coordinate d with weight
 // q[x^d, s] * to[d, s, k]. Where the component may change along the coordinates, a path of
 // components falls by its weight (math/hidden_chain.h) and each coordinate by its own. The whole
-// conditional is the step from 0 to 1.
+// conditional is the step from 0 to 1. Of a tree potential the states of all nodes fall
+// (math/hidden_tree.h), and a coordinate has that of its node.
 struct BridgeStep {
   std::size_t dim = 0;
   std::size_t num_categories = 0;
   std::size_t num_components = 0;
 
   std::vector<double> log_beta;  // [K]
-  Array3<double> log_from;       // [D,S,K]: K innermost, a gather reads whole lines
+  Array3<double> log_from;       // [D,S,K]: K innermost, a gather reads whole lines; not of a tree
   ScaledRows q;                  // [S,S], or empty, and then there are
   std::shared_ptr<const FactoredDraws> factors;
   ScaledRows to;  // [D*K,S]: S innermost, a draw walks one row
@@ -41,6 +43,8 @@ struct BridgeStep {
   Matrix<double> moves;  // [D-1,K*K], each row likewise
   Matrix<double> from;   // [D*S,K], each row likewise
 
+  std::shared_ptr<const TreeTables> tree;  // of a tree potential, else null
+
   std::shared_ptr<KeptTables> kept = std::make_shared<KeptTables>();  // copies share them
 
   bool is_chain() const { return log_moves.size() > 0; }
@@ -48,15 +52,18 @@ struct BridgeStep {
 };
 
 // log_from and log_to are propagated cores [D,S,K]; log_moves are empty where the component keeps
-// to all coordinates.
+// to all coordinates. With a tree they are those of its nodes.
 BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
                             Array3<double> log_from, const Matrix<double>& log_q,
-                            const Array3<double>& log_to, const Array3<double>& log_moves = {});
+                            const Array3<double>& log_to, const Array3<double>& log_moves = {},
+                            const TreeShape* tree = nullptr);
 BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta,
                             Array3<double> log_from, const ReferencePower& q,
-                            const Array3<double>& log_to, const Array3<double>& log_moves = {});
+                            const Array3<double>& log_to, const Array3<double>& log_moves = {},
+                            const TreeShape* tree = nullptr);
 
-// Throws DeviceError where the step has no table of its reference: the CPU alone takes it then.
+// Throws DeviceError where the step has no table of its reference or is one of a tree: the CPU
+// alone takes it then.
 void require_table(const BridgeStep& step);
 
 // The weights of the reference's next state, one state at a time.

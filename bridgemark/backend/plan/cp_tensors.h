@@ -4,19 +4,21 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "bridgemark/backend/plan/factored_power.h"
 #include "bridgemark/core/large_array.h"
+#include "bridgemark/core/tree_shape.h"
 #include "bridgemark/math/matching_terms.h"
 #include "bridgemark/math/pinned_step.h"
 
-// What the losses of CP and chain potentials are given and keep. T is float for training and double
-// for checks.
+// What the losses of CP, chain and tree potentials are given and keep. T is float for training and
+// double for checks.
 namespace bridgemark::backend {
 
 // Parameters or a gradient of a CP potential: log_beta [K], log_cores [D,S,K]; or of a chain
-// potential, whose start log_beta is, and which has moves.
+// or tree potential, whose start or root log_beta is, and which has moves.
 template <typename T>
 struct CpTensors {
   std::size_t dim = 0;
@@ -25,17 +27,20 @@ struct CpTensors {
   std::vector<T> log_beta;
   LargeArray<T> log_cores;
   bool is_chain = false;
-  LargeArray<T> log_moves;  // [D-1,K,K] of a chain
+  LargeArray<T> log_moves;                // [D-1,K,K] of a chain, [M-1,K,K] of a tree
+  std::shared_ptr<const TreeShape> tree;  // null: a path, where it has moves
 
   CpTensors() = default;
-  CpTensors(std::size_t D, std::size_t S, std::size_t K, bool chain = false)
+  CpTensors(std::size_t D, std::size_t S, std::size_t K, bool chain = false,
+            std::shared_ptr<const TreeShape> shape = nullptr)
       : dim(D),
         num_categories(S),
         num_components(K),
         log_beta(K),
         log_cores(D * S * K),
         is_chain(chain),
-        log_moves(chain ? (D - 1) * K * K : 0) {}
+        log_moves(chain ? ((shape ? shape->num_nodes() : D) - 1) * K * K : 0),
+        tree(std::move(shape)) {}
 };
 
 // The powers of a chain's one-step matrix, n = 0..num_steps, as training kernels want them: linear

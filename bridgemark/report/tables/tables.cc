@@ -21,9 +21,9 @@ namespace bridgemark {
 
 namespace {
 
-constexpr std::array kSolverOrder = {"oracle",     "independent",   "reference", "feature-wise",
-                                     "sinkhorn",   "dlightsb",      "csbm",      "alpha-csbm",
-                                     "dlightsb-m", "dlightsb-chain"};
+constexpr std::array kSolverOrder = {"oracle",     "independent",    "reference",    "feature-wise",
+                                     "sinkhorn",   "dlightsb",       "csbm",         "alpha-csbm",
+                                     "dlightsb-m", "dlightsb-chain", "dlightsb-tree"};
 
 constexpr int kDecimals = 3;  // of a score between 0 and 1
 

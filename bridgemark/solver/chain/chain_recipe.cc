@@ -37,11 +37,28 @@ std::vector<OptionSpec> chain_options() {
   return specs;
 }
 
+std::vector<OptionSpec> tree_options() {
+  std::vector<OptionSpec> specs = chain_options();
+  spec_of(specs, "states") = components_option("states", 1024, kEndlessStates, "K, of each node");
+  specs.push_back({.key = "tree",
+                   .kind = Choices{{"binary", "quadtree"}},
+                   .default_value = "binary",
+                   .help = "binary: halves of a line of coordinates; quadtree: quarters of a "
+                           "square of them, whose rows follow each other"});
+  return specs;
+}
+
 ChainRecipe read_chain_recipe(const SolverOptions& options) {
   ChainRecipe recipe{read_training_recipe(options), options.real("init_switch"),
                      options.is("start", "both")};
   read_components(options, "states", kEndlessStates, recipe.cp);
   recipe.cp.is_chain = true;
+  return recipe;
+}
+
+ChainRecipe read_tree_recipe(const SolverOptions& options, std::size_t dim) {
+  ChainRecipe recipe = read_chain_recipe(options);
+  recipe.cp.tree = std::make_shared<const TreeShape>(TreeShape::named(options.text("tree"), dim));
   return recipe;
 }
 
@@ -51,13 +68,16 @@ backend::CpTensors<float> initial_chain_parameters(const Context& context,
                                                    int num_categories, std::uint64_t seed) {
   backend::CpTensors<float> start =
       initial_cp_parameters(context, recipe.cp, data, dim, num_categories, seed);
-  return with_moves(std::move(start), recipe.init_switch);
+  return with_moves(std::move(start), recipe.init_switch, recipe.cp.tree);
 }
 
-backend::CpTensors<float> with_moves(backend::CpTensors<float> components, double leaving) {
+backend::CpTensors<float> with_moves(backend::CpTensors<float> components, double leaving,
+                                     std::shared_ptr<const TreeShape> tree) {
   const std::size_t K = components.num_components;
-  const Array3<double> moves = switching_moves(components.dim, K, K > 1 ? leaving : 0.0);
+  const Array3<double> moves =
+      switching_moves(tree ? tree->num_nodes() : components.dim, K, K > 1 ? leaving : 0.0);
   components.is_chain = true;
+  components.tree = std::move(tree);
   components.log_moves.assign(moves.data(), moves.data() + moves.size());
   return components;
 }

@@ -43,6 +43,7 @@ std::int64_t share_of(std::int64_t updates, double share) {
 CpRecipe mixture_recipe(const CpRecipe& chain) {
   CpRecipe recipe = chain;
   recipe.is_chain = false;
+  recipe.tree = nullptr;
   recipe.updates = share_of(chain.updates, kMixtureUpdates);
   recipe.learning_rate = tuned_rate(recipe.updates);
   recipe.init_peak = kMixturePeak;
@@ -79,7 +80,8 @@ class ChainStarts {
     Tensors merged = merge_components(
         host_, mixture, log_reach(host_, process_, data_.x0(host_, kRowsToMerge, kFreshRows)),
         data_.x1(host_, kRowsToMerge, kFreshRows), recipe_.cp.components);
-    return model(merged_recipe(recipe_.cp), with_moves(std::move(merged), kMergedSwitch));
+    return model(merged_recipe(recipe_.cp),
+                 with_moves(std::move(merged), kMergedSwitch, recipe_.cp.tree));
   }
 
   std::unique_ptr<PotentialModel> on_samples() const {

@@ -10,9 +10,9 @@
 
 namespace bridgemark {
 
-// A chain of few states loses parts of p1 that none of its states starts near, and which parts is
-// chance; a mixture of many components finds all of them, but cannot switch. So on endless draws
-// three potentials are trained, and the one with the best objective on fresh rows is kept:
+// A chain, or tree, of few states loses parts of p1 that none of its states starts near, and which
+// parts is chance; a mixture of many components finds all of them, but cannot switch. So on endless
+// draws three potentials are trained, and the one with the best objective on fresh rows is kept:
 //   a mixture, which is a chain that never switches;
 //   a chain that starts on it, its components merged to as many as the chain has states;
 //   a chain that starts on samples of p1.

@@ -1,8 +1,11 @@
 #include "bridgemark/solver/chain/dlightsb_chain.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/solver/chain/chain_model_file.h"
 #include "bridgemark/solver/chain/chain_recipe.h"
 #include "bridgemark/solver/chain/chain_starts.h"
@@ -16,25 +19,37 @@ namespace bridgemark {
 
 namespace {
 
-class DLightSbChain : public TrainedSolver {
+// Of a chain along the coordinates, or of a tree over them.
+class DLightSbHidden : public TrainedSolver {
  public:
-  std::string name() const override { return "dlightsb-chain"; }
+  explicit DLightSbHidden(bool is_tree) : is_tree_(is_tree) {}
+
+  std::string name() const override { return is_tree_ ? "dlightsb-tree" : "dlightsb-chain"; }
   std::string description() const override {
-    return "a bridge over a hidden chain along the coordinates that minimises KL(q* || q)";
+    return is_tree_
+               ? "a bridge over a hidden tree above the coordinates that minimises KL(q* || q)"
+               : "a bridge over a hidden chain along the coordinates that minimises KL(q* || q)";
   }
-  std::vector<OptionSpec> options() const override { return chain_options(); }
+  std::vector<OptionSpec> options() const override {
+    return is_tree_ ? tree_options() : chain_options();
+  }
 
   void check(const Context& context, const FitProblem& problem,
              const SolverOptions& options) const override {
-    const CpRecipe recipe = read_chain_recipe(options).cp;
+    if (is_tree_ && context.device != Device::kCpu) {
+      throw DeviceError(fmt::format("[solver] device of {} must be cpu, got {}", name(),
+                                    device_name(context.device)));
+    }
+    const CpRecipe recipe = read_recipe(options, problem.dim()).cp;
     const double D = static_cast<double>(problem.dim()), S = problem.num_categories(),
+                 M = recipe.tree ? static_cast<double>(recipe.tree->num_nodes()) : D,
                  K = static_cast<double>(recipe.components),
                  B = static_cast<double>(recipe.batch_size);
     // Floats: parameters, two moments, gradients, and of the passes moves and emissions of two
-    // sides; three messages of each row on either side.
+    // sides; messages of each row on either side, of which a tree has five.
     require_training_memory(name(), problem,
-                            {{sizeof(float) * (7.0 * D * K * K + 8.0 * D * S * K), "states"},
-                             {sizeof(float) * 6.0 * B * D * K, "batch_size"}});
+                            {{sizeof(float) * (7.0 * M * K * K + 8.0 * D * S * K), "states"},
+                             {sizeof(float) * (is_tree_ ? 10.0 : 6.0) * B * M * K, "batch_size"}});
     if (context.device != Device::kCpu) require_tables(name() + " on a device", problem);
     read_held_out_settings(options, problem.reference());
     check_direction(context, options);
@@ -70,17 +85,21 @@ class DLightSbChain : public TrainedSolver {
     return make_directed_model(
         context, problem, options,
         {read_chain_recipe(options).cp.updates, 0, seed,
-         [context, host, seed](const FitProblem& ends, const SolverOptions& of_ends) {
+         [this, context, host, seed](const FitProblem& ends, const SolverOptions& of_ends) {
            return make_one_way(context, host, ends, of_ends, seed);
          }});
   }
 
  private:
-  static std::unique_ptr<PotentialModel> make_one_way(const Context& context, const Context& host,
-                                                      const FitProblem& problem,
-                                                      const SolverOptions& options,
-                                                      std::uint64_t seed) {
-    const ChainRecipe recipe = read_chain_recipe(options);
+  ChainRecipe read_recipe(const SolverOptions& options, std::size_t dim) const {
+    return is_tree_ ? read_tree_recipe(options, dim) : read_chain_recipe(options);
+  }
+
+  std::unique_ptr<PotentialModel> make_one_way(const Context& context, const Context& host,
+                                               const FitProblem& problem,
+                                               const SolverOptions& options,
+                                               std::uint64_t seed) const {
+    const ChainRecipe recipe = read_recipe(options, problem.dim());
     const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
     const CpTask task{ReferenceChain(problem.reference(), 1), std::nullopt, seed, {}, {}};
     if (problem.data()) {
@@ -101,10 +120,13 @@ class DLightSbChain : public TrainedSolver {
                                          initial_chain_parameters(host, recipe, data, problem.dim(),
                                                                   problem.num_categories(), seed)));
   }
+
+  bool is_tree_;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_dlightsb_chain() { return std::make_unique<DLightSbChain>(); }
+std::unique_ptr<Solver> make_dlightsb_chain() { return std::make_unique<DLightSbHidden>(false); }
+std::unique_ptr<Solver> make_dlightsb_tree() { return std::make_unique<DLightSbHidden>(true); }
 
 }  // namespace bridgemark

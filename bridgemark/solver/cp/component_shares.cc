@@ -9,6 +9,7 @@
 #include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/hidden_chain.h"
+#include "bridgemark/math/hidden_tree.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark {
@@ -168,6 +169,37 @@ void measure_chain(const Context& context, const Tensors& parameters, StatesView
   }
 }
 
+// Shares of the states that a tree has at the node of each coordinate.
+void measure_tree(const Context& context, const Tensors& parameters, StatesView x1,
+                  ComponentShares& components) {
+  const std::size_t D = components.D, S = components.S, K = components.K;
+  const std::vector<double> log_root(parameters.log_beta.begin(), parameters.log_beta.end()),
+      log_moves(parameters.log_moves.begin(), parameters.log_moves.end()),
+      log_emission(parameters.log_cores.begin(), parameters.log_cores.end());
+  const TreeShape& shape = *parameters.tree;
+  const HiddenTree tree =
+      log_hidden_tree(D, S, K, shape.num_nodes(), shape.parent().data(), shape.node_of().data(),
+                      log_root.data(), log_moves.data(), log_emission.data());
+  Matrix<double> shares(x1.rows, D * K);
+  parallel_blocks(context, x1.rows, 16, [&](std::size_t first, std::size_t last) {
+    std::vector<double> scratch((3 * tree.M + 1) * K);
+    for (std::size_t b = first; b < last; ++b) {
+      log_other_states(tree, x1.row(b), shares.row(b), scratch.data());
+      for (std::size_t d = 0; d < D; ++d) {
+        double* const of_d = shares.row(b) + d * K;
+        const double* own = tree.log_emission_at(x1.row(b), d);
+        for (std::size_t k = 0; k < K; ++k) of_d[k] += own[k];
+        log_normalize(of_d, K);
+      }
+    }
+  });
+  for (std::size_t b = 0; b < x1.rows; ++b) {
+    for (std::size_t j = 0; j < D * K; ++j) {
+      components.share.data()[j] += std::exp(shares(b, j));
+    }
+  }
+}
+
 }  // namespace
 
 Matrix<double> log_reach(const Context& context, const ReferenceProcess& process,
@@ -219,7 +251,9 @@ ComponentShares measure_components(const Context& context, const Tensors& parame
     }
   }
   const StatesView rows = x1.slice(0, std::min(x1.rows, most_rows));
-  if (parameters.is_chain) {
+  if (parameters.tree) {
+    measure_tree(context, parameters, rows, components);
+  } else if (parameters.is_chain) {
     measure_chain(context, parameters, rows, components);
   } else {
     measure_cp(context, parameters, rows, components);

@@ -15,7 +15,7 @@ struct ComponentShares {
   Array3<double> cores;     // [D,K,S], scaled so that each emits probabilities
   Array3<double> emission;  // [D,K,S], core times reach: sums to 1 over categories
   Matrix<double> share;     // [D,K], the share of x1's rows that it explains there, over 0
-  Array3<double> pairs;     // [D-1,K,K], shares of a chain's moves; empty for CP
+  Array3<double> pairs;     // [D-1,K,K], shares of a chain's moves; empty for CP and a tree
 };
 
 // How likely the reference comes to a category from the rows of x0: log of the mean of its rows at

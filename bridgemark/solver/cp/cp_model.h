@@ -34,8 +34,8 @@ class PotentialModel : public TrainedModel {
   virtual backend::CpTensors<float> potential() const = 0;
 };
 
-// A CP bridge, or a chain bridge where the plan starts with moves, in training on the context's
-// device.
+// A CP bridge, or a chain or tree bridge where the plan starts with moves, in training on the
+// context's device.
 std::unique_ptr<PotentialModel> make_cp_model(const Context& context, const CpTask& task,
                                               const CpRecipe& recipe, backend::CpTrainerPlan plan);
 

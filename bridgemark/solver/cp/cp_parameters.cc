@@ -10,6 +10,7 @@
 #include "bridgemark/backend/plan/reference_power.h"
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/bridge/tree_bridge.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark {
@@ -28,7 +29,14 @@ std::shared_ptr<const Bridge> bridge_of(const ReferenceProcess& process,
     return std::make_shared<CpBridge>(
         process, CpPotential(std::move(log_beta), std::move(log_cores)), own_num_steps);
   }
-  Array3<double> log_moves(D - 1, K, K, widen(parameters.log_moves));
+  const std::size_t edges = (parameters.tree ? parameters.tree->num_nodes() : D) - 1;
+  Array3<double> log_moves(edges, K, K, widen(parameters.log_moves));
+  if (parameters.tree) {
+    return std::make_shared<TreeBridge>(process,
+                                        TreePotential(*parameters.tree, std::move(log_beta),
+                                                      std::move(log_moves), std::move(log_cores)),
+                                        own_num_steps);
+  }
   return std::make_shared<ChainBridge>(
       process, ChainPotential(std::move(log_beta), std::move(log_moves), std::move(log_cores)),
       own_num_steps);

@@ -8,7 +8,8 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/process/reference_process.h"
 
-// Parameters of a CP or chain potential in training, as the tensors of a file and as a bridge.
+// Parameters of a CP, chain or tree potential in training, as the tensors of a file and as a
+// bridge.
 namespace bridgemark {
 
 // Calls visit(name, values) for each tensor of a potential, its name behind `prefix`.
@@ -28,7 +29,7 @@ void each_state_tensor(State& state, Visit&& visit) {
   if (!state.average.log_beta.empty()) each_tensor("average_", state.average, visit);
 }
 
-// A CpBridge, or a ChainBridge where the parameters have moves.
+// A CpBridge, or a ChainBridge or TreeBridge where the parameters have moves.
 std::shared_ptr<const Bridge> bridge_of(const ReferenceProcess& process,
                                         const backend::CpTensors<float>& parameters,
                                         int own_num_steps);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ struct CpRecipe {
   std::size_t components;  // of endless draws, where rows that end find them
   bool finds_components;   // on such rows
   bool is_chain = false;   // whose components are its states
-  int init;                // which of p1, p0, gaussian, uniform
+  std::shared_ptr<const TreeShape> tree;  // of a chain that is a tree of states; null: a path
+  int init;                               // which of p1, p0, gaussian, uniform
   double init_peak;
   std::optional<double> init_noise;  // empty: by the number of dimensions
   double checkpoint_seconds;

@@ -199,7 +199,7 @@ class HeldOutModel : public PotentialModel {
     best_ = read_tensors(file, "best_");
     chosen_ = read_tensors(file, "chosen_");
     make_trainer(Tensors(problem_.dim(), static_cast<std::size_t>(problem_.num_categories()),
-                         rung_.components, recipe_.is_chain));
+                         rung_.components, recipe_.is_chain, recipe_.tree));
     backend::CpTrainingState state = trainer_->state();
     each_state_tensor(state, [&](const std::string& name, std::span<float> values) {
       file.expect_shape(name, {values.size()});
@@ -238,6 +238,14 @@ class HeldOutModel : public PotentialModel {
     return {host_, task_.chain.process(), parameters, log_reach_, rows_x1().view()};
   }
 
+  // Whether a smaller size starts on merged states, which a high rate throws off. Those of a tree
+  // start anew: its inner nodes emit nothing that would tell which states are alike.
+  bool begins_merged() const { return recipe_.is_chain && !recipe_.tree; }
+
+  Tensors smaller(const Tensors& parameters, double shrinkage, std::size_t size) const {
+    return recipe_.tree ? start_(data(), size) : merged(parameters, shrinkage, size);
+  }
+
   // The start of a smaller size. Cores that are shrunk tell better which components are alike.
   Tensors merged(const Tensors& parameters, double shrinkage, std::size_t size) const {
     return merge_components(host_, finisher(parameters).finish({shrinkage, 0}), log_reach_,
@@ -250,7 +258,7 @@ class HeldOutModel : public PotentialModel {
     constexpr std::int64_t kEvery = 2;
     const auto all = static_cast<double>(recipe_.updates);
     const bool is_first = (phase_ == Phase::kSearch ? rungs_.size() : at_) == 0;
-    const double rate = recipe_.learning_rate * (recipe_.is_chain && !is_first ? kLaterRate : 1.0);
+    const double rate = recipe_.learning_rate * (begins_merged() && !is_first ? kLaterRate : 1.0);
     backend::CpUpdate told{rate, 0.0};
     if (recipe_.cosine) {
       told.learning_rate = cosine_rate(rate, static_cast<double>(update - 1) / all);
@@ -345,7 +353,7 @@ class HeldOutModel : public PotentialModel {
     rungs_.push_back(rung_);
     const bool far_below = rung_.value < kept_.value - kFarBelow * kept_.error;
     if (rungs_.size() < sizes_.size() && !far_below) {
-      begin_rung(merged(best_, rung_.finish.shrinkage, sizes_[rungs_.size()]));
+      begin_rung(smaller(best_, rung_.finish.shrinkage, sizes_[rungs_.size()]));
       return;
     }
     if (!holdout_.empty()) {
@@ -371,7 +379,7 @@ class HeldOutModel : public PotentialModel {
     }
     const double shrinkage = rungs_[at_].finish.shrinkage;
     ++at_;
-    begin_rung(merged(present(), shrinkage, sizes_[at_]));
+    begin_rung(smaller(present(), shrinkage, sizes_[at_]));
   }
 
   // The refit has other batches, and now and then misses a rare part of p1 that the search found.
@@ -418,7 +426,7 @@ class HeldOutModel : public PotentialModel {
     if (!file.has(prefix + "log_beta")) return {};
     const std::vector<std::size_t>& shape = file.shape(prefix + "log_beta");
     Tensors tensors(problem_.dim(), static_cast<std::size_t>(problem_.num_categories()),
-                    shape.size() == 1 ? shape[0] : 0, recipe_.is_chain);
+                    shape.size() == 1 ? shape[0] : 0, recipe_.is_chain, recipe_.tree);
     each_tensor(prefix, tensors, [&](const std::string& name, auto& values) {
       file.expect_shape(name, {values.size()});
       std::ranges::copy(file.read_floats(name), values.begin());

@@ -15,10 +15,11 @@
 // First a potential of many components is trained. Every 50 updates its cores are finished in
 // several ways (core_finish.h), and the best of all that is kept; the training ends when
 // nothing was gained for `patience` looks. Then components that are alike are merged
-// (component_merge.h) and the smaller potential is trained from there in the same way, again and
-// again, down to one component or to a size that is far worse. With refit=yes the way to the best
-// one is gone once more on all rows: the same start, sizes, numbers of updates and finish. What
-// comes of it is kept unless it is clearly worse on these rows than what the search found.
+// (component_merge.h) and the smaller potential is trained from there in the same way (a tree's
+// from a start of its own), again and again, down to one component or to a size that is far worse.
+// With refit=yes the way to the best one is gone once more on all rows: the same start, sizes,
+// numbers of updates and finish. What comes of it is kept unless it is clearly worse on these rows
+// than what the search found.
 namespace bridgemark {
 
 // Starting parameters of this many components on the rows of `data`.

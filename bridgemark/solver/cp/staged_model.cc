@@ -81,6 +81,12 @@ class StagedModel : public PotentialModel {
     writer.add(name_, {numbers_.size()}, std::span<const double>(numbers_));
     for (std::size_t i = 0; i < ended_.size(); ++i) {
       writer.set_metadata(prefix(i), diagnostics_json(ended_[i].diagnostics).dump());
+      if (const auto& tree = ended_[i].potential.tree) {
+        writer.add(prefix(i) + "tree_parent", {tree->num_nodes()},
+                   std::span<const std::int32_t>(tree->parent()));
+        writer.add(prefix(i) + "tree_node_of", {tree->dim()},
+                   std::span<const std::int32_t>(tree->node_of()));
+      }
       each_tensor(prefix(i), ended_[i].potential,
                   [&](const std::string& name, std::span<const float> values) {
                     writer.add(name, {values.size()}, values);
@@ -123,9 +129,14 @@ class StagedModel : public PotentialModel {
   EndedStage read_stage(const SafetensorsFile& file, std::span<const double> shape) const {
     constexpr double kLargest = 1 << 24;
     const std::string of_stage = prefix(ended_.size());
+    std::shared_ptr<const TreeShape> tree;
+    if (file.has(of_stage + "tree_parent")) {
+      tree = std::make_shared<const TreeShape>(file.read_int32(of_stage + "tree_parent"),
+                                               file.read_int32(of_stage + "tree_node_of"));
+    }
     EndedStage stage{backend::CpTensors<float>(
         whole(file, shape[0], kLargest), whole(file, shape[1], kLargest),
-        whole(file, shape[2], kLargest), whole(file, shape[3], 1.0) == 1)};
+        whole(file, shape[2], kLargest), whole(file, shape[3], 1.0) == 1, std::move(tree))};
     each_tensor(of_stage, stage.potential, [&](const std::string& name, auto& values) {
       file.expect_shape(name, {values.size()});
       std::ranges::copy(file.read_floats(name), values.begin());

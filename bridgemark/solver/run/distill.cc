@@ -9,6 +9,7 @@
 
 #include "bridgemark/bridge/chain_bridge.h"
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/bridge/tree_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/fingerprint.h"
@@ -25,7 +26,7 @@ using nlohmann::json;
 [[noreturn]] void refuse_solver(const LoadedRun& run) {
   throw_invalid("distill",
                 "the run must be of a solver that fits a potential and a law of x0, as dlightsb, "
-                "dlightsb-m or dlightsb-chain, got {}",
+                "dlightsb-m, dlightsb-chain or dlightsb-tree, got {}",
                 run.config.solver);
 }
 
@@ -45,6 +46,11 @@ std::shared_ptr<const Bridge> fitted_bridge(const LoadedRun& run) {
 // The same bridge as a truth, which is no chain of so many steps.
 std::shared_ptr<const Bridge> as_truth(const Bridge& fitted) {
   std::vector<double> log_weights(fitted.log_weights().begin(), fitted.log_weights().end());
+  if (const TreeShape* const tree = fitted.tree()) {
+    return TreeBridge(fitted.process(), TreePotential(*tree, std::move(log_weights),
+                                                      fitted.log_moves(), fitted.log_cores()))
+        .with_source(*fitted.source());
+  }
   if (fitted.log_moves().size() > 0) {
     return ChainBridge(fitted.process(), ChainPotential(std::move(log_weights), fitted.log_moves(),
                                                         fitted.log_cores()))

@@ -9,6 +9,7 @@
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
+#include "bridgemark/math/hidden_tree.h"
 #include "bridgemark/math/log_domain.h"
 
 namespace bridgemark::backend::cpu {
@@ -66,6 +67,28 @@ class PathOfComponents {
   HiddenChain chain_;
   std::vector<double> uniforms_, scratch_;
   std::vector<std::int32_t> path_;
+};
+
+// The same where they are the states of a hidden tree's nodes.
+class StatesOfNodes {
+ public:
+  explicit StatesOfNodes(const BridgeStep& step)
+      : tree_(step.tree->view()),
+        uniforms_(tree_.M),
+        scratch_(step.tree->scratch_size()),
+        states_(tree_.M) {}
+
+  void draw(const std::int32_t* x, DrawSequence& draws) {
+    for (double& value : uniforms_) value = draws.uniform();
+    draw_states(
+        tree_, x, [&](std::size_t i) { return uniforms_[i]; }, states_.data(), scratch_.data());
+  }
+  std::size_t of(std::size_t d) const { return static_cast<std::size_t>(states_[tree_.node(d)]); }
+
+ private:
+  HiddenTree tree_;
+  std::vector<double> uniforms_, scratch_;
+  std::vector<std::int32_t> states_;
 };
 
 template <typename Components>
@@ -192,15 +215,30 @@ void CpuBackend::log_chain(const Context& context, std::span<const double> log_s
   });
 }
 
+void CpuBackend::log_tree(const Context& context, const TreeShape& shape,
+                          std::span<const double> log_root, const Array3<double>& log_moves,
+                          const Array3<double>& log_u, StatesView x, std::span<double> out) const {
+  const TreeTables tree(context, shape, log_root, log_moves, log_u);
+  const std::size_t grain = prompt_grain(64, tree.scratch_size() * log_root.size());
+  parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
+    std::vector<double> scratch(tree.scratch_size());
+    for (std::size_t b = first; b < last; ++b) out[b] = tree.log_all(x.row(b), scratch.data());
+  });
+}
+
 void CpuBackend::sample_bridge_step(const Context& context, const BridgeStep& step, StatesView x,
                                     const DrawKey& key, std::uint64_t first_index,
                                     MutableStatesView out) const {
   const std::size_t K = step.num_components, components = step.is_chain() ? K * K : K;
-  const std::size_t grain = prompt_grain(512, step.dim * (components + step.num_categories));
+  const std::size_t of_tree = step.tree ? step.tree->num_nodes() * K * K : 0;
+  const std::size_t grain =
+      prompt_grain(512, step.dim * (components + step.num_categories) + of_tree);
   parallel_blocks(context, x.rows, grain, [&](std::size_t first, std::size_t last) {
     const StatesView from = x.slice(first, last - first);
     const MutableStatesView to = out.slice(first, last - first);
-    if (step.is_chain()) {
+    if (step.tree) {
+      sample_rows<StatesOfNodes>(step, from, key, first_index + first, to);
+    } else if (step.is_chain()) {
       sample_rows<PathOfComponents>(step, from, key, first_index + first, to);
     } else {
       sample_rows<OneComponent>(step, from, key, first_index + first, to);

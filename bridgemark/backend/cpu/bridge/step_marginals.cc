@@ -8,6 +8,7 @@
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
+#include "bridgemark/math/hidden_tree.h"
 #include "bridgemark/math/log_domain.h"
 
 // The marginals of a step's coordinates and what two steps' differ by. A marginal is the
@@ -55,6 +56,19 @@ void sum_other_paths(const BridgeStep& step, StatesView x, std::vector<double>& 
   }
 }
 
+// The same over the states of a hidden tree that have k at the node of d.
+void sum_other_states(const BridgeStep& step, StatesView x, std::vector<double>& others) {
+  const std::size_t D = step.dim, K = step.num_components, rows = x.rows;
+  const HiddenTree tree = step.tree->view();
+  std::vector<double> of_row(D * K), scratch((3 * tree.M + 1) * K);
+  for (std::size_t r = 0; r < rows; ++r) {
+    log_other_states(tree, x.row(r), of_row.data(), scratch.data());
+    for (std::size_t d = 0; d < D; ++d) {
+      std::copy_n(of_row.data() + d * K, K, others.data() + (d * rows + r) * K);
+    }
+  }
+}
+
 // The mixtures of a block of rows, coordinate by coordinate.
 class Mixtures {
  public:
@@ -65,7 +79,9 @@ class Mixtures {
         others_(step.dim * x.rows * step.num_components),
         scaled_(x.rows * step.num_components),
         linear_(x.rows, step.num_categories) {
-    if (step.is_chain()) {
+    if (step.tree) {
+      sum_other_states(step, x, others_);
+    } else if (step.is_chain()) {
       sum_other_paths(step, x, others_);
     } else {
       sum_others(step, x, others_);

@@ -19,7 +19,7 @@ class CpuCpTrainer : public CpTrainer {
         context_(context),
         plan_(std::move(plan)),
         gradient_(plan_.start.dim, plan_.start.num_categories, plan_.start.num_components,
-                  plan_.start.is_chain),
+                  plan_.start.is_chain, plan_.start.tree),
         state_{std::move(plan_.start), gradient_, gradient_,
                plan_.keeps_average ? gradient_ : CpTensors<float>()} {}
 
@@ -85,6 +85,10 @@ class CpuCpTrainer : public CpTrainer {
       return cpu_.matching_loss(context_, state_.parameters, plan_.chain, *plan_.matching, x, x1, n,
                                 gradient_, workspace_.cores);
     }
+    if (state_.parameters.tree) {
+      return cpu_.tree_loss(context_, state_.parameters, plan_.chain, x, x1, gradient_,
+                            tree_workspace_);
+    }
     return state_.parameters.is_chain ? cpu_.chain_loss(context_, state_.parameters, plan_.chain, x,
                                                         x1, gradient_, workspace_)
                                       : cpu_.static_loss(context_, state_.parameters, plan_.chain,
@@ -121,6 +125,7 @@ class CpuCpTrainer : public CpTrainer {
   CpTensors<float> gradient_;
   CpTrainingState state_;
   ChainWorkspace<float> workspace_;
+  TreeWorkspace<float> tree_workspace_;
 };
 
 }  // namespace
