@@ -40,6 +40,10 @@ Matrix<double> matrix_of(const char* name, const ArrayLike& given, std::string_v
   return {array.shape(0), array.shape(1), values_of(array)};
 }
 
+Array3<double> three_axes(const Doubles& a) {
+  return Array3<double>(a.shape(0), a.shape(1), a.shape(2), values_of(a));
+}
+
 // The potential of two arguments, named for the messages.
 std::optional<CpPotential> potential_of(const char* beta_name,
                                         const std::optional<ArrayLike>& log_beta,
@@ -52,8 +56,7 @@ std::optional<CpPotential> potential_of(const char* beta_name,
   if (!log_beta) return std::nullopt;
   const Doubles weights = doubles_of(beta_name, *log_beta, "[K]");
   const Doubles cores = doubles_of(cores_name, *log_cores, "[D,S,K]");
-  return CpPotential(values_of(weights), Array3<double>(cores.shape(0), cores.shape(1),
-                                                        cores.shape(2), values_of(cores)));
+  return CpPotential(values_of(weights), three_axes(cores));
 }
 
 // The chain potential of three arguments.
@@ -69,10 +72,43 @@ ChainPotential chain_of(const std::optional<ArrayLike>& log_beta,
   const Doubles start = doubles_of("log_start", *log_start, "[K]");
   const Doubles moves = doubles_of("log_moves", *log_moves, "[D-1,K,K]");
   const Doubles cores = doubles_of("log_cores", *log_cores, "[D,S,K]");
-  const auto array = [](const Doubles& a) {
-    return Array3<double>(a.shape(0), a.shape(1), a.shape(2), values_of(a));
-  };
-  return {values_of(start), array(moves), array(cores)};
+  return {values_of(start), three_axes(moves), three_axes(cores)};
+}
+
+// The tree potential of its arguments, which goes with a shape of the caller's.
+TreePotential tree_of(const TreeShape& shape, const std::optional<ArrayLike>& log_beta,
+                      const std::optional<ArrayLike>& log_start,
+                      const std::optional<ArrayLike>& log_root,
+                      const std::optional<ArrayLike>& log_moves,
+                      const std::optional<ArrayLike>& log_cores) {
+  if (log_beta || log_start || !log_root || !log_moves || !log_cores) {
+    throw_invalid("pair",
+                  "a tree must have log_root, log_moves and log_cores and no log_beta or "
+                  "log_start, got other arguments");
+  }
+  return {shape, values_of(doubles_of("log_root", *log_root, "[K]")),
+          three_axes(doubles_of("log_moves", *log_moves, "[M-1,K,K]")),
+          three_axes(doubles_of("log_cores", *log_cores, "[D,S,K]"))};
+}
+
+std::vector<std::int32_t> nodes_of(const char* name, nb::handle given) {
+  const nb::object array = ArrayLike{nb::borrow(given)}.to_numpy(name);
+  if (nb::len(array.attr("shape")) != 1 || (kind_of(array) != 'i' && kind_of(array) != 'u')) {
+    throw_invalid("pair", "{} of tree must be whole numbers along one axis, got shape {}", name,
+                  nb::str(array.attr("shape")).c_str());
+  }
+  return nb::cast<std::vector<std::int32_t>>(array.attr("tolist")());
+}
+
+// A name, or parents and the nodes of the coordinates.
+std::variant<std::string, TreeShape> shape_of(const ArrayLike& given) {
+  if (nb::isinstance<nb::str>(given.array)) return nb::cast<std::string>(given.array);
+  if (!nb::isinstance<nb::tuple>(given.array) || nb::len(given.array) != 2) {
+    throw_invalid("pair", "tree must be binary, quadtree or a tuple (parent, node_of), got {}",
+                  nb::type_name(given.array.type()).c_str());
+  }
+  const auto both = nb::cast<nb::tuple>(given.array);
+  return TreeShape(nodes_of("parent", both[0]), nodes_of("node_of", both[1]));
 }
 
 // An array of floats is a pmf, one of integers holds states.
@@ -95,7 +131,8 @@ BenchmarkPair build(
     double sigma, std::optional<double> radius, std::optional<double> min_distance,
     std::optional<double> switch_rate, const std::optional<ArrayLike>& log_beta,
     const std::optional<ArrayLike>& log_cores, const std::optional<ArrayLike>& log_start,
-    const std::optional<ArrayLike>& log_moves, const std::optional<ArrayLike>& log_source_beta,
+    const std::optional<ArrayLike>& log_moves, const std::optional<ArrayLike>& tree,
+    const std::optional<ArrayLike>& log_root, const std::optional<ArrayLike>& log_source_beta,
     const std::optional<ArrayLike>& log_source_cores, const std::string& name,
     const WholeNumber& seed, bool reverse) {
   PairParts parts;
@@ -110,7 +147,16 @@ BenchmarkPair build(
   parts.spec.num_components = num_components.to_int("num_components");
   parts.spec.family = parse_built_family(family);
   parts.spec.sigma = sigma;
-  if (log_start || log_moves) {
+  if (tree) parts.tree = shape_of(*tree);
+  const auto* shape = parts.tree ? std::get_if<TreeShape>(&*parts.tree) : nullptr;
+  if (log_root) {
+    if (!shape) {
+      throw_invalid("pair", "log_root goes with tree=(parent, node_of), got none");
+    }
+    parts.spec.tree_potential =
+        tree_of(*shape, log_beta, log_start, log_root, log_moves, log_cores);
+    parts.tree.reset();
+  } else if (log_start || log_moves) {
     parts.spec.chain_potential = chain_of(log_beta, log_start, log_moves, log_cores);
   } else {
     parts.spec.potential = potential_of("log_beta", log_beta, "log_cores", log_cores);
@@ -142,7 +188,8 @@ void init_pair_building(nb::module_& module) {
       "radius"_a.none() = nb::none(), "min_distance"_a.none() = nb::none(),
       "switch_rate"_a.none() = nb::none(), "log_beta"_a.none() = nb::none(),
       "log_cores"_a.none() = nb::none(), "log_start"_a.none() = nb::none(),
-      "log_moves"_a.none() = nb::none(), "log_source_beta"_a.none() = nb::none(),
+      "log_moves"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
+      "log_root"_a.none() = nb::none(), "log_source_beta"_a.none() = nb::none(),
       "log_source_cores"_a.none() = nb::none(), "name"_a = spec.name, "seed"_a = spec.seed,
       "reverse"_a = spec.reverse,
       "A pair of your own, whose bridge is as exact as a preset's.\n\n"
@@ -164,6 +211,13 @@ void init_pair_building(nb::module_& module) {
       "probability\n"
       "`switch_rate` (0.1); your own such potential is `log_start` [K], `log_moves` [D-1,K,K] and\n"
       "`log_cores`.\n"
+      "`family` 'tree' puts a hidden state on every node of `tree`: 'binary' (halves of a line of\n"
+      "coordinates), 'quadtree' (quarters of a square) or a tuple (parent, node_of) of the parent "
+      "of\n"
+      "each node, -1 first, and the node of each coordinate; the component changes from a node to\n"
+      "one below with probability `switch_rate`. Your own such potential is `tree` as a tuple "
+      "with\n"
+      "`log_root` [K], `log_moves` [M-1,K,K] and `log_cores`.\n"
       "`family` 'twosided', or your own `log_source_beta` [J] and `log_source_cores` [D,S,J], "
       "puts\n"
       "a second potential f at x0 in place of `source`: q*(x0, x1) is in proportion to\n"

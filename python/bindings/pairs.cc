@@ -162,6 +162,13 @@ nb::object log_moves(const BenchmarkPair& pair) {
   return to_numpy(Array3<double>(pair.bridge().log_moves()));
 }
 
+nb::object tree(const BenchmarkPair& pair) {
+  const TreeShape* const shape = pair.bridge().tree();
+  if (shape == nullptr) return nb::none();
+  return nb::make_tuple(to_numpy(std::vector<std::int32_t>(shape->parent())),
+                        to_numpy(std::vector<std::int32_t>(shape->node_of())));
+}
+
 nb::object log_source_beta(const BenchmarkPair& pair) {
   if (!pair.source_potential()) return nb::none();
   return to_numpy(std::vector<double>(pair.source_potential()->log_beta()));
@@ -353,7 +360,14 @@ void define_properties(nb::class_<BenchmarkPair>& pair_class) {
       .def_prop_ro("log_moves", log_moves,
                    nb::sig("def log_moves(self) -> numpy.typing.NDArray[numpy.float64] | None"),
                    "log of the moves of a chain's potential, float64 [D-1,K,K] with row z_{d-1},\n"
-                   "whose log_beta is its start; None where components do not change.")
+                   "whose log_beta is its start; of a tree's [M-1,K,K] with row z_parent, whose\n"
+                   "log_beta is its root's; None where components do not change.")
+      .def_prop_ro(
+          "tree", tree,
+          nb::sig("def tree(self) -> tuple[numpy.typing.NDArray[numpy.int32], "
+                  "numpy.typing.NDArray[numpy.int32]] | None"),
+          "Parent of each node [M], -1 first, and node of each coordinate [D] of a tree's\n"
+          "potential; None of any other.")
       .def_prop_ro("log_source_beta", log_source_beta,
                    nb::sig("def log_source_beta(self) -> numpy.typing.NDArray[numpy.float64] | "
                            "None"),

@@ -28,6 +28,7 @@ __all__ = [
     "DLightSB",
     "DLightSBChain",
     "DLightSBM",
+    "DLightSBTree",
     "FeatureWise",
     "Independent",
     "Oracle",
@@ -382,6 +383,10 @@ class DLightSBM(Solver):
 
 class DLightSBChain(Solver):
     name = "dlightsb-chain"
+
+
+class DLightSBTree(Solver):
+    name = "dlightsb-tree"
 
 
 class CSBM(Solver):

@@ -11,6 +11,7 @@ QUICK = {
     "dlightsb": {"components": 8, "updates": 2000, "batch_size": 64},
     "dlightsb-m": {"components": 8, "updates": 2000, "batch_size": 64, "num_steps": 8},
     "dlightsb-chain": {"updates": 100, "batch_size": 64},
+    "dlightsb-tree": {"updates": 100, "batch_size": 64},
     "csbm": {
         "num_steps": 8,
         "hidden": 16,
@@ -56,7 +57,7 @@ def test_every_solver_fits_data(ends, name):
         back = solver.reversed().sample(ends[1][:50], seed=2)
         rows = {tuple(row) for row in ends[0]}
         assert all(tuple(row) in rows for row in back)  # Bayes' rule over the x0 that were seen
-    if name in ("csbm", "dlightsb", "dlightsb-m", "dlightsb-chain"):
+    if name in ("csbm", "dlightsb", "dlightsb-m", "dlightsb-chain", "dlightsb-tree"):
         back = solver.reversed().sample(ends[1][:50])  # by what was learned of x0
         assert back.shape == (50, 2) and (name == "csbm" or abs(back.mean() - ends[0].mean()) < 1.5)
 

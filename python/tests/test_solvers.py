@@ -34,6 +34,7 @@ QUICK = {
     "dlightsb": SMALL,
     "dlightsb-m": {**SMALL, "num_steps": 16},
     "dlightsb-chain": {**{key: SMALL[key] for key in SMALL if key != "components"}, "states": 8},
+    "dlightsb-tree": {**{key: SMALL[key] for key in SMALL if key != "components"}, "states": 8},
     "csbm": SMALL_NETWORK,
     "alpha-csbm": SMALL_NETWORK,
 }

@@ -219,7 +219,7 @@ def test_two_sided_is_a_family():
         ({"family": "twosided", "num_categories": 10}, "at least 11 for family twosided, got 10"),
         (
             {"family": "two-sided"},
-            "family must be sphere, spread, chain or twosided, got 'two-sided'",
+            "family must be sphere, spread, chain, twosided or tree, got 'two-sided'",
         ),
     ],
 )
