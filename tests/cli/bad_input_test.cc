@@ -182,14 +182,14 @@ TEST_F(BadInput, CustomPairs) {
   build_refused({"--sigma", "0"}, "sigma");
   build_refused({"--radius", "-1"}, "radius");
   build_refused({"--family", "cube"},
-                "family must be sphere, spread, chain or twosided, got 'cube'");
+                "family must be sphere, spread, chain, twosided or tree, got 'cube'");
   build_refused({"--family", "spread", "--categories", "10"},
                 "num_categories must be at least 11 for family spread, got 10");
   build_refused({"--family", "spread", "--radius", "3"},
                 "--radius goes with --family sphere, got --family spread");
   build_refused(
       {"--min-distance", "3"},
-      "--min-distance goes with --family spread or chain or twosided, got --family sphere");
+      "--min-distance goes with --family spread or chain or twosided or tree, got --family sphere");
   build_refused({"--reference", "absorbing"}, "'absorbing'");
   build_refused({"--reference", path("not_stochastic.npy")}, "must sum to 1, got 1.1 for row 0");
   build_refused({"--reference", path("not_positive.npy")}, "strictly positive");

@@ -216,6 +216,13 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   EXPECT_EQ(spread.cp_bridge().potential().log_cores(),
             build_pair(spec).cp_bridge().potential().log_cores());
 
+  const std::vector<std::int32_t> parent{-1, 0, 0}, node_of{1, 2, 2};
+  save_npy(path("parent.npy"), Shape{3}, std::span<const std::int32_t>(parent));
+  save_npy(path("node_of.npy"), Shape{3}, std::span<const std::int32_t>(node_of));
+  expect_success({"build", "custom", "--family", "tree", "--switch-rate", "0.2", "--tree",
+                  path("parent.npy") + "," + path("node_of.npy"), "-o", path("tree")});
+  EXPECT_EQ(*load_pair(path("tree")).bridge().tree(), TreeShape(parent, node_of));
+
   // A matrix decides S, a source of states decides D.
   const std::vector<double> matrix{0.9, 0.05, 0.05, 0.2, 0.7, 0.1, 0.3, 0.3, 0.4};
   save_npy(path("q.npy"), Shape{3, 3}, std::span<const double>(matrix));

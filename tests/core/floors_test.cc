@@ -103,6 +103,8 @@ const std::map<std::string_view, std::string_view> kOfOneDevice = {
     // cpu/
     {"step_marginals", "a GPU has the marginals beside the draws, in bridge_step"},
     {"chain_loss", "a GPU has it in parts: chain_passes, chain_moves"},
+    {"tree_loss", "the CPU alone trains trees"},
+    {"tree_passes", "likewise"},
     {"component_weights", "a GPU has them in a tile's shared memory: cp_tiles"},
     {"core_propagation", "likewise"},
     {"exact_column", "likewise"},

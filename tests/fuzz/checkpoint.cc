@@ -15,9 +15,10 @@ void bridgemark::fuzz::read(std::string_view bytes) {
       {"dlightsb-chain", {"updates=2", "states=2", "batch_size=2"}},
       {"csbm",
        {"updates_first=1", "imf_iterations=1", "batch_size=2", "num_steps=2", "hidden=3",
-        "embedding_size=2", "initial=independent"}}};
+        "embedding_size=2", "initial=independent"}},
+      {"dlightsb-tree", {"updates=2", "states=2", "batch_size=2"}}};
   if (bytes.empty()) return;
-  const Training& training = kTrainings[static_cast<unsigned char>(bytes[0]) % 4];
+  const Training& training = kTrainings[static_cast<unsigned char>(bytes[0]) % 5];
   const Solver& solver = find_solver(training.solver);
   SolverOptions options(solver.options());
   for (const char* assignment : training.options) options.set_assignment(assignment);

@@ -6,7 +6,8 @@
 void bridgemark::fuzz::read(std::string_view bytes) {
   const std::filesystem::path path = put("model.safetensors", bytes);
   const Context context{.num_threads = 1};
-  for (const char* solver : {"dlightsb", "dlightsb-chain", "csbm", "feature-wise", "sinkhorn"}) {
+  for (const char* solver :
+       {"dlightsb", "dlightsb-chain", "dlightsb-tree", "csbm", "feature-wise", "sinkhorn"}) {
     attempt([&] {
       const auto coupling = find_solver(solver).load(context, tiny_pair(), path);
       const States x0 = tiny_pair().test_set(context).x0;

@@ -124,6 +124,22 @@ TEST(FamilyNumbers, AreThoseOfTheSpec) {
   EXPECT_EQ(family_numbers().size(), expected.size());
 }
 
+TEST(CustomPair, ATreeIsNamedOrOnesOwn) {
+  PairParts parts;
+  parts.spec.family = PairFamily::kTree;
+  parts.dim = 9;
+  parts.tree = std::string("quadtree");
+  EXPECT_EQ(*build_pair(custom_spec(parts)).bridge().tree(), TreeShape::quadtree(3));
+  parts.tree.reset();
+  EXPECT_EQ(*build_pair(custom_spec(parts)).bridge().tree(), TreeShape::binary(9));
+  parts.dim.reset();
+  parts.tree = TreeShape({-1, 0, 0}, {1, 2, 2});  // says D
+  EXPECT_EQ(build_pair(custom_spec(parts)).dim(), 3u);
+  parts.spec.family = PairFamily::kChain;
+  EXPECT_EQ(error_of<InvalidArgument>([&] { custom_spec(parts); }),
+            "[pair] tree goes with family tree and a potential that is drawn, got family chain");
+}
+
 TEST(FamilyNumbers, AreRefusedWhereTheyWouldDoNothing) {
   PairSpec spec;
   spec.family = PairFamily::kChain;

@@ -17,6 +17,7 @@
 #include "tests/io/io_testing.h"
 #include "tests/support/context.h"
 #include "tests/support/random_bridge.h"
+#include "tests/support/random_tree.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tolerance.h"
 
@@ -124,6 +125,13 @@ TEST(PairFolder, RoundTripOfEveryKind) {
   const BenchmarkPair hidden = round_trip(build_pair(chain));
   EXPECT_EQ(hidden.bridge().log_moves(), chain.chain_potential->log_moves());
   EXPECT_EQ(hidden.identity().family, PairFamily::kChain);
+  PairSpec tree = spec;
+  tree.tree_potential = testing::random_tree({{-1, 0, 0, 1}, {3, 0, 3}}, 3, 2, 2.0, 84);
+  const BenchmarkPair nodes = round_trip(build_pair(tree));
+  EXPECT_EQ(nodes.bridge().log_moves(), tree.tree_potential->log_moves());
+  ASSERT_NE(nodes.bridge().tree(), nullptr);
+  EXPECT_EQ(*nodes.bridge().tree(), tree.tree_potential->shape());
+  EXPECT_EQ(nodes.identity().family, PairFamily::kTree);
   spec.source_potential =
       CpPotential({0.5, -1.0},
                   Array3<double>(3, 3, 2,
@@ -266,7 +274,7 @@ TEST(PairFolder, RefusesBadFolders) {
        },
        "gamma of a uniform reference must lie in (0, 1), got 1.5"},
       {"family", [](PeerFolder& f) { f.config["family"] = "cube"; },
-       "family must be sphere, spread, chain or twosided, got 'cube'"},
+       "family must be sphere, spread, chain, twosided or tree, got 'cube'"},
       {"gamma text", [](PeerFolder& f) { f.config["alpha"] = "x"; }, "alpha"},
       {"no gamma", [](PeerFolder& f) { f.config.erase("alpha"); }, "alpha"},
       {"dim 0", [](PeerFolder& f) { f.config["dim"] = 0; }, "dim must be at least 1, got 0"},

@@ -29,6 +29,7 @@ const BenchmarkPair& pair_to_check() {
   static const BenchmarkPair pair = [] {
     PairSpec spec = testing::small_spec();
     spec.total_steps = 128;
+    spec.dim = 4;  // a square, as a quadtree asks for
     return build_pair(spec);
   }();
   return pair;

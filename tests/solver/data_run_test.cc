@@ -46,7 +46,9 @@ std::map<std::string, std::string, std::less<>> quick_options(const std::string&
   if (solver == "dlightsb-m") {
     return {{"num_steps", "4"}, {"components", "8"}, {"updates", "2000"}, {"batch_size", "64"}};
   }
-  if (solver == "dlightsb-chain") return {{"updates", "200"}, {"batch_size", "64"}};
+  if (solver == "dlightsb-chain" || solver == "dlightsb-tree") {
+    return {{"updates", "200"}, {"batch_size", "64"}};
+  }
   if (solver == "dlightsb") {
     return {
         {"components", "8"}, {"updates", "2000"}, {"batch_size", "64"}, {"schedule", "constant"}};
@@ -85,8 +87,8 @@ TEST_P(DataRun, LeadsFromEndToEndAndIsReadBack) {
 
 INSTANTIATE_TEST_SUITE_P(EverySolverButTheOracle, DataRun,
                          ::testing::Values("independent", "reference", "feature-wise", "sinkhorn",
-                                           "dlightsb", "dlightsb-m", "dlightsb-chain", "csbm",
-                                           "alpha-csbm"),
+                                           "dlightsb", "dlightsb-m", "dlightsb-chain",
+                                           "dlightsb-tree", "csbm", "alpha-csbm"),
                          [](const auto& solver) {
                            std::string name = solver.param;
                            std::ranges::replace(name, '-', '_');

@@ -23,7 +23,8 @@ using ::testing::HasSubstr;
 
 RunConfig short_run(const std::string& solver) {
   RunConfig config{solver, "", 1, {{"updates", "60"}, {"batch_size", "64"}}};
-  config.options[solver == "dlightsb-chain" ? "states" : "components"] = "5";
+  const bool hidden = solver == "dlightsb-chain" || solver == "dlightsb-tree";
+  config.options[hidden ? "states" : "components"] = "5";
   if (solver == "dlightsb-m") config.options["num_steps"] = "8";
   return config;
 }
@@ -48,7 +49,7 @@ std::string refusal(const LoadedRun& run, const Diagnostics& diagnostics = {}) {
 TEST(Distill, TheFitIsTheTruth) {
   const BenchmarkPair taught = build_pair(testing::small_spec());
   const States states = testing::all_states(2, 6);
-  for (const std::string solver : {"dlightsb", "dlightsb-m", "dlightsb-chain"}) {
+  for (const std::string solver : {"dlightsb", "dlightsb-m", "dlightsb-chain", "dlightsb-tree"}) {
     SCOPED_TRACE(solver);
     const LoadedRun run = run_of(short_run(solver), taught);
     const auto& fitted = dynamic_cast<const Bridge&>(*run.coupling);
@@ -93,7 +94,7 @@ TEST(Distill, TheFitScoresNothingAway) {
 }
 
 TEST(Distill, IsTheSamePairFromItsFolder) {
-  for (const std::string solver : {"dlightsb", "dlightsb-chain"}) {
+  for (const std::string solver : {"dlightsb", "dlightsb-chain", "dlightsb-tree"}) {
     const LoadedRun run = run_of(short_run(solver), build_pair(testing::small_spec()));
     BenchmarkPair pair = distill(run, {}, {.name = "copy", .seed = 5});
     pair.store_test_set(pair.sample_joint({}, 64, 7));

@@ -40,7 +40,9 @@ Options few_updates(const std::string& solver) {
   if (solver == "dlightsb-m") {
     return {{"num_steps", "4"}, {"components", "4"}, {"updates", "8"}, {"batch_size", "8"}};
   }
-  if (solver == "dlightsb-chain") return {{"updates", "8"}, {"batch_size", "8"}};
+  if (solver == "dlightsb-chain" || solver == "dlightsb-tree") {
+    return {{"updates", "8"}, {"batch_size", "8"}};
+  }
   if (solver == "dlightsb") return {{"components", "4"}, {"updates", "8"}, {"batch_size", "8"}};
   return {};
 }
@@ -87,7 +89,8 @@ TEST_P(TrainingSetRun, IsTheFitToItsRowsAndIsReadBack) {
 
 INSTANTIATE_TEST_SUITE_P(EverySolverButTheOracle, TrainingSetRun,
                          ::testing::Values("independent", "reference", "feature-wise", "dlightsb",
-                                           "dlightsb-m", "dlightsb-chain", "csbm", "alpha-csbm"),
+                                           "dlightsb-m", "dlightsb-chain", "dlightsb-tree", "csbm",
+                                           "alpha-csbm"),
                          [](const auto& solver) {
                            std::string name = solver.param;
                            std::ranges::replace(name, '-', '_');

@@ -75,7 +75,8 @@ inline void visit(CpProblem& problem) {
 
 template <typename T, typename From>
 backend::CpTensors<T> convert(const backend::CpTensors<From>& from) {
-  backend::CpTensors<T> to(from.dim, from.num_categories, from.num_components, from.is_chain);
+  backend::CpTensors<T> to(from.dim, from.num_categories, from.num_components, from.is_chain,
+                           from.tree);
   const auto cast = [](From value) { return static_cast<T>(value); };
   std::ranges::transform(from.log_beta, to.log_beta.begin(), cast);
   std::ranges::transform(from.log_cores, to.log_cores.begin(), cast);

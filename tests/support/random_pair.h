@@ -16,9 +16,10 @@
 #include "tests/support/dense_oracle.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
+#include "tests/support/random_tree.h"
 
 // Valid pairs that are drawn at random, and what each must be by sums over all states in long
-// doubles: any size that can be listed, both forms of the potential, every kind of reference and of
+// doubles: any size that can be listed, every form of the potential, every kind of reference and of
 // p0, zeros wherever they are allowed.
 namespace bridgemark::testing {
 
@@ -103,8 +104,14 @@ class RandomPairMaker {
     const States states = all_states(D_, static_cast<int>(S_));
     spread_ = 0.5 + 5.5 * unit(generator_);
     zero_share_ = below(2) == 0 ? 0.0 : 0.5 * unit(generator_);
-    return below(3) == 0 ? with_chain(std::move(name), process, step, states)
-                         : with_cp(std::move(name), process, step, states);
+    switch (below(6)) {
+      case 0:
+        return with_chain(std::move(name), process, step, states);
+      case 1:
+        return with_tree(std::move(name), process, step, states);
+      default:
+        return with_cp(std::move(name), process, step, states);
+    }
   }
 
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(generator_() % n); }
@@ -215,6 +222,24 @@ class RandomPairMaker {
     name += fmt::format(", chain {}", K);
     return one_sided(std::move(name), ChainBridge(process, potential), step, states,
                      values_of(potential, states));
+  }
+
+  // A tree of up to six nodes, of any shape.
+  RandomPair with_tree(std::string name, const ReferenceProcess& process, const Wide& step,
+                       const States& states) {
+    const std::size_t M = 1 + below(6), K = 1 + below(M > 4 ? 2 : 3);
+    std::vector<std::int32_t> parent{-1}, node_of;
+    for (std::size_t i = 1; i < M; ++i) parent.push_back(static_cast<std::int32_t>(below(i)));
+    for (std::size_t d = 0; d < D_; ++d) node_of.push_back(static_cast<std::int32_t>(below(M)));
+    std::vector<double> log_root(K);
+    for (double& value : log_root) value = draw();
+    Array3<double> moves(M - 1, K, K);
+    for (std::size_t i = 0; i < moves.size(); ++i) moves.data()[i] = draw();
+    const TreePotential potential({std::move(parent), std::move(node_of)}, std::move(log_root),
+                                  std::move(moves), draw_cores(K));
+    name += fmt::format(", tree of {} nodes, {}", M, K);
+    return one_sided(std::move(name), TreeBridge(process, potential), step, states,
+                     potential_by_states(potential, states));
   }
 
   RandomPair with_cp(std::string name, const ReferenceProcess& process, const Wide& step,

@@ -42,6 +42,7 @@ TRAININGS = {
     "dlightsb": CP,
     "dlightsb-m": CP,
     "dlightsb-chain": ["updates=200", "states=8", "batch_size=32"],
+    "dlightsb-tree": ["updates=200", "states=8", "batch_size=32"],
     "csbm": [
         "updates_first=60",
         "updates_later=20",

@@ -28,7 +28,7 @@ using testing::TempDir;
 
 const std::filesystem::path kGolden = BRIDGEMARK_TEST_DATA;
 const std::set<std::string> kKinds = {"reference", "bridge",   "dlightsb", "dlightsbm", "csbm",
-                                      "metrics",   "sinkhorn", "lowrank",  "columns"};
+                                      "metrics",   "sinkhorn", "lowrank",  "columns",   "tree"};
 
 // reference_3.safetensors -> reference
 std::string kind_of(const std::filesystem::path& path) {
@@ -95,8 +95,9 @@ TEST(Verification, OneChangedValueFails) {
   const TempDir temp;
   // "loss (float32)" is a second, coarser check of the tensor loss.
   const auto is_coarse = [](const TensorCheck& check) { return check.tensor.ends_with(')'); };
-  for (const char* name : {"reference_0", "reference_3", "bridge_1", "dlightsb_0", "dlightsbm_0",
-                           "csbm_1", "metrics_0", "sinkhorn_0", "lowrank_0", "columns_0"}) {
+  for (const char* name :
+       {"reference_0", "reference_3", "bridge_1", "dlightsb_0", "dlightsbm_0", "csbm_1",
+        "metrics_0", "sinkhorn_0", "lowrank_0", "columns_0", "tree_0", "tree_1"}) {
     const auto path = kGolden / (std::string(name) + ".safetensors");
     for (const TensorCheck& original : verify_file(kContext, path).checks) {
       if (is_coarse(original)) continue;
