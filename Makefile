@@ -233,7 +233,7 @@ test-python: wheel
 	build-wheel/venv/bin/python -m pip install --quiet "$$(echo build-wheel/dist/*.whl)[test]"
 	build-wheel/venv/bin/pytest -q -n 2 --dist loadfile python/tests
 
-# The wheel beside Debian's torch.
+# The wheel beside Debian's torch, and a solver's package in an experiment as its README says it.
 test-torch: wheel
 	@scripts/install-packages.sh torch
 	rm -rf build-wheel/venv-torch
@@ -241,6 +241,7 @@ test-torch: wheel
 	build-wheel/venv-torch/bin/python -m pip install --quiet build-wheel/dist/*.whl pytest
 	build-wheel/venv-torch/bin/python -m pytest -q python/tests/test_arrays.py \
 	  python/tests/test_gallery.py python/tests/torch_networks -k torch
+	tests/system/solver_package.sh build-wheel/venv-torch/bin/python
 
 # The wheel beside the loggers of docs/logging.md, in their offline modes.
 test-loggers: wheel

@@ -1,18 +1,71 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "bridgemark/io/printable.h"
 #include "bridgemark/pair/family_numbers.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/outside/outside_solver.h"
+#include "bridgemark/solver/registry.h"
 #include "cli/command.h"
 #include "cli/option_use.h"
 #include "cli/output.h"
+#include "cli/solver_text.h"
 
 namespace bridgemark::cli {
 
 namespace {
 
-int run_list(const CommonOptions& options) {
+struct ListOptions {
+  CommonOptions common;
+  std::string solver;  // to describe in place of the pairs; kAllSolvers: the names of all
+};
+
+constexpr char kAllSolvers[] = "all";
+
+nlohmann::json solver_json(const Solver& solver) {
+  nlohmann::json options = nlohmann::json::array();
+  for (const OptionSpec& spec : solver.options()) {
+    options.push_back(
+        {{"key", spec.key}, {"default", spec.initial_value()}, {"help", spec.described()}});
+  }
+  return {{"name", solver.name()}, {"description", solver.description()}, {"options", options}};
+}
+
+// The library's with what they are, and the names of those that packages offer: what these are
+// takes an import of each.
+int list_all_solvers(bool as_json) {
+  const std::vector<std::string> outside = outside_solver_names();
+  nlohmann::json solvers = nlohmann::json::array();
+  for (const auto& solver : all_solvers()) {
+    solvers.push_back({{"name", solver->name()}, {"description", solver->description()}});
+    if (!as_json) say("{:<14} {}\n", solver->name(), solver->description());
+  }
+  for (const std::string& name : outside) {
+    if (is_library_solver(name)) continue;
+    solvers.push_back({{"name", name}, {"description", "of an installed package"}});
+    if (!as_json) say("{:<14} of an installed package\n", terminal_text(name));
+  }
+  if (as_json) say("{}\n", nlohmann::json{{"solvers", solvers}}.dump(2));
+  return 0;
+}
+
+int list_solver(const ListOptions& options) {
+  if (options.solver == kAllSolvers) return list_all_solvers(options.common.json);
+  const Solver& solver = find_solver(options.solver);
+  if (options.common.json) {
+    say("{}\n", nlohmann::json{{"solvers", {solver_json(solver)}}}.dump(2));
+  } else {
+    say("{}", solver_text(solver));
+  }
+  return 0;
+}
+
+int run_list(const ListOptions& given) {
+  if (!given.solver.empty()) return list_solver(given);
+  const CommonOptions& options = given.common;
   if (options.json) {
     nlohmann::json pairs = nlohmann::json::array();
     for (const PairSpec& spec : preset_specs()) {
@@ -51,9 +104,18 @@ int run_list(const CommonOptions& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  auto options = std::make_shared<CommonOptions>();
+  auto given = std::make_shared<ListOptions>();
+  const std::shared_ptr<CommonOptions> options(given, &given->common);
   CLI::App* command = app.add_subcommand("list", "List the benchmark pairs that come built in");
-  command->footer("Example: bridgemark list --json");
+  command->footer(
+      "Examples:\n"
+      "  bridgemark list --json\n"
+      "  bridgemark list --solver all\n"
+      "  bridgemark list --solver python:my_module:MySolver");
+  command->add_option("--solver", given->solver,
+                      "In place of the pairs a solver with its options: one of the library, "
+                      "python:MODULE:CLASS, or one that an installed package names; all: the names "
+                      "of all");
   add_common_options(*command, *options);
   only_for(command->get_option("--device"), "commands that compute",
            [=]() -> std::optional<std::string> {
@@ -61,7 +123,7 @@ void add_list(CLI::App& app, Action& action) {
              return "list --device " + options->device;
            });
   add_json_option(*command, *options);
-  command->callback([=, &action] { action = [=] { return run_list(*options); }; });
+  command->callback([=, &action] { action = [=] { return run_list(*given); }; });
 }
 
 }  // namespace bridgemark::cli

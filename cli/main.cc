@@ -10,6 +10,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/solver/outside/python_solvers.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/option_use.h"
@@ -50,6 +51,7 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", std::string("bridgemark ") + bridgemark::kVersion);
   app.require_subcommand(0, 1);
   app.footer("Try: bridgemark COMMAND --help");
+  bridgemark::set_outside_solvers(bridgemark::solvers_of_python());
   Action action;
   add_list(app, action);
   add_build(app, action);

@@ -13,6 +13,7 @@
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/option_use.h"
@@ -44,6 +45,11 @@ int list_runs(const Experiment& experiment, const RunOptions& options) {
   const std::filesystem::path runs = std::filesystem::path(options.output) / "runs";
   for (const ExperimentRun& run : select_runs(experiment.runs, options.only)) {
     const std::filesystem::path folder = runs / run.id;
+    if (!is_library_solver(run.config.solver)) {
+      say("{}\n  bridgemark {}\n", run.id,
+          shell_words(grid_arguments(run, options.experiment, options.output)));
+      continue;
+    }
     say("{}\n  bridgemark {}\n", run.id, shell_words(train_arguments(run, folder)));
     for (const ExperimentRun& scored : scored_runs(run)) {
       say("  bridgemark {}\n", shell_words(evaluate_arguments(scored, folder)));

@@ -22,6 +22,7 @@
 #include "cli/option_use.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "cli/solver_text.h"
 
 namespace bridgemark::cli {
 
@@ -141,12 +142,7 @@ int run_train(const TrainOptions& options) {
 // Every solver with its keys, for the help text.
 std::string solver_help() {
   std::string help = "Solvers and their keys:\n";
-  for (const auto& solver : all_solvers()) {
-    help += fmt::format("  {:<14} {}\n", solver->name(), solver->description());
-    for (const OptionSpec& spec : solver->options()) {
-      help += fmt::format("    {}={}  {}\n", spec.key, spec.initial_value(), spec.described());
-    }
-  }
+  for (const auto& solver : all_solvers()) help += solver_text(*solver);
   return help;
 }
 

@@ -11,11 +11,18 @@
 #include "bridgemark/experiment/experiment_file.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 
 namespace {
+
+// What tables call a solver that may be one from outside.
+std::string title_of(const std::string& solver) {
+  const OutsideSolver* outside = find_outside_solver(solver);
+  return outside ? outside->title() : solver_title(solver);
+}
 
 // Makes the runs of a file's tables.
 class RunList {
@@ -92,7 +99,7 @@ class RunList {
     SolverOptions options(solver.options());
     toml::source_index line = solver_line;  // what a refusal is about
     ExperimentRun run;
-    run.method = grid.label.empty() ? solver_title(solver_name) : grid.label;
+    run.method = grid.label.empty() ? title_of(solver_name) : grid.label;
     try {
       for (std::size_t i = 0; i < chosen.size(); ++i) {
         const OptionChoices& option = grid.options[i];
@@ -160,7 +167,7 @@ class RunList {
   // pair.method[.loss][.steps][.nN.setI].seed
   static std::string run_id(const ExperimentRun& run, const SolverOptions& options) {
     std::string rest = run.method;
-    if (rest == solver_title(run.config.solver)) rest = run.config.solver;
+    if (rest == title_of(run.config.solver)) rest = run.config.solver;
     for (const char* key : {"loss", "num_steps"}) {
       const auto value = options.values().find(key);
       if (value != options.values().end()) rest += "." + value->second;

@@ -169,10 +169,12 @@ OptionChoices ExperimentFile::choices(const std::string& key, const toml::node& 
       text = std::to_string(*integer);
     } else if (const auto real = value.value_exact<double>()) {
       text = fmt::format("{}", *real);
+    } else if (const auto flag = value.value_exact<bool>()) {
+      text = *flag ? "true" : "false";
     } else {
       toml_.fail(TomlReader::line_of(value),
-                 "option '{}' must be text or a number, or a list of them, got {}", key,
-                 toml_.kind_of(value));
+                 "option '{}' must be text, a number or true or false, or a list of them, got {}",
+                 key, toml_.kind_of(value));
     }
     choices.values.push_back({std::move(text), TomlReader::line_of(value)});
   };

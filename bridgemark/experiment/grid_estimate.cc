@@ -6,9 +6,12 @@
 #include <tuple>
 
 #include "bridgemark/core/clock.h"
+#include "bridgemark/experiment/make_run.h"
+#include "bridgemark/io/json.h"
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
+#include "bridgemark/solver/outside/python_solvers.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
@@ -102,6 +105,17 @@ double estimate_evaluation(const Context& context, const ExperimentRun& run,
   return all + std::min(particles, run.evaluation.max_seconds);
 }
 
+// The same by a process of Python.
+RunEstimate estimate_in_python(const Context& context, const ExperimentRun& run) {
+  const std::string said = ask_python(
+      {kEstimateRunCommand, run_text(run), "--threads", std::to_string(context.threads()),
+       "--device", std::string(device_name(context.device))},
+      context.stop);
+  const nlohmann::json seconds = parse_json(said, "what Python measured");
+  return {json_get<double>(seconds, "train", "what Python measured"),
+          json_get<double>(seconds, "evaluate", "what Python measured")};
+}
+
 }  // namespace
 
 std::vector<RunGroup> group_runs(const std::vector<ExperimentRun>& runs) {
@@ -120,6 +134,8 @@ std::vector<RunGroup> group_runs(const std::vector<ExperimentRun>& runs) {
 }
 
 RunEstimate estimate_run(const Context& context, const ExperimentRun& run) {
+  const OutsideSolver* outside = find_outside_solver(run.config.solver);
+  if (outside && !outside->runs_here()) return estimate_in_python(context, run);
   const BenchmarkPair pair = load_pair(run.config.pair);
   Fitted fitted;
   RunEstimate estimate;

@@ -26,6 +26,10 @@ struct RunEstimate {
   double evaluate = 0.0;
 };
 
+// Python's command that estimates a run of one of its solvers: its text follows, then the context's
+// threads and device. For --estimate's own use.
+inline constexpr char kEstimateRunCommand[] = "estimate-run";
+
 // Trains the run with a few of its updates, then with more until they take a second, and goes on in
 // a straight line from the last two; scores what the last gave, one repetition.
 RunEstimate estimate_run(const Context& context, const ExperimentRun& run);

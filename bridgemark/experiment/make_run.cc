@@ -7,6 +7,8 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/pair_record.h"
+#include "bridgemark/solver/core/reverse_coupling.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/run/run.h"
 #include "bridgemark/solver/run/run_files.h"
 #include "bridgemark/solver/run/run_identity.h"
@@ -46,17 +48,31 @@ ExperimentRun read_run(const std::string& text) {
   return run;
 }
 
+// Whether the run's folder has what was fitted: a solver from outside need not keep it.
+bool keeps_model(const ExperimentRun& run) {
+  const OutsideSolver* outside = find_outside_solver(run.config.solver);
+  return !outside || outside->keeps_model();
+}
+
 }  // namespace
 
 void make_run(const Context& context, const ExperimentRun& run, const BenchmarkPair& pair,
               const std::filesystem::path& run_folder) {
-  train_run(context, run.config, pair, run_folder, true);
+  std::shared_ptr<const Coupling> fitted =
+      train_run(context, run.config, pair, run_folder, true).coupling;
+  const bool is_kept = keeps_model(run);
+  if (is_kept) fitted.reset();
+  const auto coupling_for = [&](const BenchmarkPair& asked, bool reverse) {
+    if (is_kept) return load_run(context, asked, run_folder);
+    if (!reverse) return fitted;
+    return reverse_coupling(context, trained_problem(context, run.config, pair), fitted);
+  };
   const std::string identity = load_run_config(run_folder).identity;
   for (const ExperimentRun& scored : scored_runs(run)) {
     const bool reverse = !scored.scored_pair.empty();
     const BenchmarkPair asked = reverse ? pair.reversed() : pair;
-    EvaluationRecord record = evaluate_and_record(
-        context, asked, *load_run(context, asked, run_folder), scored.evaluation, run.config.rows);
+    EvaluationRecord record = evaluate_and_record(context, asked, *coupling_for(asked, reverse),
+                                                  scored.evaluation, run.config.rows);
     if (!identity.empty()) record.json[kRunIdentityKey] = identity;
     save_json(run_folder / (reverse ? kRunReverseScores : kRunScores), record.json);
   }

@@ -22,6 +22,17 @@ std::vector<std::string> train_arguments(const ExperimentRun& run,
   return arguments;
 }
 
+std::vector<std::string> grid_arguments(const ExperimentRun& run, const std::string& experiment,
+                                        const std::filesystem::path& folder) {
+  // What is scored in the other direction is made by the run of the training's pair.
+  std::string id = run.id;
+  const std::string scored = run_id_text(run.scored_pair, "");
+  if (!run.scored_pair.empty() && id.starts_with(scored)) {
+    id.replace(0, scored.size(), run_id_text(run.config.pair, ""));
+  }
+  return {"run", experiment, "-o", folder.string(), "--only", id, "--resume"};
+}
+
 std::vector<std::string> evaluate_arguments(const ExperimentRun& run,
                                             const std::filesystem::path& run_folder) {
   const EvaluationOptions& options = run.evaluation;

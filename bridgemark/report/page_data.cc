@@ -16,6 +16,7 @@
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/ranking.h"
 #include "bridgemark/report/tables/table_writers.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 
 namespace bridgemark {
 
@@ -121,8 +122,10 @@ json run_json(const RunResult& result) {
       evaluate.insert(evaluate.end(), {"--samples", std::to_string(result.rows.samples),
                                        "--training-set", std::to_string(result.rows.training_set)});
     }
-  } else {
+  } else if (is_library_solver(result.solver)) {
     commands.push_back(command(train_arguments(recorded, "RUN")));
+  } else {  // a class of Python's, which grids alone train
+    evaluate = grid_arguments(recorded, "EXPERIMENT.toml", "DIR");
   }
   commands.push_back(command(evaluate));
   json run = run_fields(result);

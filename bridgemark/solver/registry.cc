@@ -6,6 +6,7 @@
 #include "bridgemark/solver/chain/dlightsb_chain.h"
 #include "bridgemark/solver/cp/dlightsb.h"
 #include "bridgemark/solver/csbm/csbm.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/sinkhorn/sinkhorn.h"
 
 namespace bridgemark {
@@ -35,6 +36,8 @@ const Solver& find_solver(std::string_view name) {
     if (solver->name() == name) return *solver;
     names.push_back(solver->name());
   }
+  if (const OutsideSolver* outside = find_outside_solver(std::string(name))) return *outside;
+  for (std::string& installed : outside_solver_names()) names.push_back(std::move(installed));
   throw_invalid("solver", "solver must be one of {}, got '{}'; the nearest is {}",
                 fmt::join(names, ", "), name, nearest_name(name, names));
 }

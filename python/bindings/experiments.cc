@@ -2,17 +2,21 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bridgemark/experiment/grid/grid_runner.h"
+#include "bridgemark/experiment/grid_estimate.h"
 #include "bridgemark/experiment/make_run.h"
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/write_report.h"
 #include "python/bindings/arguments.h"
@@ -59,21 +63,41 @@ nb::list run_experiment(const std::filesystem::path& file, const std::filesystem
   return failed;
 }
 
-void make_one_run(const std::string& text, const std::filesystem::path& folder,
-                  const WholeNumber& threads, nb::handle progress, const std::string& device,
-                  const WholeNumber& sharers) {
+// The exit status of the process that makes it.
+int make_one_run(const std::string& text, const std::filesystem::path& folder,
+                 const WholeNumber& threads, nb::handle progress, const std::string& device,
+                 const WholeNumber& sharers) {
   const ExperimentRun run = parse_run(text);
   const int count = static_cast<int>(threads.in_range("threads", 0, 4096));
   const int together = static_cast<int>(sharers.in_range("sharers", 1, 4096));
-  interruptible(
+  return interruptible(
       [&](const Context& watched) {
         Context context = watched;
         context.num_threads = count;
         context.device_sharers = together;
-        make_run(context, run, load_pair(run.config.pair), folder);
+        try {
+          make_run(context, run, load_pair(run.config.pair), folder);
+        } catch (const FolderBusy&) {
+          return kRunBusy;
+        }
         return 0;
       },
       progress, parse_device(device));
+}
+
+// Seconds of training and of scoring.
+std::pair<double, double> estimate_one_run(const std::string& text, const WholeNumber& threads,
+                                           const std::string& device) {
+  const ExperimentRun run = parse_run(text);
+  const int count = static_cast<int>(threads.in_range("threads", 0, 4096));
+  const RunEstimate estimate = interruptible(
+      [&](const Context& watched) {
+        Context context = watched;
+        context.num_threads = count;
+        return estimate_run(context, run);
+      },
+      nb::none(), parse_device(device));
+  return {estimate.train, estimate.evaluate};
 }
 
 nb::list rows_of_folder(const std::filesystem::path& folder) {
@@ -96,6 +120,7 @@ std::vector<std::filesystem::path> report(const std::filesystem::path& folder,
 
 void init_experiments(nb::module_& module) {
   module.attr("CELL_COMMAND") = kMakeRunCommand;
+  module.attr("ESTIMATE_COMMAND") = kEstimateRunCommand;
   module.def("run_experiment", run_experiment, "file"_a, "folder"_a, nb::kw_only(), "command"_a,
              "only"_a, "jobs"_a, "resume"_a, "progress"_a.none(), "device"_a,
              nb::sig("def run_experiment(file: str | os.PathLike[str], folder: str | "
@@ -107,8 +132,13 @@ void init_experiments(nb::module_& module) {
              "progress"_a.none(), "device"_a, "sharers"_a,
              nb::sig("def make_run(text: str, folder: str | os.PathLike[str], *, threads: int, "
                      "progress: collections.abc.Callable[[str, int, int, str], object] | None, "
-                     "device: str, sharers: int) -> None"),
-             "One run of a grid, as run_experiment hands it to a process of its own.");
+                     "device: str, sharers: int) -> int"),
+             "One run of a grid, as run_experiment hands it to a process of its own, whose exit "
+             "status it returns.");
+  module.def("estimate_run", estimate_one_run, "text"_a, nb::kw_only(), "threads"_a, "device"_a,
+             nb::sig("def estimate_run(text: str, *, threads: int, device: str) -> tuple[float, "
+                     "float]"),
+             "Seconds that such a run will train and be scored, by training a little of it.");
   module.def("result_rows", rows_of_folder, "folder"_a,
              nb::sig("def result_rows(folder: str | os.PathLike[str]) -> list[tuple[str, str, str, "
                      "int, int, int, str, float | None, float | None]]"),

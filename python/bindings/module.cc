@@ -3,6 +3,7 @@
 
 #include "bridgemark/core/version.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/outside_solvers.h"
 
 NB_MODULE(_core, module) {
   using namespace bridgemark::python;
@@ -20,6 +21,7 @@ NB_MODULE(_core, module) {
   init_solver_specs(module);
   init_assignment(module);
   init_evaluation(module);
+  init_outside_solvers(module);
   init_data_comparison(module);
   init_gamma_scans(module);
   init_experiments(module);

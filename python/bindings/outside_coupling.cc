@@ -42,7 +42,7 @@ int chain_steps(nb::handle object) {
 class OutsideCoupling : public Coupling {
  public:
   OutsideCoupling(nb::handle object, ArrayLike like, std::size_t dim, int num_categories)
-      : object_(object),
+      : object_(nb::borrow(object)),
         like_(std::move(like)),
         on_gpu_(is_on_gpu(like_)),
         dim_(dim),
@@ -52,6 +52,14 @@ class OutsideCoupling : public Coupling {
         has_joint_(has_method(object, "log_conditional")),
         draws_transitions_(has_method(object, "sample_transition")),
         num_steps_(chain_steps(object)) {}
+
+  ~OutsideCoupling() override {
+    const nb::gil_scoped_acquire acquire;
+    object_.reset();
+    like_.array.reset();
+  }
+  OutsideCoupling(const OutsideCoupling&) = delete;
+  OutsideCoupling& operator=(const OutsideCoupling&) = delete;
 
   std::size_t dim() const override { return dim_; }
   int num_categories() const override { return num_categories_; }
@@ -119,6 +127,12 @@ class OutsideCoupling : public Coupling {
     copy_states(
         "sample_transition",
         object_.attr("sample_transition")(given(x), num_steps, n, seed_of(key, first_index)), out);
+  }
+
+  std::shared_ptr<const Coupling> reversed() const override {
+    const nb::gil_scoped_acquire acquire;
+    if (!has_method(object_, "reversed")) return nullptr;
+    return outside_coupling(object_.attr("reversed")(), like_, dim_, num_categories_);
   }
 
   std::string why_missing(Ability ability, int) const override {
@@ -215,9 +229,9 @@ class OutsideCoupling : public Coupling {
     write(normalized, out.on_device, out.data);
   }
 
-  nb::handle object_;  // borrowed from the caller of evaluate
-  ArrayLike like_;     // arrays go out in its library and on its device
-  bool on_gpu_;        // where states may lie as well
+  nb::object object_;
+  ArrayLike like_;  // arrays go out in its library and on its device
+  bool on_gpu_;     // where states may lie as well
   std::size_t dim_;
   int num_categories_;
   bool samples_;  // else the object itself is called

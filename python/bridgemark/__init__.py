@@ -26,6 +26,7 @@ from ._experiments import load_results, report, run
 from ._gamma import GammaScan, scan_gamma
 from ._labels import LabelledCoupling
 from ._outside import OutsideCoupling
+from ._outside_solvers import Option, SolverRun
 from ._own_data import DataComparison, compare_on
 from ._paper import paper_results
 from ._plots import plot_conditional, plot_samples, plot_trajectories
@@ -41,10 +42,12 @@ __all__ = [
     "Difference",
     "GammaScan",
     "LabelledCoupling",
+    "Option",
     "OutsideCoupling",
     "Pair",
     "Result",
     "Solver",
+    "SolverRun",
     "Table",
     "__version__",
     "board",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from . import _core
@@ -24,6 +25,21 @@ _COLUMNS = (
     "value",
     "standard_error",
 )
+
+
+@contextmanager
+def _same_modules() -> Iterator[None]:
+    """Processes that are started find a solver's module where this one does."""
+    name = "PYTHONPATH"
+    before = os.environ.get(name)
+    os.environ[name] = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def result_table(rows: Sequence[tuple[object, ...]]) -> Table:
@@ -65,16 +81,17 @@ def run(
     require_path(experiment=experiment, folder=folder)
     require_flag(resume=resume)
     require_text(device=device)
-    failed = _core.run_experiment(
-        experiment,
-        folder,
-        command=[sys.executable, "-m", "bridgemark"],
-        only=[only] if isinstance(only, str) else list(only),
-        jobs=jobs,
-        resume=resume,
-        progress=reporter(progress),
-        device=device,
-    )
+    with _same_modules():
+        failed = _core.run_experiment(
+            experiment,
+            folder,
+            command=[sys.executable, "-m", "bridgemark"],
+            only=[only] if isinstance(only, str) else list(only),
+            jobs=jobs,
+            resume=resume,
+            progress=reporter(progress),
+            device=device,
+        )
     if failed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed)
         raise RuntimeError(

@@ -7,6 +7,7 @@
 
 #include "bridgemark/io/npy.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/solver/registry.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/context.h"
 #include "tests/support/event_reader.h"
@@ -93,6 +94,22 @@ TEST_F(CommandLine, ListNamesThePresets) {
                                   : i < 36 ? "chain"
                                            : "twosided");
   }
+}
+
+TEST_F(CommandLine, ListDescribesSolvers) {
+  const json all = json::parse(expect_success({"list", "--solver", "all", "--json"}))["solvers"];
+  ASSERT_GE(all.size(), all_solvers().size());
+  contains(expect_success({"list", "--solver", "all"}), "dlightsb-chain");
+  for (std::size_t i = 0; i < all_solvers().size(); ++i) {
+    EXPECT_EQ(all[i]["name"], all_solvers()[i]->name());
+    EXPECT_EQ(all[i]["description"], all_solvers()[i]->description());
+  }
+  contains(expect_success({"list", "--solver", "dlightsb"}), "    components=");
+  const json one = json::parse(expect_success({"list", "--solver", "dlightsb", "--json"}));
+  EXPECT_EQ(one["solvers"][0]["options"].size(), find_solver("dlightsb").options().size());
+  const testing::ProgramRun wrong = run_program({"list", "--solver", "dlightsbm"});
+  EXPECT_EQ(wrong.status, 2);
+  contains(wrong.err, "the nearest is dlightsb-m");
 }
 
 TEST_F(CommandLine, SampleShapes) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/experiment/grid/child_process.h"
+#include "bridgemark/io/program/child_process.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/temp_dir.h"
 

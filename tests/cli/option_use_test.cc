@@ -191,7 +191,7 @@ const std::map<std::string, std::set<std::string>>& used_options() {
     return more;
   };
   static const std::map<std::string, std::set<std::string>> used = {
-      {"list", with({})},
+      {"list", with({"--solver"})},
       {"build", with({})},
       {"sample", with({})},
       {"kit", with({"--samples"})},

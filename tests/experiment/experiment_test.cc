@@ -229,8 +229,10 @@ TEST_F(ExperimentFile, RefusesWrongTypes) {
   expect(grid + "solvers = ['oracle']\nlabel = true\n", "5", "must be text");
   expect(grid + "solvers = ['dlightsb']\noptions = 3\n", "5", "must be a table");
   expect(grid + "solvers = ['dlightsb']\n[grid.options]\nupdates = []\n", "6", "empty list");
+  expect(grid + "solvers = ['dlightsb']\n[grid.options]\nupdates = 2026-11-19\n", "6",
+         "must be text, a number or true or false");
   expect(grid + "solvers = ['dlightsb']\n[grid.options]\nupdates = true\n", "6",
-         "must be text or a number");
+         "updates must be a whole number in 1..1000000000, got 'true'");
 }
 
 TEST_F(ExperimentFile, FiltersSelectById) {

@@ -15,11 +15,11 @@
 #include <thread>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/grid/child_process.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/io/disk/claim_folder.h"
 #include "bridgemark/io/disk/folder_lock.h"
+#include "bridgemark/io/program/child_process.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/small_pair.h"

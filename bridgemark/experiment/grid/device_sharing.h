@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bridgemark/experiment/grid/child_process.h"
+#include "bridgemark/io/program/child_process.h"
 
 namespace bridgemark {
 

@@ -9,9 +9,10 @@
 #include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
-#include "bridgemark/experiment/grid/child_process.h"
 #include "bridgemark/experiment/grid/run_slots.h"
 #include "bridgemark/experiment/make_run.h"
+#include "bridgemark/io/program/child_process.h"
+#include "bridgemark/solver/outside/python_solvers.h"
 
 namespace bridgemark {
 
@@ -87,14 +88,20 @@ class GridRunner {
   }
 
   ChildProcess start(const ExperimentRun& run) const {
+    std::filesystem::path program = options_.program;
     std::vector<std::string> arguments = options_.program_arguments;
+    const OutsideSolver* outside = find_outside_solver(run.config.solver);
+    if (outside && !outside->runs_here()) {
+      program = "/usr/bin/env";  // which looks in the search path
+      arguments = python_command();
+    }
     arguments.insert(arguments.end(),
                      {kMakeRunCommand, run_text(run), ledger_.folder().run_folder(run).string()});
     for (std::string& argument :
          slots_.arguments(ledger_.running().size() + ledger_.left().size())) {
       arguments.push_back(std::move(argument));
     }
-    return ChildProcess(options_.program, arguments, "/dev/null", ledger_.folder().log_file(run),
+    return ChildProcess(program, arguments, "/dev/null", ledger_.folder().log_file(run),
                         slots_.environment());
   }
 

@@ -5,25 +5,18 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <chrono>
-#include <cstdlib>
 #include <sstream>
 #include <string_view>
-#include <system_error>
-#include <thread>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/experiment/grid/child_process.h"
-#include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/program/ask_program.h"
 
 namespace bridgemark {
 
 namespace {
 
-constexpr std::size_t kMostPrinted = std::size_t{1} << 28;  // bytes of an answer
-constexpr int kLargestIndex = 1 << 22;                      // Slurm's own limit on MaxArraySize
+constexpr int kLargestIndex = 1 << 22;  // Slurm's own limit on MaxArraySize
 constexpr const char* kEndedStates[] = {"BOOT_FAIL",     "CANCELLED", "COMPLETED", "DEADLINE",
                                         "FAILED",        "NODE_FAIL", "PREEMPTED", "REVOKED",
                                         "OUT_OF_MEMORY", "TIMEOUT"};
@@ -41,14 +34,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
   return parts;
-}
-
-std::string last_line(const std::string& text) {
-  std::string last;
-  for (const std::string& line : split(text, '\n')) {
-    if (!line.empty()) last = line;
-  }
-  return last;
 }
 
 }  // namespace
@@ -76,31 +61,8 @@ std::vector<int> parse_array_indices(const std::string& text) {
   return indices;
 }
 
-Slurm::Slurm() {
-  std::string name = (std::filesystem::temp_directory_path() / "bridgemark-slurm-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw_file(name, "cannot be made: {}", std::generic_category().message(errno));
-  }
-  scratch_ = name;
-}
-
-Slurm::~Slurm() {
-  std::error_code ignored;
-  std::filesystem::remove_all(scratch_, ignored);
-}
-
-Slurm::Answer Slurm::ask(const std::vector<std::string>& command) const {
-  const std::filesystem::path out = scratch_ / "answer.txt", err = scratch_ / "complaint.txt";
-  std::error_code ignored;
-  std::filesystem::remove(err, ignored);
-  ChildProcess process("/usr/bin/env", command, out, err);  // env looks in the search path
-  std::optional<int> status;
-  while (!(status = process.poll())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  return {*status, read_file(out, kMostPrinted), last_line(read_file(err, kMostPrinted))};
-}
-
 int Slurm::max_array_size() const {
-  const Answer answer = ask({"scontrol", "show", "config"});
+  const ProgramAnswer answer = ask_program({"scontrol", "show", "config"});
   if (answer.status != 0) {
     throw Error(fmt::format("[run] scontrol does not answer: {}", answer.complaint));
   }
@@ -117,7 +79,7 @@ int Slurm::max_array_size() const {
 std::string Slurm::submit(const std::vector<std::string>& arguments) const {
   std::vector<std::string> command = {"sbatch", "--parsable"};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const Answer answer = ask(command);
+  const ProgramAnswer answer = ask_program(command);
   if (answer.status != 0) {
     throw Error(fmt::format("[run] sbatch refused: {}", answer.complaint));
   }
@@ -133,8 +95,9 @@ std::string Slurm::submit(const std::vector<std::string>& arguments) const {
 std::optional<std::vector<SlurmTask>> Slurm::tasks(const std::set<std::string>& jobs,
                                                    std::string& problem) const {
   // By user, since squeue refuses to be asked for a job that it has forgotten.
-  const Answer answer = ask({"squeue", "--noheader", "--array", "--states=all",
-                             fmt::format("--user={}", ::getuid()), "--format=%F|%K|%T|%r"});
+  const ProgramAnswer answer =
+      ask_program({"squeue", "--noheader", "--array", "--states=all",
+                   fmt::format("--user={}", ::getuid()), "--format=%F|%K|%T|%r"});
   if (answer.status != 0) {
     problem = answer.complaint;
     return std::nullopt;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,11 +27,6 @@ std::vector<int> parse_array_indices(const std::string& text);
 // Slurm by its commands, which must be in the search path.
 class Slurm {
  public:
-  Slurm();
-  ~Slurm();
-  Slurm(const Slurm&) = delete;
-  Slurm& operator=(const Slurm&) = delete;
-
   // The most tasks of one array. Throws Error where scontrol does not say.
   int max_array_size() const;
 
@@ -43,16 +37,6 @@ class Slurm {
   // answer, with the reason in `problem`.
   std::optional<std::vector<SlurmTask>> tasks(const std::set<std::string>& jobs,
                                               std::string& problem) const;
-
- private:
-  struct Answer {
-    int status = 0;
-    std::string out;
-    std::string complaint;  // the last line of standard error
-  };
-  Answer ask(const std::vector<std::string>& command) const;
-
-  std::filesystem::path scratch_;  // a folder for what the commands print
 };
 
 // Job arrays that were submitted, with their tasks as squeue showed them last.

@@ -228,7 +228,7 @@ class SlurmGrid {
   const Context& context_;
   const SlurmOptions& options_;
   const std::string job_name_;
-  const Slurm slurm_;
+  const Slurm slurm_ = {};
   const int max_array_size_;
   GridLedger ledger_;
   SlurmJobs jobs_;

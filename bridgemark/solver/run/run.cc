@@ -28,6 +28,7 @@
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/core/trained_solver.h"
 #include "bridgemark/solver/core/training_loop.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/registry.h"
 #include "bridgemark/solver/run/data_file.h"
 #include "bridgemark/solver/run/run_files.h"
@@ -107,7 +108,8 @@ std::shared_ptr<const Coupling> load_model(const Context& context, const RunConf
                                            const FitProblem& problem,
                                            const std::filesystem::path& folder) {
   refuse_mixed_runs(config, folder);
-  auto coupling = find_solver(config.solver).load(context, problem, folder / kRunModel);
+  const Solver& solver = find_solver_of_file(config.solver, folder / kRunConfig);
+  auto coupling = solver.load(context, problem, folder / kRunModel);
   refuse_other_model(load_run_result(folder), folder);
   return coupling;
 }
@@ -238,7 +240,10 @@ class RunFolder {
       return Found::kNothing;
     }
     refuse_other_run(config, problem, identity, folder_, resume_);
-    return is_complete_run(folder_) ? Found::kComplete : Found::kUnfinished;
+    if (!is_complete_run(folder_)) return Found::kUnfinished;
+    // What cannot be read back is fitted again.
+    const OutsideSolver* outside = find_outside_solver(config.solver);
+    return outside && !outside->keeps_model() ? Found::kUnfinished : Found::kComplete;
   }
 
   const Context& context_;
