@@ -44,7 +44,7 @@ PAGES = {
             "Table",
         ],
     ),
-    "experiments": ("Experiments", ["run", "report", "load_results"]),
+    "experiments": ("Experiments", ["run", "report", "load_results", "Option", "SolverRun"]),
     "machine": ("This machine", ["doctor"]),
     "board": ("The board", ["check_submission", "board"]),
     "pictures": (
