@@ -108,6 +108,7 @@ int run_build(const BuildOptions& options) {
   say("{}: {} (D = {}, S = {}, K = {}, seed {})\n", terminal_text(options.output),
       terminal_text(pair.identity().name), pair.dim(), pair.num_categories(),
       pair.bridge().num_components(), pair.identity().seed);
+  say_next(options.common, {"train", "dlightsb", "--pair", options.output, "-o", "run"});
   return 0;
 }
 

@@ -7,7 +7,9 @@
 
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/npy.h"
+#include "bridgemark/io/printable.h"
 #include "cli/interrupt.h"
 #include "cli/option_use.h"
 #include "cli/output.h"
@@ -50,10 +52,18 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--device", options.device, "cpu or cuda")
       ->check(known_device)
       ->capture_default_str();
-  CLI::Option* progress = command.add_flag("--progress", options.progress,
+  CLI::Option* progress = command.add_flag("-v,--progress", options.progress,
                                            "Say on standard error how far the work is where that "
                                            "is no terminal, as it always is on one");
-  command.add_flag("--quiet", options.quiet, "Say nothing about it anywhere")->excludes(progress);
+  command
+      .add_flag("-q,--quiet", options.quiet,
+                "Say nowhere how far the work is, nor which command may come next")
+      ->excludes(progress);
+}
+
+void say_next(const CommonOptions& options, const std::vector<std::string>& arguments) {
+  if (options.json || options.quiet) return;
+  say("next: bridgemark {}\n", terminal_text(shell_words(arguments)));
 }
 
 void warn_if_still(const ReferenceProcess& process) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
@@ -36,6 +37,9 @@ struct CommonOptions {
   // Throws where the device is not available in this build or on this machine.
   Context context() const;
 };
+
+// Says which command is likely to come next, in words of a shell; nothing with --json or --quiet.
+void say_next(const CommonOptions& options, const std::vector<std::string>& arguments);
 
 // Adds --threads, --device, --progress and --quiet.
 void add_common_options(CLI::App& command, CommonOptions& options);
@@ -85,5 +89,7 @@ void add_report(CLI::App& app, Action& action);
 void add_check_submission(CLI::App& app, Action& action);
 void add_board(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
+void add_completions(CLI::App& app, Action& action);
+void add_manual(CLI::App& app, Action& action);
 
 }  // namespace bridgemark::cli

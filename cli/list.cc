@@ -87,8 +87,8 @@ int run_list(const ListOptions& given) {
     say("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
     return 0;
   }
-  static constexpr char kLine[] = "{:<26} {:<8} {:>3} {:>3} {:>3}  {:<9} {:>6} {:>6} {:>8} {:>6}\n";
-  say(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "version", "seed");
+  static constexpr char kLine[] = "{:<26} {:<8} {:>2} {:>2} {:>2} {:<9} {:>5} {:>5} {:>3} {:>5}\n";
+  say(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "ver", "seed");
   for (const PairSpec& spec : preset_specs()) {
     say(kLine, spec.name, pair_family_name(spec.family), spec.dim, spec.num_categories,
         spec.num_components, reference_kind_name(spec.reference), spec.gamma, spec.sigma,

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,8 @@
 #include "bridgemark/io/printable.h"
 #include "bridgemark/solver/outside/python_solvers.h"
 #include "cli/command.h"
+#include "cli/help/help.h"
+#include "cli/help/usage_error.h"
 #include "cli/interrupt.h"
 #include "cli/option_use.h"
 #include "cli/output.h"
@@ -48,9 +51,14 @@ int run_program(int argc, char** argv) {
       "The benchmark for Schrödinger bridges and entropic optimal transport on discrete "
       "spaces.",
       "bridgemark"};
-  app.set_version_flag("--version", std::string("bridgemark ") + bridgemark::kVersion);
+  app.formatter(std::make_shared<HelpFormatter>());  // of the commands as well
+  app.set_version_flag("-V,--version", std::string("bridgemark ") + bridgemark::kVersion);
   app.require_subcommand(0, 1);
-  app.footer("Try: bridgemark COMMAND --help");
+  app.footer(
+      "Examples:\n"
+      "  bridgemark train --help\n"
+      "  bridgemark train dlightsb --pair d2-gaussian-0.02-spread -o run --set updates=500\n"
+      "  bridgemark evaluate d2-gaussian-0.02-spread --run run");
   bridgemark::set_outside_solvers(bridgemark::solvers_of_python());
   Action action;
   add_list(app, action);
@@ -69,9 +77,16 @@ int run_program(int argc, char** argv) {
   add_board(app, action);
   add_verify(app, action);
   add_doctor(app, action);
+  add_completions(app, action);
+  add_manual(app, action);
 
   try {
-    app.parse(argc, argv);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() != 0) return fail(usage_message(app, error));
+      return finish_output(app.exit(error));  // --help and --version
+    }
     clean_up_on_signals();
     if (!action) {
       say("{}", app.help());
@@ -80,11 +95,6 @@ int run_program(int argc, char** argv) {
     for (const CLI::App* command : app.get_subcommands()) refuse_unused_options(*command);
     refuse_ranks(app);
     return finish_output(action());
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {  // --help and --version
-      return finish_output(app.exit(error));
-    }
-    return fail(fmt::format("{}; see bridgemark --help", error.what()));
   } catch (const bridgemark::Interrupted& error) {
     if (speaks_for_ranks()) fail(error.what());
     return kInterrupted;

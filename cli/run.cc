@@ -6,15 +6,18 @@
 #include <vector>
 
 #include "bridgemark/experiment/experiment.h"
+#include "bridgemark/experiment/experiment_file.h"
 #include "bridgemark/experiment/grid/grid_runner.h"
 #include "bridgemark/experiment/grid/slurm_grid.h"
 #include "bridgemark/experiment/grid_estimate.h"
+#include "bridgemark/experiment/named_experiments.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/solver/outside/outside_solver.h"
 #include "cli/command.h"
+#include "cli/help/help.h"
 #include "cli/interrupt.h"
 #include "cli/option_use.h"
 #include "cli/output.h"
@@ -157,6 +160,7 @@ void print_summary(const Experiment& experiment, const RunOptions& options,
   for (const FailedRun& run : summary.failed) {
     say("failed: {}: {}\n", run.id, terminal_text(run.reason));
   }
+  if (done > 0) say_next(options.common, {"report", options.output});
 }
 
 int run_experiment(const RunOptions& options) {
@@ -252,16 +256,27 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Run a grid of pairs, solvers, options and seeds");
   command->footer(
       "Examples:\n"
-      "  bridgemark run experiments/quick.toml -o quick\n"
-      "  bridgemark run experiments/paper.toml -o paper --estimate --device cuda\n"
-      "  bridgemark run experiments/paper.toml -o paper --only 'd16-*.dlightsb.*' --resume\n"
-      "  bridgemark run experiments/paper.toml -o shared/paper --shard 2/4   # likewise 1/4, 3/4, "
-      "4/4\n"
-      "  bridgemark run experiments/paper.toml -o paper --slurm --partition=gpu --time=2:00:00 "
+      "  bridgemark run quick -o quick\n"
+      "  bridgemark run paper -o paper --estimate --device cuda\n"
+      "  bridgemark run paper -o paper --only 'd16-*.dlightsb.*' --resume\n"
+      "  bridgemark run paper -o shared/paper --shard 2/4\n"
+      "  bridgemark run paper -o paper --slurm --partition=gpu --time=2:00:00 "
       "--device cuda\n"
+      "Each of four machines that share the folder is given its own --shard, 1/4 to 4/4.\n"
       "Exits 1 where a run failed; the others are done all the same. docs/formats.md describes the "
       "file.");
-  command->add_option("EXPERIMENT", options->experiment, "Experiment file, .toml")->required();
+  set_help_sections(*command, [](HelpExtent) {
+    HelpSection section{"Experiments that come with the program", {}};
+    for (const NamedExperiment& each : named_experiments()) {
+      const std::string name(each.name);
+      section.rows.emplace_back(name, ExperimentFile(name, std::string(each.text)).description());
+    }
+    return std::vector{section};
+  });
+  command
+      ->add_option("EXPERIMENT", options->experiment,
+                   "Experiment file, .toml, or the name of one below")
+      ->required();
   command->add_option("-o,--output", options->output, "Folder of the runs and results")->required();
   command
       ->add_option("--only", options->only,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,11 +19,11 @@
 #include "bridgemark/solver/run/run.h"
 #include "bridgemark/solver/run/run_result.h"
 #include "cli/command.h"
+#include "cli/help/solver_help.h"
 #include "cli/interrupt.h"
 #include "cli/option_use.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cli/solver_text.h"
 
 namespace bridgemark::cli {
 
@@ -74,6 +75,17 @@ void warn_of(const nlohmann::json& result, const std::string& label = {}) {
   note("warning: {}{}\n", label, terminal_text(warning->get<std::string>()));
 }
 
+// Numbers with fractions to four significant digits; the run keeps all of them.
+nlohmann::json with_few_digits(nlohmann::json value) {
+  if (value.is_number_float() && std::isfinite(value.get<double>())) {
+    value = std::stod(fmt::format("{:.4g}", value.get<double>()));
+  }
+  if (value.is_structured()) {
+    for (nlohmann::json& each : value) each = with_few_digits(std::move(each));
+  }
+  return value;
+}
+
 void say_result(const TrainOptions& options, const FitProblem& problem,
                 const std::filesystem::path& folder, const nlohmann::json& result) {
   const std::string on = options.pair.empty() ? std::string(problem.name()) : options.pair;
@@ -84,8 +96,23 @@ void say_result(const TrainOptions& options, const FitProblem& problem,
       result["wall_seconds"].get<double>());
   for (const auto& [key, value] : result["diagnostics"].items()) {
     say("  {:<28} {}\n", terminal_text(key),
-        terminal_text(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+        terminal_text(
+            with_few_digits(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   }
+}
+
+// Its scores, or where there is no truth its draws.
+void say_next_of(const TrainOptions& options) {
+  if (!options.pair.empty()) {
+    say_next(options.common, {"evaluate", options.pair, "--run", options.output});
+    return;
+  }
+  std::vector<std::string> sample = {"sample", "--run", options.output, "--given", options.x0};
+  if (!options.condition.empty()) {
+    sample.insert(sample.end(), {"--condition", options.condition[0]});
+  }
+  sample.insert(sample.end(), {"-o", "x1.npy"});
+  say_next(options.common, sample);
 }
 
 // One run for the rows of each label.
@@ -105,6 +132,7 @@ int train_labels(const TrainOptions& options, const Context& context, const RunC
     results.back()["label"] = each.label;
   }
   if (options.common.json) say("{}\n", nlohmann::json({{"labels", results}}).dump(2));
+  say_next_of(options);
   return 0;
 }
 
@@ -136,14 +164,8 @@ int run_train(const TrainOptions& options) {
     return 0;
   }
   say_result(options, problem, options.output, result);
+  say_next_of(options);
   return 0;
-}
-
-// Every solver with its keys, for the help text.
-std::string solver_help() {
-  std::string help = "Solvers and their keys:\n";
-  for (const auto& solver : all_solvers()) help += solver_text(*solver);
-  return help;
 }
 
 }  // namespace
@@ -152,9 +174,13 @@ void add_train(CLI::App& app, Action& action) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command =
       app.add_subcommand("train", "Fit a solver to a pair or to data and keep it as a run");
+  set_help_sections(*command, [=](HelpExtent extent) {
+    if (!options->solver.empty()) return solver_sections(options->solver);
+    return extent == HelpExtent::kHelp ? solver_list() : all_solver_sections();
+  });
   command->footer(
-      solver_help() +
-      "\nExamples:\n"
+      "Examples:\n"
+      "  bridgemark train dlightsb --help\n"
       "  bridgemark train feature-wise --pair d16-gaussian-0.02 -o run "
       "--set marginal_samples=200000\n"
       "  bridgemark train dlightsb --pair d16-gaussian-0.02-spread --samples 1000 -o run\n"
@@ -169,7 +195,7 @@ void add_train(CLI::App& app, Action& action) {
       "rows that they were not trained on, and evaluate PAIR scores one on a pair of the same "
       "reference, S and D.\n"
       "Ranks that mpirun or srun starts share the model of dlightsb (bridgemark-mpi).");
-  command->add_option("SOLVER", options->solver, "A solver, see below")->required();
+  command->add_option("SOLVER", options->solver, "A solver, one of those below")->required();
   command->add_option("--pair", options->pair, "A preset or a pair folder");
   add_training_rows_options(*command, options->rows,
                             "Rows of either end to train on, of a training set of the pair "

@@ -14,6 +14,12 @@ if(BRIDGEMARK_CLI)
       install(TARGETS ${program})
     endif()
   endforeach()
+  if(NOT CMAKE_CROSSCOMPILING)  # the program itself writes them
+    install(CODE "set(program \"$<TARGET_FILE:bridgemark_cli>\")
+      set(data \"${CMAKE_INSTALL_FULL_DATADIR}\")
+      set(manuals \"${CMAKE_INSTALL_FULL_MANDIR}/man1\")")
+    install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/InstallShell.cmake)
+  endif()
 endif()
 
 configure_package_config_file(

@@ -39,4 +39,12 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
   return best;
 }
 
+std::optional<std::string> near_name(std::string_view word,
+                                     std::span<const std::string> candidates) {
+  std::string nearest = nearest_name(word, candidates);
+  const std::size_t allowed = word.size() < 3 ? 0 : (word.size() + 1) / 3;
+  if (nearest.empty() || edit_distance(word, nearest) > allowed) return std::nullopt;
+  return nearest;
+}
+
 }  // namespace bridgemark
