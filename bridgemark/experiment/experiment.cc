@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/suggest.h"
 #include "bridgemark/experiment/experiment_file.h"
+#include "bridgemark/experiment/named_experiments.h"
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/registry.h"
@@ -189,8 +193,18 @@ class RunList {
 
 Experiment load_experiment(const std::filesystem::path& path) {
   Experiment experiment;
-  experiment.text = read_file(path, kMaxExperimentBytes);
-  const ExperimentFile file(path.string(), experiment.text);
+  const std::string name = path.string();
+  const std::optional<NamedExperiment> named =
+      path_exists(path) ? std::nullopt : find_named_experiment(name);
+  if (!named && !path_exists(path) && name.find_first_of("/.") == name.npos) {
+    std::vector<std::string> known;
+    for (const NamedExperiment& each : named_experiments()) known.emplace_back(each.name);
+    throw_invalid("experiment",
+                  "experiment must be a file or one of {}, got '{}'; the nearest is {}",
+                  fmt::join(known, ", "), name, nearest_name(name, known));
+  }
+  experiment.text = named ? std::string(named->text) : read_file(path, kMaxExperimentBytes);
+  const ExperimentFile file(name, experiment.text);
   experiment.name = file.name();
   experiment.description = file.description();
   experiment.runs = RunList(file).expand();

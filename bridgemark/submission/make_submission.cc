@@ -65,7 +65,7 @@ std::string solver_text(const Context& context, const BenchmarkPair& pair,
       throw_invalid("submission", "label must name the solver of a new submission: it {}, got '{}'",
                     why, printable(target.name));
     }
-    return new_solver_file(target.name, options.seed, options.num_seeds);
+    return new_solver_file(target.name, options.seed, options.num_seeds, target.known);
   }
   const SolverFile solver = load_solver_file(target.folder, Blanks::kAllowed);
   if (!target.name.empty() && target.name != solver.name) {

@@ -20,7 +20,8 @@ struct SubmissionTarget {
   std::string name;  // of the solver; empty where the folder's solver.toml has it
   std::uint64_t training_seed = 0;
   double training_seconds = 0.0;
-  TrainingRows rows = {};  // what it was trained on
+  TrainingRows rows = {};    // what it was trained on
+  KnownOfSolver known = {};  // for a new solver.toml
 };
 
 // A coupling's answers to a preset in a submission: draws, and log-marginals and log-probabilities

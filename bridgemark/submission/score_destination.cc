@@ -1,12 +1,20 @@
 #include "bridgemark/submission/score_destination.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/core/version.h"
 #include "bridgemark/experiment/added_results.h"
+#include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/metric/prediction_files.h"
+#include "bridgemark/solver/registry.h"
 #include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/run/run_files.h"
 #include "bridgemark/solver/run/run_result.h"
 #include "bridgemark/submission/answer_files.h"
 #include "bridgemark/submission/make_submission.h"
@@ -16,6 +24,32 @@
 namespace bridgemark {
 
 namespace {
+
+// The day on which the run was finished, in Greenwich.
+std::string day_of(const std::filesystem::path& run_folder) {
+  struct stat about {};
+  if (::stat((run_folder / kRunResult).c_str(), &about) != 0) return {};
+  std::tm day{};
+  ::gmtime_r(&about.st_mtime, &day);
+  return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+KnownOfSolver known_of_run(const RunConfig& config, const nlohmann::json& result,
+                           const std::filesystem::path& run_folder) {
+  std::vector<std::string> command = {"bridgemark", "train", config.solver, "--pair", config.pair};
+  for (const auto& [key, value] : config.options) {
+    if (!value.empty()) command.insert(command.end(), {"--set", key + "=" + value});
+  }
+  const nlohmann::json& told = result["diagnostics"];
+  return {.revision = fmt::format("bridgemark {}", kVersion),
+          .description = find_solver(config.solver).description(),
+          .date = day_of(run_folder),
+          .command = shell_words(command),
+          .hardware = result.value("machine", ""),
+          .updates = told.contains("updates") && told["updates"].is_number_integer()
+                         ? told["updates"].get<std::int64_t>()
+                         : 0};
+}
 
 EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
                                   const Coupling& coupling, const EvaluationOptions& options,
@@ -32,9 +66,10 @@ EvaluationRecord evaluate_and_submit(const Context& context, const BenchmarkPair
                                      const Coupling& coupling, const EvaluationOptions& options,
                                      const ScoreDestination& destination) {
   const std::filesystem::path& folder = *destination.submission;
-  SubmissionEntry entry(context, pair, coupling, options,
-                        {folder, destination.label.value_or(""), destination.training_seed,
-                         destination.training_seconds.value_or(0.0), destination.rows});
+  SubmissionEntry entry(
+      context, pair, coupling, options,
+      {folder, destination.label.value_or(""), destination.training_seed,
+       destination.training_seconds.value_or(0.0), destination.rows, destination.known});
   ScoredAnswers scored =
       score_answers(context, pair, entry.kept(), entry.solver(), entry.answers());
   entry.claim(std::move(scored.result));
@@ -88,7 +123,9 @@ void take_training_of_run(const std::filesystem::path& run_folder, ScoreDestinat
   destination.rows = config.rows;
   if (!destination.submission) return;
   destination.training_seed = config.seed;
-  destination.training_seconds = training_seconds(load_run_result(run_folder), run_folder.string());
+  const nlohmann::json result = load_run_result(run_folder);
+  destination.training_seconds = training_seconds(result, run_folder.string());
+  destination.known = known_of_run(config, result, run_folder);
 }
 
 EvaluationRecord evaluate_to(const Context& context, const BenchmarkPair& pair,

@@ -11,6 +11,7 @@
 #include "bridgemark/core/context.h"
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/benchmark_pair.h"
+#include "bridgemark/submission/solver_file.h"
 
 // Where the scores of a solver may go beside its caller: into the results of an experiment or into
 // a submission.
@@ -27,6 +28,7 @@ struct ScoreDestination {
   TrainingRows rows = {};
   std::uint64_t training_seed = 0;
   std::optional<double> training_seconds = {};
+  KnownOfSolver known = {};
   // Told what the caller waits for.
   std::function<void(const std::string&)> note = {};
 };

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
@@ -53,31 +54,37 @@ class Reader {
   Reader(const std::filesystem::path& path, Blanks blanks)
       : toml_(path.string(), read_file(path, kMaxSolverFileBytes)), blanks_(blanks) {}
 
-  SolverFile read() {
+  // Parts that are wrong go to `faults`, a line each, or where there are none are thrown.
+  SolverFile read(std::vector<std::string>* faults) {
+    const auto part = [&](auto&& read_part) {
+      try {
+        read_part();
+      } catch (const FileError& error) {
+        if (!faults) throw;
+        faults->push_back(error.what());
+      }
+    };
     const toml::table& root = toml_.root();
-    toml_.expect_keys(root, "the file",
-                      {"format", "name", "authors", "url", "revision", "object", "description",
-                       "date", "recipe", "evaluation", "predictions"});
-    toml_.integer_of(toml_.required(root, "format", "the file"), "format", kFormat, kFormat);
-    file_.name = line(root, "name", "the file", kMaxSolverName);
-    if (const std::string why = why_no_name(file_.name, kMaxSolverName); !why.empty()) {
-      if (!file_.name.empty() || blanks_ == Blanks::kRefused) refuse("name", why, file_.name);
-    }
-    read_authors();
-    file_.url = optional_line("url", kMaxUrl);
-    if (!file_.url.empty() && !file_.url.starts_with("https://")) {
-      refuse("url", "must be empty or start with https://", file_.url);
-    }
-    file_.revision = line(root, "revision", "the file", kMaxRevision);
-    file_.object = optional_line("object", kMaxObject);
-    if (!file_.object.empty() && !is_object(file_.object)) {
-      refuse("object", "must be empty or a Python object package.module:Name", file_.object);
-    }
-    file_.description = line(root, "description", "the file", kMaxDescription);
-    read_date();
-    read_recipe();
-    read_evaluation();
-    if (root.contains("predictions") || blanks_ == Blanks::kRefused) read_predictions();
+    part([&] {
+      toml_.expect_keys(root, "the file",
+                        {"format", "name", "authors", "url", "revision", "object", "description",
+                         "date", "recipe", "evaluation", "predictions"});
+    });
+    part([&] {
+      toml_.integer_of(toml_.required(root, "format", "the file"), "format", kFormat, kFormat);
+    });
+    part([&] { read_name(); });
+    part([&] { read_authors(); });
+    part([&] { read_url(); });
+    part([&] { file_.revision = line(root, "revision", "the file", kMaxRevision); });
+    part([&] { read_object(); });
+    part([&] { file_.description = line(root, "description", "the file", kMaxDescription); });
+    part([&] { read_date(); });
+    part([&] { read_recipe(part); });
+    part([&] { read_evaluation(); });
+    part([&] {
+      if (root.contains("predictions") || blanks_ == Blanks::kRefused) read_predictions();
+    });
     return std::move(file_);
   }
 
@@ -112,6 +119,27 @@ class Reader {
     return text;
   }
 
+  void read_name() {
+    file_.name = line(toml_.root(), "name", "the file", kMaxSolverName);
+    if (const std::string why = why_no_name(file_.name, kMaxSolverName); !why.empty()) {
+      if (!file_.name.empty() || blanks_ == Blanks::kRefused) refuse("name", why, file_.name);
+    }
+  }
+
+  void read_url() {
+    file_.url = optional_line("url", kMaxUrl);
+    if (!file_.url.empty() && !file_.url.starts_with("https://")) {
+      refuse("url", "must be empty or start with https://", file_.url);
+    }
+  }
+
+  void read_object() {
+    file_.object = optional_line("object", kMaxObject);
+    if (!file_.object.empty() && !is_object(file_.object)) {
+      refuse("object", "must be empty or a Python object package.module:Name", file_.object);
+    }
+  }
+
   void read_authors() {
     const auto authors = toml_.required_texts(toml_.root(), "authors", "the file");
     if (authors.size() > kMaxAuthors) {
@@ -135,13 +163,16 @@ class Reader {
     return *toml_.table_of(toml_.root(), key);
   }
 
-  void read_recipe() {
+  template <typename Part>
+  void read_recipe(Part&& part) {
     const toml::table& recipe = required_table("recipe");
-    toml_.expect_keys(recipe, "[recipe]", {"command", "updates", "hardware"});
-    file_.command = line(recipe, "command", "[recipe]", kMaxCommand);
-    file_.updates =
-        toml_.integer_of(toml_.required(recipe, "updates", "[recipe]"), "updates", 0, INT64_MAX);
-    file_.hardware = line(recipe, "hardware", "[recipe]", kMaxHardware);
+    part([&] { toml_.expect_keys(recipe, "[recipe]", {"command", "updates", "hardware"}); });
+    part([&] { file_.command = line(recipe, "command", "[recipe]", kMaxCommand); });
+    part([&] {
+      file_.updates =
+          toml_.integer_of(toml_.required(recipe, "updates", "[recipe]"), "updates", 0, INT64_MAX);
+    });
+    part([&] { file_.hardware = line(recipe, "hardware", "[recipe]", kMaxHardware); });
   }
 
   void read_evaluation() {
@@ -264,30 +295,41 @@ std::string answers_text(const SubmittedAnswers& answers) {
 }  // namespace
 
 SolverFile load_solver_file(const std::filesystem::path& folder, Blanks blanks) {
-  return Reader(folder / kSolverFile, blanks).read();
+  return Reader(folder / kSolverFile, blanks).read(nullptr);
+}
+
+SolverFile load_solver_file(const std::filesystem::path& folder, std::vector<std::string>& faults) {
+  return Reader(folder / kSolverFile, Blanks::kRefused).read(&faults);
 }
 
 std::string new_solver_file(std::string_view name, std::uint64_t evaluation_seed,
-                            int evaluation_seeds) {
+                            int evaluation_seeds, const KnownOfSolver& known) {
+  const auto text = [](const std::string& known_text, std::size_t max_bytes) {
+    return toml_string(is_one_line(known_text, max_bytes) ? known_text : "");
+  };
+  const std::string date = known.date.empty() ? toml_string("") : known.date;
   return fmt::format(R"(format = {}
 name = {:<18} # what the board calls it
 authors = [""]
 url = ""                  # https://..., or empty
-revision = ""             # of the solver's source: a commit or a tag
+revision = {:<14} # of the solver's source: a commit or a tag
 object = ""               # package.module:Name at that revision, or empty
-description = ""          # what it does, in a sentence
-date = ""                 # of the training, as 2026-11-16 without quotes
+description = {:<11} # what it does, in a sentence
+date = {:<18} # of the training, as 2026-11-16 without quotes
 
 [recipe]
-command = ""              # what trains it
-updates = 0               # of one training
-hardware = ""             # what it was trained on
+command = {:<15} # what trains it
+updates = {:<15} # of one training
+hardware = {:<14} # what it was trained on
 
 [evaluation]
 seed = {}
 seeds = {}
 )",
-                     kFormat, toml_string(name), evaluation_seed, evaluation_seeds);
+                     kFormat, toml_string(name), text(known.revision, kMaxRevision),
+                     text(known.description, kMaxDescription), date,
+                     text(known.command, kMaxCommand), known.updates,
+                     text(known.hardware, kMaxHardware), evaluation_seed, evaluation_seeds);
 }
 
 std::string with_predictions(std::string_view text,

@@ -70,9 +70,19 @@ enum class Blanks { kAllowed, kRefused };
 // allowed and what is there.
 SolverFile load_solver_file(const std::filesystem::path& folder, Blanks blanks);
 
+// The same without blanks: a line for each part of it that is wrong goes to `faults`, and the other
+// parts are read.
+SolverFile load_solver_file(const std::filesystem::path& folder, std::vector<std::string>& faults);
+
+// What is known of a solver without its authors; empty where it is not.
+struct KnownOfSolver {
+  std::string revision, description, date, command, hardware;
+  std::int64_t updates = 0;
+};
+
 // The text of a new file, with blanks for what only its authors know.
 std::string new_solver_file(std::string_view name, std::uint64_t evaluation_seed,
-                            int evaluation_seeds);
+                            int evaluation_seeds, const KnownOfSolver& known = {});
 
 // The text with these predictions in place of those it has; all before the first [[predictions]]
 // stays as its authors wrote it.
