@@ -9,54 +9,43 @@ from pathlib import Path
 from text import cell, escape, stacked, table
 
 PROGRAM = Path(sys.executable).parent / "bridgemark"
-COLUMN = 30  # where the help's second column begins
+COLUMN = 26  # where the help's second column begins
 
 
 @functools.cache
-def help_of(*command):
+def blocks_of(*command):
+    """The help, parted at its empty lines, and each part in lines."""
     done = subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=True)
-    return done.stdout
+    return [block.splitlines() for block in done.stdout.strip().split("\n\n")]
+
+
+def titled(block):
+    """The title of a block of two columns, without its colon, and the lines of its rows."""
+    rows = [line.startswith("  ") for line in block].index(True)
+    return " ".join(block[:rows]).removesuffix(":"), block[rows:]
 
 
 def rows_of(lines):
-    """Names and texts of the help's two columns; a long name has its text on the next line."""
+    """Names and texts of the help's two columns; a text goes on below itself."""
     rows = []
-    for line, following in zip(lines, [*lines[1:], ""]):
-        if following.startswith(" " * COLUMN):
-            rows.append([line.strip(), following.strip()])
-        elif not line.startswith(" " * COLUMN):
+    for line in lines:
+        if line.startswith(" " * COLUMN):
+            rows[-1][1] = f"{rows[-1][1]} {line.strip()}".strip()
+        elif line[COLUMN - 2 : COLUMN] == "  ":
             rows.append([line[:COLUMN].strip(), line[COLUMN:].strip()])
+        else:
+            rows.append([line.strip(), ""])
     return rows
 
 
 def option_row(name, text):
-    """An option, its default and what it is: `--seeds INT:INT in [1 - 100]=1` has a range and a
-    default.
-    """
+    """An option with its value, its default and what it is: `--seeds INT=1` has a default."""
     if not text:
         raise ValueError(f"the option {name} has no text")
-    needs = re.search(r" Needs: (\S+)", name)
-    required = " REQUIRED" in name
-    name = re.sub(r" Needs: \S+| REQUIRED", "", name)
-    flag, _, kind = name.partition(" ")
-    kind, _, default = kind.partition("=")
+    shown, _, default = name.partition("=")
     if default.startswith("/"):  # where this machine has it
         default = ""
-    limits = re.search(r":\w+ in \[(\S+) - (\S+)\]", kind)
-    choices = re.search(r":\{(.*)\}", kind)
-    kind = kind.split(":")[0]
-    if limits:
-        text += f"; {limits[1]} to {limits[2]}"
-    if choices:
-        text += f"; one of {choices[1].replace(',', ', ')}"
-    if required:
-        text += "; required"
-    if needs:
-        text += f"; with {needs[1]}"
-    shown = (
-        f"{flag.replace(',', ', ')} {kind if not required or flag.startswith('-') else ''}".strip()
-    )
-    return [f"`{shown}`", f"`{default}`" if default else "", cell(text)]
+    return [f"`{shown.replace(',', ', ')}`", f"`{default}`" if default else "", cell(text)]
 
 
 def options_table(lines, kind):
@@ -66,87 +55,54 @@ def options_table(lines, kind):
     return stacked("defaults", (kind, "default", "meaning"), rows)
 
 
-def solvers_section(lines):
-    """Each solver with a table of its keys."""
-    out = []
+def solver_section(name, text):
+    """A solver with a table of its keys, from the help of `train NAME`."""
+    out = f"### {name}\n\n{escape(re.sub(r'^[a-z]+', lambda w: w[0].capitalize(), text))}.\n"
+    block = next(each for each in blocks_of("train", name) if each[0].startswith("Keys of"))
     keys = []
-
-    def close():
-        if keys:
-            out.append(stacked("defaults", ("key", "default", "meaning"), keys))
-            keys.clear()
-
-    for line in lines:
-        if line.startswith("    "):
-            name, default, text = re.match(r"    (\w+)=(\S*)  (.*)", line).groups()
-            keys.append([f"`{name}`", f"`{default}`" if default else "", cell(text)])
-        else:
-            close()
-            name, text = line.strip().split(None, 1)
-            said = re.sub(r"^[a-z]+\b", lambda word: word[0].capitalize(), text)
-            out.append(f"### {name}\n\n{escape(said)}.\n")
-    close()
-    return "\n".join(out)
+    for key, said in rows_of(titled(block)[1]):
+        if "=" in key:
+            key, _, default = key.partition("=")
+            keys.append([f"`{key}`", f"`{default}`" if default else "", cell(said)])
+    return out + ("\n" + stacked("defaults", ("key", "default", "meaning"), keys) if keys else "")
 
 
 def examples(lines):
-    """The commands and the sentences of a help's last part."""
-    lines = [re.sub(r"^Examples?:\s*", "", line).strip() for line in lines]
-    commands = [line for line in lines if line.startswith("bridgemark ")]
-    said = [line for line in lines if line and not line.startswith("bridgemark ")]
-    return (
-        "```\n"
-        + "\n".join(commands)
-        + "\n```\n\n"
-        + "".join(escape(line) + "\n\n" for line in said)
-    )
+    commands = "\n".join(line.removeprefix("  ") for line in lines)
+    return f"## Examples\n\n```\n{commands}\n```\n"
 
 
 def subcommand(name):
-    description, usage, *rest = help_of(name).splitlines()
+    head, *blocks = blocks_of(name)
+    said, _, usage = "\n".join(head).partition("\nUsage: ")
     out = [
         f"# bridgemark {name}\n",
-        escape(description) + ".\n",
-        f"```\n{usage.removeprefix('Usage: ')}\n```\n",
+        escape(said.replace("\n", " ")) + ".\n",
+        f"```\n{usage}\n```\n",
     ]
-    part, lines, found_example = None, [], False
-
-    def close():
-        nonlocal lines
-        shown = [line for line in lines if line.strip()]
-        lines = []
-        if part is None or not shown:
-            return
-        if part.startswith("Example"):
-            out.append("## Examples\n\n" + examples(shown))
-        elif part.startswith("Solvers"):
-            out.append("## Solvers and their keys\n\n" + solvers_section(shown))
+    shown = []
+    for block in blocks:
+        if block[0].endswith(":") or any(line.startswith("  ") for line in block):
+            title, lines = titled(block)
         else:
-            title = "Arguments" if part == "Positionals" else part
-            out.append(
-                f"## {title}\n\n"
-                + options_table(shown, "argument" if title == "Arguments" else "option")
-            )
-
-    for line in rest:
-        head = re.match(r"(Positionals|Options.*|Own data.*|Solvers and their keys):$", line)
-        if head:
-            close()
-            part = head[1].replace("'", "`")
-        elif line.startswith("Example"):
-            close()
-            part, lines, found_example = "Examples", [line], True
+            shown.append(escape(" ".join(block)) + "\n")
+            continue
+        if title.startswith("Example"):
+            shown.append(examples(lines))
+        elif title.startswith("Solvers"):
+            shown.append("## Solvers and their keys\n")
+            shown += [solver_section(solver, text) for solver, text in rows_of(lines)]
         else:
-            lines.append(line)
-    close()
-    if not found_example:
+            kind = "argument" if title == "Arguments" else "option"
+            shown.append(f"## {title}\n\n".replace("'", "`") + options_table(lines, kind))
+    if not any(part.startswith("## Example") for part in shown):
         raise ValueError(f"bridgemark {name} --help has no example")
-    return "\n".join(out)
+    return "\n".join(out + shown)
 
 
 def subcommands():
-    listed = help_of().split("Subcommands:\n")[1].split("\n\n")[0]
-    return [line.split(None, 1) for line in listed.splitlines()]
+    listed = next(block for block in blocks_of() if block[0] == "Commands:")
+    return rows_of(titled(listed)[1])
 
 
 def pages():

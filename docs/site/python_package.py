@@ -30,6 +30,9 @@ PAGES = {
     "scores": (
         "Scores",
         [
+            "benchmark",
+            "benchmark_suite",
+            "BenchmarkCard",
             "evaluate",
             "OutsideCoupling",
             "Result",
@@ -142,11 +145,18 @@ def is_property(node):
     return any(ast.unparse(decorator) == "property" for decorator in node.decorator_list)
 
 
-def class_section(name, node):
+def members_of(node, nodes):
+    """The public methods of a class, then those of the package's class below it that is not."""
+    found = [m for m in node.body if isinstance(m, ast.FunctionDef) and not m.name.startswith("_")]
+    for base in node.bases:
+        if isinstance(base, ast.Name) and base.id in nodes and not hasattr(bm, base.id):
+            found += members_of(nodes[base.id], nodes)
+    return found
+
+
+def class_section(name, node, nodes):
     out = [f"## {name}\n", explained(name, node)]
-    members = [
-        m for m in node.body if isinstance(m, ast.FunctionDef) and not m.name.startswith("_")
-    ]
+    members = members_of(node, nodes)
     properties = [m for m in members if is_property(m)]
     if properties:
         out.append(
@@ -211,7 +221,7 @@ def section(name, nodes):
         return solver_section(value)
     node = nodes[name]
     if isinstance(node, ast.ClassDef):
-        return class_section(name, node)
+        return class_section(name, node, nodes)
     return "\n".join([f"## {name}\n", signature(f"bm.{name}", node), explained(name, node)])
 
 

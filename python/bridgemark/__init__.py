@@ -16,7 +16,8 @@ long call. Native code runs on OMP_NUM_THREADS threads and gives the same result
 them.
 """
 
-from . import _solvers
+from . import _signatures, _solvers  # noqa: F401  before any native function is taken
+from ._benchmark import BenchmarkCard, benchmark, benchmark_suite
 from ._board import board, check_submission
 from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
@@ -37,6 +38,7 @@ from ._solvers import Solver, load_solver, make_solver
 from ._tables import Table
 
 __all__ = [
+    "BenchmarkCard",
     "Coupling",
     "DataComparison",
     "Difference",
@@ -50,6 +52,8 @@ __all__ = [
     "SolverRun",
     "Table",
     "__version__",
+    "benchmark",
+    "benchmark_suite",
     "board",
     "build_pair",
     "check_submission",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy as np
 from . import _core
 from ._arguments import require_number, require_text
 from ._progress import reporter
+from ._record import Record
 from ._tables import Table
 
 _COLUMNS = ("gamma", "movement_share", "told", "conditional_entropy", "relative_cost", "fits")
 _SCORES = {"path_kl": "reference_kl", "shape": "shape_score"}
 
 
-class GammaScan(Mapping[str, Any]):
+class GammaScan(Record):
     """What `scan_gamma` found: what a bridge does at each gamma.
 
     A mapping with the keys of `bridgemark gamma --json`: `points`, one for each gamma with how far
@@ -29,22 +29,9 @@ class GammaScan(Mapping[str, Any]):
     """
 
     def __init__(self, values: Mapping[str, Any], text: str, svg: str):
-        self._values = dict(values)
+        super().__init__(values)
         self._text = text
         self.svg = svg
-
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain dicts, lists and numbers that json.dump takes."""
-        return copy.deepcopy(self._values)
 
     def table(self) -> Table:
         """One row a gamma, without those that have no bridge: gamma, movement_share, told,
@@ -60,9 +47,6 @@ class GammaScan(Mapping[str, Any]):
 
     def __str__(self) -> str:
         return self._text
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -6,7 +6,7 @@ import copy
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ._arguments import require_path, require_text
 from ._labels import LabelledCoupling, condition_of
 from ._outside import OutsideCoupling
 from ._progress import reporter
+from ._record import Record
 from ._results import Difference, _label
 from ._solvers import Solver
 from ._tables import Table, import_pandas
@@ -34,7 +35,7 @@ def _number(value: float | str | None) -> float | None:
     return float(value) if isinstance(value, str) else value
 
 
-class DataComparison(Mapping[str, Any]):
+class DataComparison(Record):
     """What `compare_on` found: scores of each solver on rows it was not trained on.
 
     A mapping with the keys of `bridgemark evaluate --x0 --x1 --json`: `runs`, one for each solver
@@ -50,19 +51,10 @@ class DataComparison(Mapping[str, Any]):
         order: Sequence[str],
         label_texts: Mapping[int, str] | None = None,
     ):
-        self._values = dict(values)
+        super().__init__(values)
         self._text = text
         self._order = list(order)
         self._label_texts = dict(label_texts or {})
-
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     @property
     def names(self) -> list[str]:
@@ -120,10 +112,6 @@ class DataComparison(Mapping[str, Any]):
         known = ", ".join(map(str, self._label_texts)) or "none"
         raise ValueError(f"[compare_on] label must be one of the condition, {known}, got {label}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain dicts, lists and numbers that json.dump takes."""
-        return copy.deepcopy(self._values)
-
     def table(self) -> Table:
         """One row a score of a solver: solver, score, value, standard_error, beside, missing."""
         rows = [
@@ -176,9 +164,6 @@ class DataComparison(Mapping[str, Any]):
 
     def __str__(self) -> str:
         return self._text
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()

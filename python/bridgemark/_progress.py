@@ -35,15 +35,29 @@ class _Printer:
         self._notebook = not self._terminal and _is_notebook(self._stream)
         self._next = time.monotonic() + _FIRST_AFTER
         self._shown = 0  # characters on the line
+        self._work = ("", 0, 0.0)  # what is done, how much of it when first told, and when
+
+    def _left(self, what: str, done: int, total: int) -> str:
+        """How long the work goes on as it went so far; empty where nobody can say."""
+        name, first, since = self._work
+        if what != name or done < first:
+            self._work = what, done, time.monotonic()
+            return ""
+        elapsed = time.monotonic() - since
+        if done == first or elapsed < 1.0:
+            return ""
+        return f", {elapsed * (total - done) / (done - first):.0f} s left"
 
     def __call__(self, what: str, done: int, total: int, detail: str) -> None:
         text = f"{what}: {done} of {total}" + (f", {detail}" if detail else "")
+        left = self._left(what, done, total)
         if done == total:
             if self._shown:
                 self._rewrite(text if self._notebook else "")
             return
         if time.monotonic() < self._next:
             return
+        text += left
         rewritten = self._terminal or self._notebook
         self._next = time.monotonic() + (_REWRITE_EVERY if rewritten else _LINE_EVERY)
         if rewritten:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,9 @@ from . import _core
 from ._arguments import require_flag, require_number, require_path, require_text
 from ._labels import LabelledCoupling
 from ._outside import OutsideCoupling
+from ._metrics import add_metrics, require_metrics
 from ._progress import reporter
+from ._record import Record
 from ._solvers import Solver
 from ._tables import Table, import_pandas
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Result(Mapping[str, Any]):
+class Result(Record):
     """Scores of one solver on one pair, and how they came about.
 
     A mapping with the keys of `bridgemark evaluate --json`: each score's mean by its name (None
@@ -35,26 +36,13 @@ class Result(Mapping[str, Any]):
     """
 
     def __init__(self, values: Mapping[str, Any], label: str):
-        self._values = dict(values)
+        super().__init__(values)
         self.label = label
-
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     @property
     def scores(self) -> dict[str, float | None]:
         """The mean of each score, in the order of the protocol."""
         return {name: mean for name, mean in self._values.items() if name in self["values"]}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain dicts, lists and numbers that json.dump takes."""
-        return copy.deepcopy(self._values)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A frame with one row a score: mean and standard_error. Needs pandas."""
@@ -90,9 +78,6 @@ class Result(Mapping[str, Any]):
         """A score for a table: infinite ones are told from those that cannot be given."""
         return math.inf if name in self["infinite"] else self[name]
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def _repr_html_(self) -> str:
         errors = self["standard_errors"]
         rows = (
@@ -125,6 +110,7 @@ def evaluate(
     particles: int = _core.DEFAULT_PARTICLES,
     max_seconds: float = _core.DEFAULT_MAX_SECONDS,
     like: Any = None,
+    metrics: Mapping[str, Callable[[Any, Any, Any], float]] | None = None,
     label: str | None = None,
     add_to: str | os.PathLike[str] | None = None,
     submission: str | os.PathLike[str] | None = None,
@@ -169,6 +155,10 @@ def evaluate(
     and check_submission finds the same scores. With `answer`, a folder of new inputs that
     check_submission(..., ask=...) made for this pair, the answers to them are written there and
     scored.
+    `metrics` are scores of your own by their names: functions of the test inputs x0, the truth's x1
+    of each and the x1 that the solver draws for them, integer arrays [20000,D] of NumPy, that
+    return a number. They come after the protocol's scores in `scores`, printed and in compare, over
+    the same repetitions; folders of experiments and submissions have the protocol's alone.
     `samples` and `training_set` say that a solver of your own was trained on
     pair.training_set(samples, training_set) instead of endless draws; fits of this package know it.
     A solver that was fitted to arrays is scored on a pair whose reference, S and D are those of its
@@ -193,6 +183,13 @@ def evaluate(
             f"[evaluate] coupling must be a fitted solver, {coupling.__name__}().fit(pair), "
             f"got the class {coupling.__name__}"
         )
+    if metrics is not None:
+        require_metrics(metrics)
+        for given, folder in (("add_to", add_to), ("submission", submission), ("answer", answer)):
+            if folder is not None:
+                raise ValueError(
+                    f"[evaluate] metrics are of the result alone, got {given} beside them"
+                )
     name = label if label is not None else _label(coupling)
     scored = coupling.coupling if isinstance(coupling, Solver) else coupling
     values = _core.evaluate(
@@ -218,7 +215,13 @@ def evaluate(
         progress=reporter(progress),
         device=device,
     )
+    if metrics:
+        add_metrics(values, metrics, _pair_of(pair), scored, like)
     return Result(values, name)
+
+
+def _pair_of(pair: _core.Pair | str | os.PathLike[str]) -> _core.Pair:
+    return pair if isinstance(pair, _core.Pair) else _core.load(pair)
 
 
 class Difference(NamedTuple):
