@@ -258,7 +258,7 @@ demo: packages build/build.ninja
 .venv-browser/bin/python:
 	@scripts/install-packages.sh browser
 	python3 -m venv .venv-browser
-	.venv-browser/bin/python -m pip install --quiet selenium
+	.venv-browser/bin/python -m pip install --quiet selenium axe-playwright-python
 
 # Opens the demo's report in headless Chromium, whose pictures lie in build/demo/screenshots, and one
 # whose labels and names try to run code.
@@ -324,10 +324,11 @@ check-package: .venv-package/bin/python
 	.venv-package/bin/python packaging/check_versions.py
 	PATH="$$PWD/.venv-package/bin:$$PATH" packaging/check_package.sh
 
-# The board of our results and all submissions, results/board, where git ignores it.
+# The board of our results, the example of a submission and all submissions, results/board, where git
+# ignores it.
 board: packages build/build.ninja
 	cmake --build --preset cpu --target bridgemark_cli
-	build/bridgemark board $(BOARD) $(addprefix --submissions ,$(SUBMISSIONS)) -o results/board
+	build/bridgemark board $(BOARD) $(addprefix --submissions ,examples/submission $(SUBMISSIONS)) -o results/board
 
 # Scores every submission again and refuses what is stale, changed or misshapen.
 check-submissions: packages build/build.ninja

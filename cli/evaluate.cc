@@ -157,7 +157,8 @@ void add_evaluate(CLI::App& app, Action& action) {
   training_seed->check(whole_number())->capture_default_str();
   CLI::Option* training_seconds =
       command->add_option("--training-seconds", options->training_seconds,
-                          "Seconds of the training behind --predictions, for --submission");
+                          "Seconds of the training behind --predictions, for --submission and "
+                          "for the figures of --add-to");
   training_seconds->check(number_in(0.0, 1e12));
   add_training_rows_options(*command, options->rows,
                             "Rows of a training set that the solver behind --predictions was "
@@ -198,20 +199,24 @@ void add_evaluate(CLI::App& app, Action& action) {
   add_seed_option(*command, options->common, "Seed of the draws");
   add_common_options(*command, options->common);
   add_json_option(*command, options->common);
-  for (CLI::Option* training : {training_seed, training_seconds}) {
-    only_for(training, "--submission", [=]() -> std::optional<std::string> {
-      if (!options->submission.empty()) return std::nullopt;
-      return "none";
-    });
-  }
+  only_for(training_seed, "--submission", [=]() -> std::optional<std::string> {
+    if (!options->submission.empty()) return std::nullopt;
+    return "none";
+  });
+  only_for(training_seconds, "--submission or --add-to", [=]() -> std::optional<std::string> {
+    if (!options->submission.empty() || !options->add_to.empty()) return std::nullopt;
+    return "none";
+  });
   only_for(command->get_option("--answer"), "--run", [=]() -> std::optional<std::string> {
     if (options->predictions.empty()) return std::nullopt;
     return "--predictions " + options->predictions;
   });
-  only_for(training_seed, "--predictions", [=]() -> std::optional<std::string> {
-    if (options->runs.empty()) return std::nullopt;
-    return fmt::format("--run {}, which knows its own", options->runs[0]);
-  });
+  for (CLI::Option* training : {training_seed, training_seconds}) {
+    only_for(training, "--predictions", [=]() -> std::optional<std::string> {
+      if (options->runs.empty()) return std::nullopt;
+      return fmt::format("--run {}, which knows its own", options->runs[0]);
+    });
+  }
   only_for(command->get_option("--label"), "a printed list, --add-to or --submission",
            [=]() -> std::optional<std::string> {
              const bool shown = !options->add_to.empty() || !options->submission.empty();

@@ -1,15 +1,15 @@
 #include "bridgemark/experiment/added_results.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/experiment.h"
+#include "bridgemark/experiment/figure_answers.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/look_alikes.h"
-#include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/pair_record.h"
 
@@ -85,15 +85,6 @@ void refuse_namesake(const std::vector<RunResult>& others, const RunResult& resu
   }
 }
 
-void save_samples(const Context& context, const BenchmarkPair& pair, const Coupling& coupling,
-                  std::uint64_t seed, const std::filesystem::path& path) {
-  const PairedStates test = pair.test_set(context);
-  const std::size_t rows = std::min(kAddedSamples, test.x0.rows());
-  States x1(rows, pair.dim());
-  coupling.sample(context, test.x0.view().slice(0, rows), {seed, DrawPurpose::kPrediction}, 0, x1);
-  save_npy(path, {rows, pair.dim()}, std::span<const std::int32_t>(x1.data(), x1.size()));
-}
-
 }  // namespace
 
 std::filesystem::path added_folder(const std::filesystem::path& folder, const RunResult& result) {
@@ -104,12 +95,17 @@ AddedResult::AddedResult(const Context& context, const BenchmarkPair& pair,
                          const EvaluationOptions& options, AddTo target)
     : target_(std::move(target)), conditional_samples_(options.conditional_samples) {
   check_training_rows(target_.rows);
+  if (const auto& seconds = target_.training_seconds;
+      seconds && (!(*seconds >= 0.0) || std::isinf(*seconds))) {
+    throw_invalid("evaluate", "training_seconds must be a number of at least 0, got {}", *seconds);
+  }
   result_.method = target_.label;
   result_.solver = kOutsideSolver;
   result_.pair_identity = scored_pair_record(context, pair);
   result_.dim = static_cast<int>(pair.dim());
   result_.seed = options.seed;
   result_.rows = target_.rows;
+  result_.train_seconds = target_.training_seconds.value_or(0.0);
   with_results(target_.folder);
   const auto lock = wait_for_folder(context);
   look();
@@ -155,7 +151,8 @@ void AddedResult::write(const Context& context, const BenchmarkPair& pair, const
   look();
   const std::filesystem::path added = added_folder(target_.folder, result_);
   create_folder(added);
-  save_samples(context, pair, coupling, result_.seed, added / kAddedSamplesFile);
+  save_figure_answers(context, pair, coupling, result_.seed, conditional_samples_,
+                      result_.evaluation_num_steps, added);
   write_results({result_}, added);
   std::vector<RunResult> all = own_;
   for (RunResult& other : load_added_results(target_.folder)) all.push_back(std::move(other));

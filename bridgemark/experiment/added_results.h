@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,13 @@
 // Solvers that an experiment did not run itself, in its folder: its tables and report show them
 // beside its own.
 //   added/ID/results.csv, .jsonl  the scores, as the experiment's own
-//   added/ID/samples.npy          answers to the first test rows, for the report's figures
+//   added/ID/samples.npy, conditional.npy, trajectories.npy
+//                                 answers for the report's figures (figure_answers.h)
 // An ID is PAIR.LABEL.seedN with the seed of the evaluation, PAIR.LABEL.nN.setI.seedN for a solver
 // that was trained on N rows of training set I; the same one again replaces the earlier result.
 namespace bridgemark {
 
-inline constexpr char kOutsideSolver[] = "outside";  // RunResult::solver of an added result
-inline constexpr std::size_t kAddedSamples = 1000;   // rows of samples.npy, where there are
-inline constexpr char kAddedSamplesFile[] = "samples.npy";
+inline constexpr char kOutsideSolver[] = "outside";       // RunResult::solver of an added result
 inline constexpr std::chrono::minutes kLongestQueue{10};  // that an addition waits for others
 
 std::filesystem::path added_folder(const std::filesystem::path& folder, const RunResult& result);
@@ -36,6 +36,7 @@ struct AddTo {
   std::string label;
   std::string pair_name;
   TrainingRows rows = {};  // what the solver was trained on
+  std::optional<double> training_seconds = {};
   // Told once where others are at work in the folder, for whom the addition waits.
   std::function<void(const std::string&)> note = {};
 };

@@ -15,6 +15,8 @@ std::size_t column_of(const Table& table, const std::string& pair) {
                                   table.pairs.begin());
 }
 
+std::string name_of(const TableRow& row) { return row.method + " " + row_details(row); }
+
 // The methods of a pair whose cells are as asked, the Oracle apart.
 template <typename Asked>
 std::set<std::string> methods_of(const Table& table, const std::string& pair, Asked&& asked) {
@@ -23,7 +25,7 @@ std::set<std::string> methods_of(const Table& table, const std::string& pair, As
   if (column == table.pairs.size()) return methods;
   for (const TableRow& row : table.rows) {
     if (!row.oracle && asked(row.cells[column])) {
-      methods.insert(row.method + " " + row_details(row));
+      methods.insert(name_of(row));
     }
   }
   return methods;
@@ -41,17 +43,19 @@ std::set<std::string> first_methods(const Table& table, const std::string& pair)
   return methods_of(table, pair, [](const TableCell& cell) { return cell.rank == 1; });
 }
 
-// Whether `draws` has other best methods than `decided`, and one of them has no score in `decided`:
-// then the deciding score may have overlooked the best method.
-bool overlooks_the_best(const Table& decided, const Table& draws, const std::string& pair) {
+// The best by draws where none of them is the best of what decides, and one has not that score: it
+// may have overlooked the best method.
+std::vector<const TableRow*> overlooked(const Table& decided, const Table& draws,
+                                        const std::string& pair) {
   const std::set<std::string> named = first_methods(decided, pair),
-                              seen = compared_methods(decided, pair),
-                              best = first_methods(draws, pair);
-  const auto is_in = [](const std::set<std::string>& set) {
-    return [&set](const std::string& method) { return set.contains(method); };
-  };
-  return std::none_of(best.begin(), best.end(), is_in(named)) &&
-         !std::all_of(best.begin(), best.end(), is_in(seen));
+                              seen = compared_methods(decided, pair);
+  std::vector<const TableRow*> rows;
+  for (const TableRow& row : draws.rows) {
+    if (row.oracle || row.cells[column_of(draws, pair)].rank != 1) continue;
+    if (named.contains(name_of(row))) return {};
+    if (!seen.contains(name_of(row))) rows.push_back(&row);
+  }
+  return rows;
 }
 
 // `tables` are of one number of training rows.
@@ -62,23 +66,18 @@ PairBest best_of(const std::vector<const Table*>& tables, const std::string& pai
   std::set<std::string> methods;
   for (const Table* table : tables) methods.merge(measured_methods(*table, pair));
   best.methods = methods.size();
-  const auto decide_by = [&](const ScoreSpec* score) {
-    for (const Table* table : tables) {
-      const std::size_t compared = compared_methods(*table, pair).size();
-      if (table->score != score || compared < 2 || compared <= best.compared) continue;
-      best.table = table;
-      best.column = column_of(*table, pair);
-      best.compared = compared;
-    }
+  const auto table_of = [&](int place) -> const Table* {
+    const auto found = std::ranges::find_if(tables, [&](const Table* table) {
+      return table->deciding_place() == place && column_of(*table, pair) < table->pairs.size();
+    });
+    return found == tables.end() ? nullptr : *found;
   };
-  for (const ScoreSpec* score : scores_by(&ScoreSpec::deciding_place)) decide_by(score);
-  // What every solver has decides where most have none of these, or where the best has none.
-  const auto draws = std::find_if(tables.begin(), tables.end(), [&](const Table* table) {
-    return table->score->decides_otherwise && column_of(*table, pair) < table->pairs.size();
-  });
-  if (draws != tables.end() && (!best.table || 2 * best.compared < best.methods ||
-                                overlooks_the_best(*best.table, **draws, pair))) {
-    decide_by((*draws)->score);
+  for (const int place : {1, 2}) {
+    const Table* table = table_of(place);
+    if (best.table || !table || measured_methods(*table, pair).size() < 2) continue;
+    best.table = table;
+    best.column = column_of(*table, pair);
+    best.compared = compared_methods(*table, pair).size();
   }
   if (!best.table) return best;
   for (const TableRow& row : best.table->rows) {
@@ -88,6 +87,8 @@ PairBest best_of(const std::vector<const Table*>& tables, const std::string& pai
     const double x = a->cells[best.column].mean, y = b->cells[best.column].mean;
     return best.table->score->lower_is_better() ? x < y : x > y;
   });
+  const Table* draws = table_of(2);
+  if (draws && draws != best.table) best.ahead_by_draws = overlooked(*best.table, *draws, pair);
   return best;
 }
 

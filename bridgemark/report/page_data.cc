@@ -13,6 +13,7 @@
 #include "bridgemark/experiment/result_json.h"
 #include "bridgemark/experiment/run_commands.h"
 #include "bridgemark/experiment/shell_words.h"
+#include "bridgemark/metric/record/score_text.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/report/ranking.h"
 #include "bridgemark/report/tables/table_writers.h"
@@ -53,7 +54,8 @@ json table_json(const Table& table) {
                        {"smallest_gap", table.format_gap(cell.smallest_gap)},
                        {"band", band_name(cell.band)},
                        {"runs", runs}});
-      if (!cell.compared()) cells.back()["undecided"] = true;
+      if (!cell.compared()) cells.back()["undecided"] = cell.too_noisy ? "noise" : "bound";
+      if (table.score->lower_is_better() && cell.mean < 0.0) cells.back()["below_zero"] = true;
       if (cell.instances > 1) cells.back()["spreads"] = table.format_spreads(cell);
     }
     rows.push_back({{"method", row.method},
@@ -69,6 +71,8 @@ json table_json(const Table& table) {
           {"title", table.title()},
           {"short_title", table.short_title()},
           {"note", table.note()},
+          {"group", table.group()},
+          {"deciding_place", table.deciding_place()},
           {"lower_is_better", table.score->lower_is_better()},
           {"in_paper", table.in_paper()},
           {"marks_best", table.score->marks_best},
@@ -87,8 +91,73 @@ json score_json(const ScoreSpec& score) {
 
 json deciding_score_json() { return score_json(*scores_by(&ScoreSpec::deciding_place).front()); }
 
+namespace {
+
+json over_pairs_json(const OverPairs& value) {
+  return {{"mean", number(value.mean)},
+          {"half_width", number(value.half_width)},
+          {"text", significant_text(value.mean, 3)},
+          {"error", std::isnan(value.half_width) ? "" : significant_text(value.half_width, 2)}};
+}
+
+json reach_json(const Reach& reach) {
+  if (reach.pairs == 0) return nullptr;
+  json out = {{"pairs", reach.pairs}, {"distance", nullptr}, {"share", nullptr}};
+  if (!std::isnan(reach.distance.mean)) out["distance"] = over_pairs_json(reach.distance);
+  if (!std::isnan(reach.share.mean)) out["share"] = over_pairs_json(reach.share);
+  if (reach.upper_bound) out["upper_bound"] = true;
+  return out;
+}
+
+json name_json(const TableRow& row) {
+  return {{"method", row.method}, {"details", row_details(row)}, {"solver", row.solver}};
+}
+
+}  // namespace
+
+json standing_json(const Standing& standing) {
+  json groups = json::array(), rows = json::array(), dropped = json::array();
+  for (const PairGroup& group : standing.groups) {
+    groups.push_back({{"family", group.family},
+                      {"dim", group.dim},
+                      {"reverse", group.reverse},
+                      {"pairs", group.pairs}});
+  }
+  for (const StandingRow& row : standing.rows) {
+    json of_groups = json::array();
+    for (const Reach& reach : row.groups) of_groups.push_back(reach_json(reach));
+    rows.push_back(name_json(*row.row));
+    rows.back().update({{"all", reach_json(row.all)},
+                        {"groups", of_groups},
+                        {"whole", row.whole},
+                        {"by_draws", row.by_draws},
+                        {"ahead", row.ahead}});
+  }
+  for (const Dropped& one : standing.dropped) {
+    dropped.push_back({{"pair", one.pair}, {"first", one.first->method}});
+  }
+  json out = {{"samples", standing.samples},
+              {"pairs", standing.pairs.size()},
+              {"places", standing.places},
+              {"groups", groups},
+              {"rows", rows},
+              {"dropped", dropped},
+              {"lead", nullptr}};
+  if (standing.lead.pairs > 0) {
+    out["lead"] = {{"difference", over_pairs_json(standing.lead.difference)},
+                   {"by_draws", standing.lead.by_draws},
+                   {"nearer", standing.lead.nearer},
+                   {"pairs", standing.lead.pairs},
+                   {"separated", standing.lead.separated()},
+                   {"weakest_pair", standing.weakest_pair},
+                   {"least", significant_text(standing.least_lead, 2)}};
+  }
+  return out;
+}
+
 json best_json(const PairBest& best) {
-  json methods = json::array();
+  json methods = json::array(), ahead = json::array();
+  for (const TableRow* row : best.ahead_by_draws) ahead.push_back(name_json(*row));
   for (const TableRow* row : best.rows) {
     methods.push_back({{"method", row->method},
                        {"details", row_details(*row)},
@@ -99,6 +168,7 @@ json best_json(const PairBest& best) {
           {"samples", best.samples},
           {"score", best.table->title()},
           {"methods", methods},
+          {"ahead_by_draws", ahead},
           {"compared", best.compared},
           {"measured", best.methods},
           {"oracle", oracle.empty() ? json(nullptr) : json(oracle)}};

@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "bridgemark/experiment/results.h"
+#include "bridgemark/report/standing.h"
 #include "bridgemark/report/tables/tables.h"
 
 // What the scripts of a page read of tables and runs.
@@ -14,6 +15,9 @@ nlohmann::json table_json(const Table& table);
 nlohmann::json deciding_score_json();
 // Name, title and unit of a score.
 nlohmann::json score_json(const ScoreSpec& score);
+
+// The one ranking, for the first screen of a page.
+nlohmann::json standing_json(const Standing& standing);
 
 // Who is best on a pair, and by which score.
 nlohmann::json best_json(const PairBest& best);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -17,6 +19,7 @@ namespace bridgemark {
 namespace {
 
 constexpr double kBoundSlack = 10.0;  // times Score::bound_change
+constexpr double kNoiseSlack = 10.0;  // times what the surest method could be from the truth
 
 // The mean over the runs of a training set; without blocks where they are not of the same inputs.
 BlockMeans mean_blocks(const std::vector<const RunResult*>& runs, std::string_view score) {
@@ -50,6 +53,7 @@ class Ranking {
     }
     if (left.empty()) return;
     find_gaps(oracle, left, table_.smallest_gaps[column]);
+    leave_out_noise(oracle, left);
     for (int place = 1; !left.empty(); ++place) {
       const TableCell* goal = best_of(left);
       if (place == 1 && oracle && reaches(*goal, *oracle)) goal = oracle;
@@ -128,6 +132,30 @@ class Ranking {
     return std::abs(cell.mean - goal.mean) <= gap(cell, goal) + kBoundSlack * *cell.bound_change;
   }
 
+  // Takes those out that are not told from the best of the others, but could be far from the truth.
+  void leave_out_noise(const TableCell* oracle, std::vector<TableCell*>& cells) {
+    if (!oracle) return;
+    std::map<const TableCell*, double> farthest;
+    double least = std::numeric_limits<double>::infinity();
+    for (const TableCell* cell : cells) {
+      farthest[cell] = std::abs(cell->mean - oracle->mean) + gap(*cell, *oracle);
+      least = std::fmin(least, farthest[cell]);
+    }
+    // False where nothing is known of the noise.
+    const auto is_noisy = [&](const TableCell* cell) {
+      return farthest[cell] > kNoiseSlack * least;
+    };
+    std::vector<TableCell*> sure;
+    std::ranges::copy_if(cells, std::back_inserter(sure), std::not_fn(is_noisy));
+    if (sure.empty()) return;
+    const TableCell* goal = best_of(sure);
+    if (reaches(*goal, *oracle)) goal = oracle;
+    std::erase_if(cells, [&](TableCell* cell) {
+      cell->too_noisy = is_noisy(cell) && reaches(*cell, *goal);
+      return cell->too_noisy;
+    });
+  }
+
   void find_gaps(const TableCell* oracle, const std::vector<TableCell*>& cells, double& smallest) {
     TableCell* const best = best_of(cells);
     for (TableCell* cell : cells) {
@@ -145,15 +173,6 @@ class Ranking {
   std::map<const TableCell*, std::vector<BlockMeans>> blocks_;  // of each independent training
   double largest_error_ = 0.0;                                  // of the column
 };
-
-bool has_bounds(const std::vector<Table>& tables) {
-  return std::ranges::any_of(tables, [](const Table& table) {
-    return std::ranges::any_of(table.rows, [](const TableRow& row) {
-      return std::ranges::any_of(
-          row.cells, [](const TableCell& cell) { return cell.bound_change.has_value(); });
-    });
-  });
-}
 
 }  // namespace
 
@@ -192,7 +211,7 @@ std::string tie_note(const std::vector<Table>& tables) {
         " Rows over the same instances of a pair are compared by their differences on each "
         "(Student's t, 95 %).";
   }
-  if (has_bounds(tables)) {
+  if (any_cell(tables, [](const TableCell& cell) { return cell.bound_change.has_value(); })) {
     note += fmt::format(
         " An upper bound (≤, the joint KL by particles) can show that a row is better, not that it "
         "is "
@@ -200,6 +219,12 @@ std::string tie_note(const std::vector<Table>& tables) {
         "what "
         "half of the particles would add to it. Else it has a question mark, for a tie left open.",
         kBoundSlack);
+  }
+  if (any_cell(tables, [](const TableCell& cell) { return cell.too_noisy; })) {
+    note += fmt::format(
+        " A row that nothing tells from the best, but that could be over {:g} times as far from "
+        "the Oracle as the surest row, has a question mark too: noise does not make it a winner.",
+        kNoiseSlack);
   }
   if (std::any_of(tables.begin(), tables.end(), [](const Table& t) { return t.unpaired; })) {
     note +=

@@ -119,6 +119,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
                {"tables", json::array()},
                {"runs", json::array()},
                {"best", json::array()},
+               {"standings", json::array()},
                {"deciding", deciding_score_json()},
                {"figures", report_figures(context, folder, results)},
                {"curves", training_curves(folder, results)},
@@ -129,6 +130,7 @@ std::string report_html(const Context& context, const std::filesystem::path& fol
     shown["tex"] = latex_tables({table});
     data["tables"].push_back(std::move(shown));
   }
+  for (const Standing& one : standings(tables)) data["standings"].push_back(standing_json(one));
   for (const PairBest& best : best_of_pairs(tables)) data["best"].push_back(best_json(best));
   for (const RunResult& result : results) data["runs"].push_back(run_json(result));
   const std::filesystem::path experiment = folder / "experiment.toml";

@@ -1,6 +1,5 @@
 #include "bridgemark/report/report_figures.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,6 +15,8 @@
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/experiment/added_results.h"
+#include "bridgemark/experiment/figure_answers.h"
+#include "bridgemark/experiment/figure_inputs.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/metric/score_spec.h"
@@ -36,71 +37,20 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kPoints = kAddedSamples;  // of a cloud
-constexpr std::size_t kStarts = 4;              // of trajectories
-constexpr std::size_t kPathsEach = 4;
-constexpr std::size_t kConditionals = 3;  // inputs whose q(. | x0) is shown
-constexpr std::size_t kDrawsEach = 150;
 constexpr std::size_t kCurvePoints = 300;
-constexpr std::uint64_t kFigureSeed = 1;
 
-// Two numbers for a state: itself, or its place on the first two principal components of a cloud.
-class Projection {
- public:
-  explicit Projection(StatesView cloud) : dim_(cloud.cols) {
-    if (dim_ <= 2) return;
-    const auto D = static_cast<Eigen::Index>(dim_);
-    Eigen::MatrixXd rows(static_cast<Eigen::Index>(cloud.rows), D);
-    for (std::size_t i = 0; i < cloud.rows; ++i) {
-      for (std::size_t d = 0; d < dim_; ++d) {
-        rows(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(d)) = cloud.row(i)[d];
-      }
-    }
-    mean_ = rows.colwise().mean();
-    rows.rowwise() -= mean_.transpose();
-    const Eigen::MatrixXd covariance = rows.transpose() * rows / static_cast<double>(cloud.rows);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      const Eigen::Index column = D - 1 - static_cast<Eigen::Index>(axis);  // ascending order
-      axes_[axis] = solver.eigenvectors().col(column);
-      explained_[axis] = solver.eigenvalues()[column] / solver.eigenvalues().sum();
-      // An eigenvector has no sign of its own: its largest entry is made positive.
-      Eigen::Index largest = 0;
-      axes_[axis].cwiseAbs().maxCoeff(&largest);
-      if (axes_[axis][largest] < 0.0) axes_[axis] = -axes_[axis];
-    }
-  }
+json point(const Projection& projection, const std::int32_t* state) {
+  const std::array<double, 2> at = projection.place(state);
+  if (projection.is_whole()) return {state[0], static_cast<int>(at[1])};
+  // Two decimals of a category are finer than a pixel.
+  return {std::round(at[0] * 100.0) / 100.0, std::round(at[1] * 100.0) / 100.0};
+}
 
-  std::array<double, 2> place(const std::int32_t* state) const {
-    if (dim_ <= 2) return {double(state[0]), dim_ == 1 ? 0.0 : double(state[1])};
-    Eigen::VectorXd x(static_cast<Eigen::Index>(dim_));
-    for (std::size_t d = 0; d < dim_; ++d) x[static_cast<Eigen::Index>(d)] = state[d];
-    x -= mean_;
-    return {axes_[0].dot(x), axes_[1].dot(x)};
-  }
-
-  json point(const std::int32_t* state) const {
-    if (dim_ == 1) return {state[0], 0};
-    if (dim_ == 2) return {state[0], state[1]};
-    // Two decimals of a category are finer than a pixel.
-    const std::array<double, 2> at = place(state);
-    return {std::round(at[0] * 100.0) / 100.0, std::round(at[1] * 100.0) / 100.0};
-  }
-
-  json points(StatesView states) const {
-    json list = json::array();
-    for (std::size_t i = 0; i < states.rows; ++i) list.push_back(point(states.row(i)));
-    return list;
-  }
-
-  const char* name() const { return dim_ <= 2 ? "coordinates" : "pca"; }
-  const std::array<double, 2>& explained() const { return explained_; }
-
- private:
-  std::size_t dim_;
-  Eigen::VectorXd mean_;
-  std::array<Eigen::VectorXd, 2> axes_;
-  std::array<double, 2> explained_ = {1.0, 1.0};
-};
+json points(const Projection& projection, StatesView states) {
+  json list = json::array();
+  for (std::size_t i = 0; i < states.rows; ++i) list.push_back(point(projection, states.row(i)));
+  return list;
+}
 
 // Empty for an id that is no name of a folder there: results may come from anybody.
 std::filesystem::path run_folder(const std::filesystem::path& folder, const RunResult& result) {
@@ -109,32 +59,11 @@ std::filesystem::path run_folder(const std::filesystem::path& folder, const RunR
   return name ? folder / "runs" / result.run : std::filesystem::path();
 }
 
-// Inputs that lie far from each other in the picture, so that what starts there can be told apart:
-// the first, then each time the one farthest from those taken.
-States spread_inputs(StatesView inputs, std::size_t count, const Projection& projection) {
-  std::vector<double> nearest(inputs.rows, std::numeric_limits<double>::infinity());
-  States chosen(std::min(count, inputs.rows), inputs.cols);
-  std::size_t next = 0;
-  for (std::size_t c = 0; c < chosen.rows(); ++c) {
-    std::copy_n(inputs.row(next), inputs.cols, chosen.row(c));
-    const std::array<double, 2> taken = projection.place(inputs.row(next));
-    for (std::size_t i = 0; i < inputs.rows; ++i) {
-      const std::array<double, 2> at = projection.place(inputs.row(i));
-      nearest[i] = std::min(nearest[i], std::hypot(at[0] - taken[0], at[1] - taken[1]));
-    }
-    next = static_cast<std::size_t>(std::max_element(nearest.begin(), nearest.end()) -
-                                    nearest.begin());
-  }
-  return chosen;
-}
-
-// Draws of x1 given each row of x0, kDrawsEach after each other.
+// Draws of x1 given each row of x0, kFigureDraws after each other.
 States conditional_draws(const Context& context, const Coupling& coupling, StatesView x0,
                          std::uint64_t seed) {
-  States repeated(x0.rows * kDrawsEach, x0.cols), x1(x0.rows * kDrawsEach, x0.cols);
-  for (std::size_t i = 0; i < repeated.rows(); ++i) {
-    std::copy_n(x0.row(i / kDrawsEach), x0.cols, repeated.row(i));
-  }
+  const States repeated = repeat_rows(x0, kFigureDraws);
+  States x1(repeated.rows(), x0.cols);
   // The rows after those of the cloud.
   coupling.sample(context, repeated, {seed, DrawPurpose::kPrediction}, kPoints, x1);
   return x1;
@@ -167,11 +96,11 @@ class Coordinates {
     return list;
   }
 
-  // [[[x,y]..] for each input] of conditional_draws.
-  json clouds(StatesView draws) const {
+  // [[[x,y]..] for each input] of as many draws each, one input after the other.
+  json clouds(StatesView draws, std::size_t each) const {
     json list = json::array();
-    for (std::size_t first = 0; first < draws.rows; first += kDrawsEach) {
-      list.push_back(points(draws.slice(first, kDrawsEach)));
+    for (std::size_t first = 0; first < draws.rows; first += each) {
+      list.push_back(points(draws.slice(first, each)));
     }
     return list;
   }
@@ -200,29 +129,30 @@ class Coordinates {
   std::array<std::size_t, 2> shown_;
 };
 
-json trajectories(const Context& context, const Coupling& coupling, int num_steps,
-                  StatesView starts, const Coordinates& coordinates) {
+// Of paths [paths, num_steps + 1, D].
+json paths_json(const Array3<std::int32_t>& drawn, const Coordinates& coordinates) {
   json paths = json::array();
-  if (!coupling.has_transitions(num_steps)) return paths;
-  States x0(starts.rows * kPathsEach, starts.cols);
-  for (std::size_t i = 0; i < x0.rows(); ++i) {
-    std::copy_n(starts.row(i / kPathsEach), starts.cols, x0.row(i));
-  }
-  const Array3<std::int32_t> drawn =
-      sample_markov_trajectory(context, coupling, num_steps, x0, kFigureSeed, 0);
-  for (std::size_t i = 0; i < x0.rows(); ++i) {
+  const std::size_t steps = drawn.extent(1) - 1;
+  for (std::size_t i = 0; i < drawn.extent(0); ++i) {
     json path = json::array();
-    for (int n = 0; n <= num_steps; ++n) {
-      const std::int32_t* state = drawn.row(i, static_cast<std::size_t>(n));
-      if (starts.cols <= 2) {
+    for (std::size_t n = 0; n <= steps; ++n) {
+      const std::int32_t* state = drawn.row(i, n);
+      if (drawn.extent(2) <= 2) {
         path.push_back(coordinates.point(state));
       } else {
-        path.push_back({static_cast<double>(n) / num_steps, state[coordinates.shown()[0]]});
+        path.push_back(
+            {static_cast<double>(n) / static_cast<double>(steps), state[coordinates.shown()[0]]});
       }
     }
     paths.push_back(std::move(path));
   }
   return paths;
+}
+
+json trajectories(const Context& context, const Coupling& coupling, int num_steps,
+                  StatesView starts, const Coordinates& coordinates) {
+  if (!coupling.has_transitions(num_steps)) return json::array();
+  return paths_json(figure_paths(context, coupling, num_steps, starts), coordinates);
 }
 
 // The points and paths of one method.
@@ -232,34 +162,36 @@ struct MethodFigure {
   json conditional = json::array();
 };
 
-// What all methods of a pair are asked for.
-struct FigureInputs {
-  StatesView cloud;
-  StatesView starts;
-  StatesView conditional;
-};
-
+// What an outside solver left when it was added.
 MethodFigure added_figure(const BenchmarkPair& pair, const std::filesystem::path& folder,
-                          const RunResult& result, std::size_t points,
-                          const Projection& projection) {
-  const std::filesystem::path path = added_folder(folder, result) / kAddedSamplesFile;
-  const States x1 = load_states(path);
-  check_states(path.string(), x1, pair.dim(), pair.num_categories());
-  return {projection.points(x1.view().slice(0, std::min(points, x1.rows())))};
+                          const RunResult& result, const Projection& projection,
+                          const Coordinates& coordinates) {
+  const FigureAnswers kept = load_figure_answers(pair, added_folder(folder, result));
+  MethodFigure figure = {
+      points(projection, kept.samples.view().slice(0, std::min(kPoints, kept.samples.rows())))};
+  if (kept.conditional.size() > 0) {
+    const auto& draws = kept.conditional;
+    figure.conditional = coordinates.clouds(
+        {draws.data(), draws.extent(0) * draws.extent(1), draws.extent(2)}, draws.extent(1));
+  }
+  if (kept.trajectories.size() > 0) {
+    figure.trajectories = paths_json(kept.trajectories, coordinates);
+  }
+  return figure;
 }
 
 MethodFigure run_figure(const Context& context, const BenchmarkPair& pair,
                         const std::filesystem::path& folder, const RunResult& result,
-                        const FigureInputs& inputs, const Projection& projection,
+                        StatesView cloud, const FigureInputs& inputs, const Projection& projection,
                         const Coordinates& coordinates) {
   const std::shared_ptr<const Coupling> coupling =
       load_run(context, pair, run_folder(folder, result));
-  States x1(inputs.cloud.rows, pair.dim());
-  coupling->sample(context, inputs.cloud, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
-  return {
-      projection.points(x1),
-      trajectories(context, *coupling, result.evaluation_num_steps, inputs.starts, coordinates),
-      coordinates.clouds(conditional_draws(context, *coupling, inputs.conditional, kFigureSeed))};
+  States x1(cloud.rows, pair.dim());
+  coupling->sample(context, cloud, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
+  return {points(projection, x1),
+          trajectories(context, *coupling, result.evaluation_num_steps, inputs.starts, coordinates),
+          coordinates.clouds(conditional_draws(context, *coupling, inputs.conditional, kFigureSeed),
+                             kFigureDraws)};
 }
 
 json pair_figure(const Context& context, const std::filesystem::path& folder,
@@ -267,15 +199,12 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
                  const std::vector<const RunResult*>& runs) {
   const PairedStates test = pair.test_set(context);
   const Projection projection(test.x1);
-  const std::size_t points = std::min(kPoints, test.x0.rows());
-  const StatesView x0 = test.x0.view().slice(0, points);
-  const States candidates = conditional_inputs(test.x0);
-  const States starts = spread_inputs(candidates, kStarts, projection);
-  const States conditional = spread_inputs(candidates, kConditionals, projection);
-  const FigureInputs inputs = {x0, starts, conditional};
+  const std::size_t count = std::min(kPoints, test.x0.rows());
+  const StatesView x0 = test.x0.view().slice(0, count);
+  const FigureInputs inputs = figure_inputs(test, projection);
   const std::shared_ptr<const Coupling> truth = pair.require_truth(context);
   Array3<double> log_marginals;
-  truth->log_marginals(context, conditional, log_marginals);
+  truth->log_marginals(context, inputs.conditional, log_marginals);
   const Coordinates coordinates(log_marginals);
   json methods = json::array();
   std::set<std::array<std::string, 4>> shown;
@@ -289,8 +218,8 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
     }
     const MethodFigure figure =
         result->solver == kOutsideSolver
-            ? added_figure(pair, folder, *result, points, projection)
-            : run_figure(context, pair, folder, *result, inputs, projection, coordinates);
+            ? added_figure(pair, folder, *result, projection, coordinates)
+            : run_figure(context, pair, folder, *result, x0, inputs, projection, coordinates);
     methods.push_back({{"method", result->method},
                        {"loss", result->loss},
                        {"num_steps", result->num_steps},
@@ -304,15 +233,16 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   }
   return {{"pair", name},
           {"dim", pair.dim()},
-          {"projection", projection.name()},
+          {"projection", projection.is_whole() ? "coordinates" : "pca"},
           {"explained", projection.explained()},
-          {"input", projection.points(x0)},
-          {"target", projection.points(test.x1.view().slice(0, points))},
+          {"input", points(projection, x0)},
+          {"target", points(projection, test.x1.view().slice(0, count))},
           {"coordinates", coordinates.shown()},
           {"conditional",
-           {{"x0", coordinates.points(conditional)},
+           {{"x0", coordinates.points(inputs.conditional)},
             {"truth", coordinates.clouds(
-                          conditional_draws(context, *truth, conditional, kFigureSeed + 1))}}},
+                          conditional_draws(context, *truth, inputs.conditional, kFigureSeed + 1),
+                          kFigureDraws)}}},
           {"methods", methods}};
 }
 
@@ -324,6 +254,13 @@ bool has_model(const std::filesystem::path& folder, const RunResult& result) {
   return result.solver == kOutsideSolver
              ? path_exists(added_folder(folder, result) / kAddedSamplesFile)
              : is_complete_run(run);
+}
+
+std::shared_ptr<const Coupling> find_model(const Context& context, const BenchmarkPair& pair,
+                                           const std::filesystem::path& folder,
+                                           const RunResult& result) {
+  if (result.solver == kOutsideSolver || !has_model(folder, result)) return nullptr;
+  return load_run(context, pair, run_folder(folder, result));
 }
 
 std::optional<BenchmarkPair> find_pair(const std::filesystem::path& folder,

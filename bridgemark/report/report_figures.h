@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
+#include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/pair/benchmark_pair.h"
@@ -21,13 +23,18 @@ namespace bridgemark {
 //     target, coordinates: [d, d], conditional: {x0: [[x,y]..], truth: [[[x,y]..]..]},
 //     methods: [{method, loss, num_steps, run, oracle, samples: [[x,y]..],
 //                trajectories: [[[x,y]..]..], conditional: [[[x,y]..]..]}]}]
-// A method without transitions has no trajectories; one known by its answers alone has neither
-// those nor conditionals. A pair that is not there any more has no figure.
+// A method without transitions has no trajectories; one that was added has what it left
+// (figure_answers.h). A pair that is not there any more has no figure.
 nlohmann::json report_figures(const Context& context, const std::filesystem::path& folder,
                               const std::vector<RunResult>& results);
 
 // Whether the run's model, or of an outside solver its answers, lies in the folder.
 bool has_model(const std::filesystem::path& folder, const RunResult& result);
+
+// The model of a run in the folder; null for an outside solver and where there is none.
+std::shared_ptr<const Coupling> find_model(const Context& context, const BenchmarkPair& pair,
+                                           const std::filesystem::path& folder,
+                                           const RunResult& result);
 
 // The pair of a result, as its run or the result itself names it; nothing where it is not there any
 // more, as a pair folder that was moved after the run, or another one by now.

@@ -56,7 +56,7 @@ EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& p
                                   const ScoreDestination& destination) {
   AddedResult added(context, pair, options,
                     {*destination.add_to, destination.label.value_or(""), destination.pair_name,
-                     destination.rows, destination.note});
+                     destination.rows, destination.training_seconds, destination.note});
   EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, destination.rows);
   added.write(context, pair, coupling, record);
   return record;
@@ -121,7 +121,7 @@ void check_destination(const ScoreDestination& destination, const KnownTraining&
 void take_training_of_run(const std::filesystem::path& run_folder, ScoreDestination& destination) {
   const RunConfig config = load_run_config(run_folder);
   destination.rows = config.rows;
-  if (!destination.submission) return;
+  if (!destination.submission && !destination.add_to) return;
   destination.training_seed = config.seed;
   const nlohmann::json result = load_run_result(run_folder);
   destination.training_seconds = training_seconds(result, run_folder.string());

@@ -149,7 +149,8 @@ def evaluate(
     "upper"); 0 leaves it out. It takes the first 2,000 test rows, more while its error is above 5
     %, and fewer where `max_seconds` are over (math.inf: no bound). `label` names the result. With
     `add_to`, the folder of `bridgemark run`, the result enters the tables and the report of that
-    experiment under its label; the same label, pair and seed again replace it. With `submission`, a
+    experiment under its label; the same label, pair and seed again replace it, and
+    `training_seconds` places it in the figure of score and time. With `submission`, a
     folder, the answers are kept there for the board under the label, with the seed and the seconds
     of the training behind them; what is scored are the kept answers, in every repetition the same,
     and check_submission finds the same scores. With `answer`, a folder of new inputs that

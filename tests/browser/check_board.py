@@ -5,7 +5,8 @@
 
 Needs what check_report.py needs, and says so like it. Checks, on a desktop and on a phone,
 light and dark: no message on the console, nothing fetched, every section filled, no part that
-failed, nothing wider than the page, columns that sort, cells that open with revision, command,
+failed, nothing that axe-core objects to, who is first and whether one pair decides that, submissions on
+the first screen, a stop of the Tab key a table and arrows within it, whole tables in print, nothing wider than the page, columns that sort, cells that open with revision, command,
 seeds and time, records that are saved, filters that the address keeps, every score, nothing that
 the data says was run, and a policy that lets no other script run. Exits 1 where one fails.
 """
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from check_report import SCHEMES, Checks, check_in_browsers, parse_arguments
+from open_page import SCHEMES, Checks, check_in_browsers, parse_arguments
 
 # A word of each fact that a cell must show.
 FACTS = ("revision", "training seed", "training", "trained on", "evaluation seeds", "raw record")
@@ -35,6 +36,25 @@ class BoardChecks(Checks):
         address = self.script("return location.hash")
         self.expect("and the address says so", f"theme={other}" in address)
         self.script("document.getElementById('theme').click()")
+
+    # Who is first, whether that hangs on a single pair, and each solver of draws alone.
+    def first_screen(self):
+        text = self.script("return document.getElementById('headline-body').textContent")
+        self.expect("the first place is named", " is first on " in text, text[:120])
+        pairs = self.script("return data.standings[0].pairs")
+        if pairs > 2:
+            stays = self.script("return data.standings[0].dropped.length === 0")
+            told = ("the first place stayed" if stays else "One pair can change that") in text
+            self.expect("and whether one pair decides it", told)
+        below = self.script("""
+            scrollTo(0, 0);
+            const submitted = data.sources.filter((source) => source.submission !== null)
+              .map((source) => source.submission.name);
+            return [...document.querySelectorAll('#headline-body > .ranking tbody tr')].filter((row) =>
+              submitted.includes(row.querySelector('th').firstChild.textContent) &&
+              row.getBoundingClientRect().bottom > innerHeight).map((row) => row.textContent)""")
+        if self.name.startswith("desktop"):
+            self.expect("submissions are on the first screen", not below, str(below))
 
     def every_score(self):
         buttons = "document.querySelectorAll('#scores-choices button')"
@@ -136,21 +156,26 @@ class BoardChecks(Checks):
         self.expect("all is shown again", len(self.script(rows)) > 1)
 
 
-def check_page(checks, _size, scheme, screenshots):
+def check_page(checks, size, scheme, screenshots):
     checks.loading()
     checks.layout()
     if screenshots:
         screenshots.mkdir(parents=True, exist_ok=True)
         checks.driver.save_screenshot(str(screenshots / f"{checks.name}-top.png"))
         checks.screenshots(screenshots)
+    checks.accessible()
     checks.theme(scheme)
     checks.origin(screenshots)
     checks.groups()
+    checks.first_screen()
     if scheme == "light":
         checks.sorting()
         checks.filters()
         checks.every_score()
+        checks.keyboard()
         checks.policy()
+    if size == "desktop":
+        checks.printed(screenshots)
 
 
 def main():

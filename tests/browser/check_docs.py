@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from check_report import start
+from open_page import start
 
 SCREENS = {"wide": (1400, 900), "phone": (400, 860)}
 

@@ -12,103 +12,15 @@ that failed, nothing that the data says was run, and a policy that lets no other
 one fails.
 """
 
-import argparse
-import base64
 import pathlib
-import shutil
 import sys
 import tempfile
 import time
 
-WIDTHS = {"desktop": (1400, 900), "phone": (400, 844)}
-SCHEMES = ("light", "dark")
+from open_page import SCHEMES, Checks, check_in_browsers, parse_arguments
 
 
-def parse_arguments(description):
-    parser = argparse.ArgumentParser(description=description.splitlines()[0])
-    parser.add_argument("report", type=pathlib.Path)
-    parser.add_argument("screenshots", type=pathlib.Path, nargs="?")
-    parser.add_argument("--require", action="store_true", help="fail where Chromium is missing")
-    return parser.parse_args()
-
-
-def start(width, height, profile, mobile, logs=None):
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
-    options = Options()
-    options.binary_location = shutil.which("chromium")
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-default-apps",
-        "--disable-sync",
-        "--no-first-run",
-        "--hide-scrollbars",
-        f"--user-data-dir={profile}",
-        f"--window-size={width},{height}",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", **(logs or {})})
-    if mobile:
-        options.add_experimental_option(
-            "mobileEmulation",
-            {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0}},
-        )
-    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-
-
-class Checks:
-    def __init__(self, driver, name):
-        self.driver = driver
-        self.name = name
-        self.failed = 0
-
-    def expect(self, what, holds, detail=""):
-        print(
-            f"{'ok    ' if holds else 'FAILED'} {self.name}: {what}{f' ({detail})' if detail else ''}"
-        )
-        self.failed += not holds
-
-    def script(self, text, *arguments):
-        return self.driver.execute_script(text, *arguments)
-
-    def wait_until_drawn(self):
-        for _ in range(300):
-            if self.script("return document.body.dataset.ready") == "yes":
-                return True
-            time.sleep(0.1)
-        return False
-
-    def loading(self):
-        self.expect("drawn", self.wait_until_drawn())
-        messages = [entry["message"] for entry in self.driver.get_log("browser")]
-        self.expect("no message on the console", not messages, "; ".join(messages)[:300])
-        fetched = self.script("return performance.getEntriesByType('resource').map(e => e.name)")
-        self.expect("nothing fetched", not fetched, ", ".join(fetched))
-        empty = self.script(
-            "return [...document.querySelectorAll('section:not([hidden]) > div[id$=body]')]"
-            ".filter(n => n.textContent.trim() === '').map(n => n.id)"
-        )
-        self.expect("every section filled", not empty, ", ".join(empty))
-        self.whole()
-
-    def whole(self):
-        failed = self.script(
-            "return [...document.querySelectorAll('.failed')].map(n => n.textContent)"
-        )
-        self.expect("no part failed", not failed, "; ".join(failed)[:300])
-        self.expect("nothing of the data was run", self.script("return window.hacked") is None)
-
-    def layout(self):
-        wide = self.script("return document.documentElement.scrollWidth - innerWidth")
-        self.expect("no sideways scrolling of the page", wide <= 0, f"{wide} px over")
-
+class ReportChecks(Checks):
     def plots(self):
         blank = self.script("""
             return [...document.querySelectorAll('.plot canvas')].filter((canvas) => {
@@ -215,7 +127,7 @@ class Checks:
     def decades(self):
         wide = self.script("""
             return Object.fromEntries(data.tables.map((table) => {
-              const values = data.runs.filter((run) => !run.reverse && !run.outside &&
+              const values = data.runs.filter((run) => !run.reverse && timed(run) &&
                 run.solver !== 'oracle').map((run) => run.scores[table.score]).filter((v) => v > 1e-6);
               return [table.title, table.lower_is_better && Math.max(...values) > 10 * Math.min(...values)];
             }))""")
@@ -240,52 +152,6 @@ class Checks:
             "decades where KLs span them", seen and not wrong, ", ".join(wrong) or f"{seen} axes"
         )
         self.script("document.querySelector('#time-choices button')?.click()")
-
-    # A script of somebody else, and code made from text.
-    def policy(self):
-        self.script(
-            "const script = document.createElement('script');"
-            "script.textContent = 'window.hacked = 2'; document.body.append(script);"
-            "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 3\">')"
-        )
-        time.sleep(0.3)
-        self.expect("no other script runs", self.script("return window.hacked") is None)
-        blocked = self.script(
-            "return new Promise((done) => { const timer = setTimeout(() => done('yes'), 0);"
-            "try { setTimeout('window.hacked = 4', 0); } catch (error) {} })"
-        )
-        self.expect(
-            "no code is made from text", self.script("return window.hacked") is None, blocked
-        )
-
-    def screenshots(self, folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for section in [
-            "filters",
-            *self.script(
-                "return [...document.querySelectorAll('section:not([hidden])')]"
-                ".map((node) => node.id)"
-            ),
-        ]:
-            # What is far outside of the window is captured without its sticky column.
-            self.script(
-                "document.documentElement.style.scrollBehavior = 'auto';"
-                "document.getElementById(arguments[0]).scrollIntoView()",
-                section,
-            )
-            time.sleep(0.2)
-            box = self.script(
-                "const box = document.getElementById(arguments[0]).getBoundingClientRect();"
-                "return {x: 0, y: box.y + scrollY, width: innerWidth,"
-                " height: Math.min(box.height + 16, 4000), scale: 1}",
-                section,
-            )
-            if box["height"] <= 16:
-                continue
-            shot = self.driver.execute_cdp_cmd(
-                "Page.captureScreenshot", {"clip": box, "captureBeyondViewport": True}
-            )
-            (folder / f"{self.name}-{section}.png").write_bytes(base64.b64decode(shot["data"]))
 
     # The colours of the page and of the plots in it, and a button that changes both.
     def theme(self, scheme):
@@ -445,16 +311,11 @@ def every_part(checks, size):
         checks.downloads()
         checks.motion()
         checks.corrections()
+    checks.keyboard()
     checks.all_choices()
     checks.policy()
-
-
-def missing_parts():
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
-        return ["selenium"]
-    return [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
+    if size == "desktop":
+        checks.printed(None)
 
 
 def check_report(checks, size, scheme, screenshots):
@@ -463,45 +324,14 @@ def check_report(checks, size, scheme, screenshots):
     checks.plots()
     if screenshots:
         checks.screenshots(screenshots)
+    checks.accessible()
     checks.theme(scheme)
     if scheme == "light":
         every_part(checks, size)
 
 
-def check_in_browsers(arguments, what, kind, check):
-    """Opens the page on a desktop and a phone, light and dark; check(kind(driver, name), size, scheme,
-    screenshots) looks at it. The status to exit with."""
-    missing = missing_parts()
-    if missing:
-        print(f"SKIPPED: the {what} was not opened in a browser, missing: {', '.join(missing)}")
-        return 1 if arguments.require else 0
-    failed = 0
-    for size, scheme in ((size, scheme) for size in WIDTHS for scheme in SCHEMES):
-        width, height = WIDTHS[size]
-        with tempfile.TemporaryDirectory() as profile:
-            driver = start(width, height, profile, size == "phone")
-            try:
-                driver.execute_cdp_cmd(
-                    "Emulation.setEmulatedMedia",
-                    {
-                        "features": [
-                            {"name": "prefers-color-scheme", "value": scheme},
-                            {"name": "prefers-reduced-motion", "value": "reduce"},
-                        ]
-                    },
-                )
-                driver.get(arguments.report.resolve().as_uri())
-                checks = kind(driver, f"{size}-{scheme}")
-                check(checks, size, scheme, arguments.screenshots)
-                failed += checks.failed
-            finally:
-                driver.quit()
-    print(f"the {what} works" if failed == 0 else f"{failed} checks failed")
-    return 1 if failed else 0
-
-
 def main():
-    return check_in_browsers(parse_arguments(__doc__), "report", Checks, check_report)
+    return check_in_browsers(parse_arguments(__doc__), "report", ReportChecks, check_report)
 
 
 if __name__ == "__main__":

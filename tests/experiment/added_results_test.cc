@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/figure_answers.h"
+#include "bridgemark/experiment/figure_inputs.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/report/tables/tables.h"
@@ -122,9 +124,29 @@ TEST_F(AddedResultsTest, TheSameSeedReplacesAndAnotherOneIsAnotherRun) {
 TEST_F(AddedResultsTest, HaveTheirAnswersInTheFigures) {
   add("A");
   const RunResult added = results()[1];
-  const States kept = load_states(added_folder(folder(), added) / kAddedSamplesFile);
+  const FigureAnswers kept = load_figure_answers(pair_, added_folder(folder(), added));
   const PairedStates test = pair_.test_set({});
-  EXPECT_EQ(kept, test.x0);  // 300 rows; it stays put
+  EXPECT_EQ(kept.samples, test.x0);  // 300 rows; it stays put
+  const FigureInputs inputs = figure_inputs(test, Projection(test.x1));
+  ASSERT_EQ(kept.conditional.extent(0), inputs.conditional.rows());
+  ASSERT_EQ(kept.conditional.extent(1), 50u);
+  for (std::size_t i = 0; i < inputs.conditional.rows(); ++i) {
+    EXPECT_TRUE(std::equal(inputs.conditional.row(i), inputs.conditional.row(i) + 2,
+                           kept.conditional.row(i, 49)));
+  }
+  EXPECT_EQ(kept.trajectories.size(), 0u);  // it has no steps
+}
+
+TEST_F(AddedResultsTest, KeepTheirSeconds) {
+  ScoreDestination destination = to("A");
+  destination.training_seconds = 12.5;
+  EvaluationOptions options;
+  options.num_trajectories = 10;
+  options.conditional_samples = 50;
+  evaluate_to({}, pair_, coupling_, options, destination);
+  EXPECT_EQ(results()[1].train_seconds, 12.5);
+  destination.training_seconds = -1.0;
+  EXPECT_THROW(evaluate_to({}, pair_, coupling_, options, destination), InvalidArgument);
 }
 
 TEST_F(AddedResultsTest, BadRequestsAreRefusedBeforeTheWork) {

@@ -67,6 +67,7 @@ TEST(ScoreSpec, PlacesAreWholeNumbersFromOneOn) {
       EXPECT_EQ(scores[i]->*place, static_cast<int>(i) + 1) << scores[i]->name;
     }
   }
+  EXPECT_EQ(scores_by(&ScoreSpec::deciding_place).size(), 1u);
   EXPECT_EQ(std::ranges::count(score_specs(), true, &ScoreSpec::decides_otherwise), 1);
 }
 

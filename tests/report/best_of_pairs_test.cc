@@ -17,101 +17,72 @@ using testing::kNaN;
 using testing::kPair;
 using testing::result;
 
-// The score that decides: the joint KL, unless more methods have the trajectory KL, else the exact
-// conditional shape; never the Oracle's row.
-TEST(BestOfPairs, IsDecidedByKlsFirst) {
-  const auto scored = [](const char* solver, double joint, double path, double exact) {
-    return result(kPair, solver, 0,
-                  {{"joint_kl", joint, kNaN, {}},
-                   {"forward_trajectory_kl", path, kNaN, {}},
-                   {"exact_conditional_shape_score", exact, kNaN, {}},
-                   {"shape_score", 0.9, kNaN, {}}});
-  };
-  const auto best = [](const std::vector<RunResult>& results) {
-    const std::vector<Table> tables = make_tables(results, false);
-    std::string text;
-    for (const PairBest& pair : best_of_pairs(tables)) {
-      text += fmt::format("{}:", pair.table->score->name);
-      for (const TableRow* row : pair.rows) text += " " + row->solver;
-      text += fmt::format(" {}/{}", pair.compared, pair.methods);
-    }
-    return text;
-  };
-  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("reference", 0.3, 0.1, 0.9),
-                  scored("dlightsb", 0.2, 0.4, 0.8)}),
-            "joint_kl: dlightsb 2/2");
-  EXPECT_EQ(best({scored("reference", 0.3, 0.1, 0.9), scored("dlightsb", 0.2, 0.4, 0.8),
-                  scored("csbm", kNaN, 0.2, 0.7)}),
-            "forward_trajectory_kl: reference 3/3");
-  EXPECT_EQ(best({scored("independent", kNaN, kNaN, 0.4), scored("dlightsb", 0.2, 0.4, 0.8),
-                  scored("csbm", kNaN, kNaN, kNaN)}),
-            "exact_conditional_shape_score: dlightsb 2/3");
-  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("reference", 0.2, kNaN, kNaN),
-                  scored("dlightsb", 0.2, kNaN, kNaN)}),
-            "joint_kl: reference dlightsb 2/2");
-  EXPECT_EQ(best({scored("oracle", 0.0, 0.0, 1.0), scored("csbm", 0.1, 0.1, 0.1)}), "");
+RunResult scored(const char* solver, double joint, double trend) {
+  return result(kPair, solver, 0,
+                {{"joint_kl", joint, kNaN, {}},
+                 {"conditional_trend_score", trend, kNaN, {}},
+                 {"forward_trajectory_kl", 0.1, kNaN, {}},
+                 {"exact_conditional_shape_score", 0.9, kNaN, {}}});
 }
 
-// Reversed pairs: a network has no KL there, and a form that does not fit should not win by having
-// one.
-TEST(BestOfPairs, DrawsDecideWhereMostHaveNothingElse) {
-  const auto scored = [](const char* solver, double joint, double trend) {
-    return result(kPair, solver, 0,
-                  {{"joint_kl", joint, kNaN, {}}, {"conditional_trend_score", trend, kNaN, {}}});
-  };
-  const std::vector<RunResult> results = {
-      scored("oracle", 0.0, 0.95),      scored("feature-wise", 0.3, 0.7),
-      scored("dlightsb", 0.2, 0.8),     scored("csbm", kNaN, 0.9),
-      scored("alpha-csbm", kNaN, 0.85), scored("independent", kNaN, 0.5)};
+// "SCORE: the best 2/3": methods that have the score, of all; then who is ahead by draws.
+std::string told(const std::vector<RunResult>& results) {
   const std::vector<Table> tables = make_tables(results, false);
-  const std::vector<PairBest> best = best_of_pairs(tables);
-  ASSERT_EQ(best.size(), 1u);
-  EXPECT_EQ(best[0].table->score->name, "conditional_trend_score");
-  EXPECT_EQ(best[0].rows[0]->solver, "csbm");
-  EXPECT_EQ(best[0].compared, 5u);
+  std::string text;
+  for (const PairBest& pair : best_of_pairs(tables)) {
+    text += fmt::format("{}:", pair.table->score->name);
+    for (const TableRow* row : pair.rows) text += " " + row->solver;
+    text += fmt::format(" {}/{}", pair.compared, pair.methods);
+    for (const TableRow* row : pair.ahead_by_draws) text += " < " + row->solver;
+  }
+  return text;
 }
 
-// Though most have a KL: one without it that all of them lose to is not left out, one that the best
-// of them ties with changes nothing.
-TEST(BestOfPairs, DrawsDecideWhereTheBestHasNoKl) {
-  const auto decided = [](double csbm, double dlightsb) {
-    const auto scored = [](const char* solver, double joint, double trend) {
-      return result(kPair, solver, 0,
-                    {{"joint_kl", joint, kNaN, {}}, {"conditional_trend_score", trend, kNaN, {}}});
-    };
-    const std::vector<RunResult> results = {
-        scored("oracle", 0.0, 0.95), scored("feature-wise", 4.0, 0.7),
-        scored("dlightsb", 3.0, dlightsb), scored("reference", 5.0, 0.6),
-        scored("csbm", kNaN, csbm)};
-    const std::vector<Table> tables = make_tables(results, false);
-    const std::vector<PairBest> best = best_of_pairs(tables);
-    return fmt::format("{} {}", best.at(0).table->score->name, best[0].rows[0]->solver);
-  };
-  EXPECT_EQ(decided(0.9, 0.8), "conditional_trend_score csbm");
-  EXPECT_EQ(decided(0.8, 0.8), "joint_kl dlightsb");
-  EXPECT_EQ(decided(0.7, 0.8), "joint_kl dlightsb");
+// The joint KL decides as soon as two methods have it, else the draws; never the Oracle's row.
+TEST(BestOfPairs, IsDecidedByTheJointKlOfTwo) {
+  const RunResult oracle = scored("oracle", 0.0, 0.95), worse = scored("reference", 0.3, 0.5),
+                  better = scored("dlightsb", 0.2, 0.8);
+  EXPECT_EQ(told({oracle, worse, better}), "joint_kl: dlightsb 2/2");
+  EXPECT_EQ(told({oracle, scored("reference", 0.2, 0.5), better}),
+            "joint_kl: reference dlightsb 2/2");
+  EXPECT_EQ(told({oracle, better, scored("csbm", kNaN, 0.7)}),
+            "conditional_trend_score: dlightsb 2/2");
+  EXPECT_EQ(told({oracle, scored("independent", kNaN, 0.4), scored("csbm", kNaN, 0.7)}),
+            "conditional_trend_score: csbm 2/2");
+  EXPECT_EQ(told({oracle, better}), "");
+}
+
+// However many join by draws alone, and however good they are, the score stays; who is ahead by
+// draws is named beside the winner, unless a winner ties with it there.
+TEST(BestOfPairs, DrawsAreNamedWhereTheBestHasNoKl) {
+  std::vector<RunResult> results = {scored("oracle", 0.0, 0.95), scored("feature-wise", 4.0, 0.7),
+                                    scored("dlightsb", 3.0, 0.8)};
+  results.push_back(scored("csbm", kNaN, 0.7));
+  EXPECT_EQ(told(results), "joint_kl: dlightsb 2/3");
+  results.back() = scored("csbm", kNaN, 0.8);
+  EXPECT_EQ(told(results), "joint_kl: dlightsb 2/3");
+  results.back() = scored("csbm", kNaN, 0.9);
+  EXPECT_EQ(told(results), "joint_kl: dlightsb 2/3 < csbm");
+  results.push_back(scored("alpha-csbm", kNaN, 0.85));
+  results.push_back(scored("independent", kNaN, 0.5));
+  EXPECT_EQ(told(results), "joint_kl: dlightsb 2/5 < csbm");
+  const std::vector<Table> tables = make_tables(results, false);
+  EXPECT_THAT(text_best(best_of_pairs(tables)),
+              ::testing::HasSubstr("Joint KL; CSBM is ahead by draws"));
 }
 
 // Of two solvers, one with an upper bound of its joint KL: it may be the best, or be told worse
-// where the bound has settled; else it has no group, and draws decide if it is best by those.
+// where the bound has settled; else it has no group, and the draws name it if it is best by those.
 TEST(BestOfPairs, UpperBoundsProveNothingWorse) {
   const auto ranks = [](double bound, double change, const char* best_is) {
-    const auto scored = [](const char* solver, Score joint, double trend) {
-      return result(kPair, solver, 0,
-                    {std::move(joint), {"conditional_trend_score", trend, 0.001, {}}});
-    };
-    const std::vector<RunResult> results = {
-        scored("oracle", {"joint_kl", 0.0, 0.0, {}}, 0.95),
-        scored("dlightsb", {"joint_kl", 0.2, 0.001, {}}, 0.8),
-        scored("reference", {"joint_kl", 5.0, 0.001, {}}, 0.6),
-        scored("csbm", {"joint_kl", bound, 0.001, {}, {}, {}, change}, 0.9)};
+    std::vector<RunResult> results = {scored("oracle", 0.0, 0.95), scored("dlightsb", 0.2, 0.8),
+                                      scored("reference", 5.0, 0.6), scored("csbm", bound, 0.9)};
+    for (RunResult& one : results) one.scores[0].standard_error = 0.001;
+    results.back().scores[0].bound_change = change;
+    EXPECT_EQ(told(results), best_is);
     const std::vector<Table> tables = make_tables(results, false);
     const auto joint =
         std::ranges::find(tables, "joint_kl", [](const Table& table) { return table.score->name; });
-    const PairBest best = best_of_pairs(tables).at(0);
-    EXPECT_EQ(fmt::format("{} {}", best.table->score->name, best.rows[0]->solver), best_is);
-    EXPECT_EQ(text_best({best}).find("≤") != std::string::npos,
-              best_is == std::string_view("joint_kl csbm"));
     std::string text;
     for (const TableRow& row : joint->rows) {
       if (row.oracle) continue;
@@ -121,10 +92,11 @@ TEST(BestOfPairs, UpperBoundsProveNothingWorse) {
     return text;
   };
   using ::testing::HasSubstr;
-  EXPECT_THAT(ranks(0.1, 0.5, "joint_kl csbm"), HasSubstr("csbm ≤ 0.100 a; "));
-  EXPECT_THAT(ranks(0.5, 0.01, "joint_kl dlightsb"), HasSubstr("csbm ≤ 0.500 b; "));
-  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("csbm ≤ 0.500 ?; "));
-  EXPECT_THAT(ranks(0.5, 0.1, "conditional_trend_score csbm"), HasSubstr("reference 5.00 b; "));
+  EXPECT_THAT(ranks(0.1, 0.5, "joint_kl: csbm 3/3"), HasSubstr("csbm ≤ 0.100 a; "));
+  EXPECT_THAT(ranks(0.5, 0.01, "joint_kl: dlightsb 3/3"), HasSubstr("csbm ≤ 0.500 b; "));
+  const std::string open = ranks(0.5, 0.1, "joint_kl: dlightsb 2/3 < csbm");
+  EXPECT_THAT(open, HasSubstr("csbm ≤ 0.500 ?; "));
+  EXPECT_THAT(open, HasSubstr("reference 5.00 b; "));
 }
 
 // A pair of the Oracle alone has no best.

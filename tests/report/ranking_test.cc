@@ -42,14 +42,14 @@ TEST(Ranking, RanksAndBands) {
   EXPECT_EQ(cell("Oracle").rank, 0);
   EXPECT_EQ(cell("Independent").rank, 1);  // 0.900 like the next
   EXPECT_EQ(cell("Feature-wise SB").rank, 1);
-  EXPECT_EQ(cell("CSBM", "KL, 16").rank, 2);
+  EXPECT_EQ(cell("CSBM", "KL, 16 steps").rank, 2);
   EXPECT_EQ(cell("DLightSB").rank, 3);
-  EXPECT_EQ(cell("CSBM", "KL, 64").rank, 4);  // 0.500 like the next
+  EXPECT_EQ(cell("CSBM", "KL, 64 steps").rank, 4);  // 0.500 like the next
   EXPECT_EQ(cell("Reference").rank, 4);
   EXPECT_EQ(cell("Reference").band, Band::kBad);
-  EXPECT_EQ(cell("CSBM", "KL, 64").band, Band::kMidBad);
+  EXPECT_EQ(cell("CSBM", "KL, 64 steps").band, Band::kMidBad);
   EXPECT_EQ(cell("DLightSB").band, Band::kMidGood);
-  EXPECT_EQ(cell("CSBM", "KL, 16").band, Band::kGood);
+  EXPECT_EQ(cell("CSBM", "KL, 16 steps").band, Band::kGood);
 
   const auto kl = [](const char* solver, double value) {
     return result(kPair, solver, 0, {{"forward_trajectory_kl", value, kNaN, {value}}});
@@ -154,6 +154,31 @@ TEST(Ranking, PairedBlocksDecideTies) {
   EXPECT_EQ(find_row(fallback, "DLightSB").cells[0].rank, 1);
   EXPECT_TRUE(fallback.unpaired);
   EXPECT_THAT(tie_note({fallback}), HasSubstr("older"));
+}
+
+// Noise makes no winner: what no comparison tells from the best, but could be far from the truth,
+// is left open, on either side of it. Equal noise ties.
+TEST(Ranking, NoisyRowsAreLeftOpen) {
+  const auto marks = [](const std::vector<std::pair<double, double>>& rows) {
+    std::vector<RunResult> results = {result(kPair, "oracle", 0, {{"joint_kl", 0.0, 0.0, {0.0}}})};
+    const char* solvers[] = {"reference", "feature-wise", "dlightsb", "dlightsb-m"};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto [value, error] = rows[i];
+      results.push_back(result(kPair, solvers[i], 0, {{"joint_kl", value, error, {value}}}));
+    }
+    const std::vector<Table> tables = make_tables(results, false);
+    const bool said = tie_note(tables).find("noise does not make it a winner") != std::string::npos;
+    std::string text;
+    for (const TableRow& row : tables.at(0).rows) {
+      if (!row.oracle) text += group_mark(row.cells[0]);
+    }
+    EXPECT_EQ(text.find('?') != std::string::npos, said);
+    return text;
+  };
+  EXPECT_EQ(marks({{0.0519, 0.050}, {0.000184, 0.00002}, {0.5, 0.01}}), "?ab");
+  EXPECT_EQ(marks({{-0.03, 0.050}, {0.000184, 0.00002}, {0.5, 0.01}}), "?ab");
+  EXPECT_EQ(marks({{0.001, 0.001}, {0.0004, 0.0003}}), "aa");
+  EXPECT_EQ(marks({{0.0519, 0.050}, {0.06, 0.050}}), "aa");
 }
 
 TEST(Ranking, GroupsHaveLetters) {

@@ -286,7 +286,7 @@ TEST(Tables, EveryFormShowsTheCell) {
                                           shape("d2-gaussian-0.05-spread", "dlightsb", 0, 0.4)};
   const std::vector<Table> tables = make_tables(results, false);
   const std::string plain = text_table(tables[0], false);
-  EXPECT_THAT(plain, AllOf(HasSubstr("α-CSBM"), HasSubstr("MSE, 64"),
+  EXPECT_THAT(plain, AllOf(HasSubstr("α-CSBM"), HasSubstr("MSE, 64 steps"),
                            HasSubstr("0.800 a ±0.0100 [0.880]"), Not(HasSubstr("\x1b"))));
   EXPECT_THAT(text_table(tables[0], true), HasSubstr("\x1b[30;48;5;228m\x1b[1m0.800 a"));
   EXPECT_THAT(markdown_tables(tables, "Title"),

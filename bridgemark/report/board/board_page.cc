@@ -65,11 +65,15 @@ json board_run_json(const Board& board, std::size_t index) {
 }  // namespace
 
 json board_json(const Board& board) {
-  json data = {{"version", kVersion},      {"spread", spread_note(board.tables)},
-               {"sources", json::array()}, {"tables", json::array()},
-               {"best", json::array()},    {"runs", json::array()}};
+  json data = {{"version", kVersion},       {"spread", spread_note(board.tables)},
+               {"sources", json::array()},  {"tables", json::array()},
+               {"best", json::array()},     {"runs", json::array()},
+               {"standings", json::array()}};
   for (const BoardSource& source : board.sources) data["sources"].push_back(source_json(source));
   for (const Table& table : board.tables) data["tables"].push_back(table_json(table));
+  for (const Standing& one : standings(board.tables)) {
+    data["standings"].push_back(standing_json(one));
+  }
   for (const PairBest& best : best_of_pairs(board.tables)) data["best"].push_back(best_json(best));
   for (std::size_t i = 0; i < board.results.size(); ++i) {
     data["runs"].push_back(board_run_json(board, i));

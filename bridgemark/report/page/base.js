@@ -38,7 +38,7 @@ const measured = (cell) => cell !== null && cell.missing === undefined;
 const asNumber = (value) => (value === "inf" ? Infinity : value);
 
 const methodName = (row) =>
-  [row.method, (row.loss || "").toUpperCase(), row.num_steps].filter(Boolean).join(" ");
+  [row.method, (row.loss || "").toUpperCase(), row.num_steps && `${row.num_steps} steps`].filter(Boolean).join(" ");
 const rowsName = (samples) => (Number(samples) === 0 ? "endless draws" : `n = ${samples}`);
 const rowName = (row) => methodName(row) + (row.samples ? `, ${rowsName(row.samples)}` : "");
 
@@ -81,6 +81,29 @@ function showTooltip(text, x, y) {
 }
 
 function hideTooltip() { tooltip.hidden = true; }
+
+// Cells that can be reached are one stop of the Tab key a table: arrows move within it.
+function rove(table) {
+  const lines = () => [...table.tBodies].flatMap((body) => [...body.rows])
+    .map((row) => [...row.cells].filter((cell) => cell.hasAttribute("tabindex"))).filter((line) => line.length > 0);
+  const settle = (cell) => lines().flat().forEach((other) => { other.tabIndex = other === cell ? 0 : -1; });
+  const [first] = lines();
+  if (first === undefined) return;
+  settle(first[0]);
+  const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+  table.addEventListener("focusin", (event) => { if (event.target.matches("td[tabindex]")) settle(event.target); });
+  table.addEventListener("keydown", (event) => {
+    const here = event.target.closest("td[tabindex]"), all = lines();
+    const line = all.findIndex((cells) => cells.includes(here));
+    if (here === null || line < 0) return;
+    const place = all[line].indexOf(here), [down, right] = steps[event.key] || [0, 0];
+    const goal = event.key === "Home" ? all[line][0] : event.key === "End" ? all[line].at(-1)
+      : down !== 0 ? all[line + down]?.find((cell) => cell.cellIndex >= here.cellIndex) : all[line][place + right];
+    if (goal === undefined || goal === here) return;
+    event.preventDefault();
+    goal.focus();
+  });
+}
 
 // Shows on hover, on focus and on a tap.
 function attachTooltip(node, text) {

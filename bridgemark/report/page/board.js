@@ -26,75 +26,71 @@ function showFacts() {
     card(data.version, "Bridgemark"));
 }
 
-// ---- Standing ---------------------------------------------------------------------------------
+// ---- The ranking, and the invitation beside it ------------------------------------------------
 
-// For each row of the deciding tables: where it was compared, and where it was best or tied with it.
-function countBest(reverse, samples) {
-  const rows = new Map();
-  for (const best of data.best) {
-    const facts = pairFacts.get(best.pair);
-    if (facts.reverse !== reverse || best.samples !== samples || !isShownPair(best.pair)) continue;
-    const table = data.tables.find((other) => other.title === best.score);
-    const column = table.pairs.indexOf(best.pair);
-    for (const row of table.rows) {
-      if (row.oracle || !measured(row.cells[column]) || !isShownMethod(row.method)) continue;
-      const name = `${row.method}\n${row.details}`;
-      if (!rows.has(name)) rows.set(name, { row, won: 0, of: 0, groups: new Map() });
-      const entry = rows.get(name), key = `${facts.family} ${facts.dim}`;
-      if (!entry.groups.has(key)) entry.groups.set(key, { won: [], of: 0 });
-      const group = entry.groups.get(key);
-      const won = row.cells[column].place === 1;
-      group.of += 1;
-      entry.of += 1;
-      if (won) group.won.push(`${best.pair} (${best.score})`);
-      entry.won += won;
-    }
-  }
-  return [...rows.values()].sort((a, b) => b.won - a.won || b.of - a.of);
+function headline() {
+  showFacts();
+  byId("headline-body").replaceChildren(...rankings(), rankingNote());
 }
 
-// Columns by family and dimension, those that some row has.
-function standingGroups(rows) {
-  const dims = filters[1].values;
-  return familyOrder.map((family) => ({ family, dims: dims.filter((dim) =>
-    rows.some((entry) => entry.groups.has(`${family} ${dim}`))) })).filter((group) => group.dims.length > 0);
+// ---- Families ---------------------------------------------------------------------------------
+
+// On how many pairs of a group a row is best, or tied with the best, by the score that decides there.
+function bestOn(row, pairs, samples) {
+  const best = data.best.filter((entry) => entry.samples === samples && pairs.includes(entry.pair));
+  return best.filter((entry) => entry.methods.some((method) => fullName(method) === fullName(row))).length;
 }
 
-function standingTable(rows) {
-  const groups = standingGroups(rows);
+function familyCell(standing, row, i, leads) {
+  const group = standing.groups[i], reach = row.groups[i];
+  const starts = i === 0 || standing.groups[i - 1].family !== group.family ? " starts" : "";
+  if (reach === null) return element("td", { class: starts.trim() });
+  const stated = reach.distance !== null && !reach.upper_bound;
+  const node = element("td", { class: `${stated ? `cell ${distanceClass(reach.distance)}` : "draws"}${leads ? " place1" : ""}${starts}` },
+    element("span", { class: "value" }, stated ? reach.distance.text : reach.share === null ? "–" : percent(reach.share.mean)));
+  if (reach.pairs < group.pairs.length) node.append(element("span", { class: "tie" }, `${reach.pairs} of ${group.pairs.length}`));
+  attachTooltip(node, () => [`${fullName(row)}, ${count(reach.pairs, "pair")} of ${families[group.family]?.[0] ?? group.family}, D = ${group.dim}`,
+    ...(reach.distance === null ? [] : [`${reach.upper_bound ? "at most " : ""}${withError(reach.distance)} nats a coordinate`]),
+    ...(reach.share === null ? [] : [`${shareText(reach.share)} of the way, by draws`]),
+    `best, or tied with the best, on ${bestOn(row, group.pairs, standing.samples)}`].join("\n"));
+  return node;
+}
+
+function familiesTable(standing, shown, rows) {
+  const names = unique(shown.map((i) => standing.groups[i].family));
   const head = element("thead", {},
-    element("tr", {}, element("th", { scope: "col", rowspan: 2 }, "solver"), ...groups.map((group) =>
-      element("th", { scope: "colgroup", class: "group", colspan: group.dims.length }, families[group.family][0]))),
-    element("tr", {}, ...groups.flatMap((group) => group.dims.map((dim, i) =>
-      element("th", { scope: "col", class: i === 0 ? "starts" : "" }, `D = ${dim}`)))));
-  const body = rows.map((entry) => element("tr", {}, methodHead(entry.row),
-    ...groups.flatMap((group) => group.dims.map((dim, i) => {
-      const starts = i === 0 ? " starts" : "";
-      const count = entry.groups.get(`${group.family} ${dim}`);
-      if (count === undefined) return element("td", { class: starts.trim() });
-      const band = count.won.length === count.of ? "whole" : count.won.length > 0 ? "part" : "none";
-      const node = element("td", { class: band + starts }, `${count.won.length} / ${count.of}`);
-      attachTooltip(node, () => `${entry.row.method}: best, or tied with the best, on ${count.won.length} of the ` +
-        `${count.of} pairs where it has the deciding score\n${count.won.join("\n")}`.trim());
-      return node;
-    }))));
-  return element("div", { class: "scroll standing" }, element("table", {}, head, element("tbody", {}, ...body)));
+    element("tr", {}, element("th", { scope: "col", rowspan: 2 }, "solver"), ...names.map((family) =>
+      element("th", { scope: "colgroup", class: "group", colspan: shown.filter((i) => standing.groups[i].family === family).length },
+        families[family]?.[0] ?? family))),
+    element("tr", {}, ...shown.map((i, place) => element("th", { scope: "col",
+      class: place === 0 || standing.groups[shown[place - 1]].family !== standing.groups[i].family ? "starts" : "" },
+    `D = ${standing.groups[i].dim}`))));
+  const least = new Map(shown.map((i) => [i, Math.min(...rows.filter((row) => row.groups[i]?.distance && !row.groups[i].upper_bound &&
+    row.groups[i].pairs === standing.groups[i].pairs.length).map((row) => asNumber(row.groups[i].distance.mean)))]));
+  const body = rows.map((row) => element("tr", {}, methodHead(row), ...shown.map((i) =>
+    familyCell(standing, row, i, row.groups[i]?.distance && asNumber(row.groups[i].distance.mean) === least.get(i) &&
+      row.groups[i].pairs === standing.groups[i].pairs.length))));
+  const table = element("table", {}, head, element("tbody", {}, ...body));
+  rove(table);
+  const node = scroller(table, "Distance by family and dimension");
+  node.classList.add("standing");
+  return node;
 }
 
 function standing() {
-  showFacts();
-  const nodes = [element("p", { class: "note" }, "On how many pairs a solver is the best, or tied with the best, of those " +
-    "where it has the score that decides: the joint KL; the trajectory KL or the exact conditional shape where more " +
-    "solvers have those; the conditional trend where most have none of them, or where one without them is best by it and " +
-    "none of the others is. Blank: not measured, or without that score (Scores has the others).")];
-  for (const [title, reverse] of directions) {
-    for (const samples of numbersOfRows.filter(isShownNumber)) {
-      const rows = countBest(reverse, samples);
-      const name = samples === 0 ? title : `${title}, ${rowsName(samples)}`;
-      if (rows.length > 0) nodes.push(element("h3", {}, name), standingTable(rows));
+  const nodes = [element("p", {}, "Nats a coordinate, mean over the pairs of a family and dimension; bold: the least. Of a " +
+    "solver of draws alone its share of the way, in per cent."), element("div", { class: "legend" },
+    ...decadeBands(1e-4).map(([band, text]) => element("span", {}, element("i", { style: `background: var(--${band})` }), text)))];
+  for (const one of data.standings.filter((entry) => isShownNumber(entry.samples))) {
+    for (const [title, reverse] of directions) {
+      const shown = one.groups.map((_, i) => i).filter((i) => one.groups[i].reverse === reverse &&
+        passes(filters[0], one.groups[i].family) && passes(filters[1], one.groups[i].dim));
+      const rows = one.rows.filter((row) => passes(filters[2], row.method) && shown.some((i) => row.groups[i] !== null));
+      const name = one.samples === 0 ? title : `${title}, ${rowsName(one.samples)}`;
+      if (rows.length > 0) nodes.push(element("h3", {}, name), ...withVariants(rows, (some) => familiesTable(one, shown, some)));
     }
   }
-  if (nodes.length === 1) nodes.push(element("p", { class: "note" }, nothingMatches));
+  if (nodes.length === 2) nodes.push(element("p", { class: "note" }, nothingMatches));
   byId("standing-body").replaceChildren(...nodes);
 }
 
@@ -113,16 +109,6 @@ function dimensionGroups(pairs) {
   return unique(dims).map((dim) => ({ title: `D = ${dim}`, span: dims.filter((other) => other === dim).length }));
 }
 
-// A line of buttons for each direction, which then says what is reversed.
-function groupByDirection(container, shown) {
-  const buttons = [...container.children];
-  if (buttons.length === 0) return;
-  container.replaceChildren(...directions.map(([title, reverse]) => element("div", { class: "choices" },
-    element("span", { class: "group" }, title),
-    ...buttons.filter((_, i) => shown[i].reversed_pairs === reverse))).filter((line) => line.children.length > 1));
-  buttons.forEach((button, i) => { button.textContent = shown[i].short_title; });
-}
-
 function scores() {
   const shown = data.tables.filter((table) => isShownNumber(table.samples)).map(filtered)
     .filter((table) => table.pairs.length > 0 && table.rows.some((row) => !row.oracle && row.cells.some(measured)));
@@ -138,10 +124,10 @@ function scores() {
       node.classList.add("scores");
       nodes.push(element("h3", {}, families[family][0]), element("p", { class: "note" }, families[family][1]), node);
     }
-    nodes.push(element("p", { class: "note" }, `${table.ties} ${data.spread}`));
+    nodes.push(howToRead(table));
     body.replaceChildren(...nodes);
   });
-  groupByDirection(byId("scores-choices"), shown);
+  groupButtons(byId("scores-choices"), shown, (table) => directions[Number(table.reversed_pairs)][0], directions.map(([title]) => title));
 }
 
 // ---- Where a cell comes from ------------------------------------------------------------------
@@ -251,12 +237,9 @@ function reading() {
     element("p", {}, "A submission's answers are scored again when the board is built, and what stands here is what was " +
       "found. Its joint KL and exact conditional shape rest on log-probabilities that its authors state; all other " +
       "scores rest on its draws."),
-    element("p", {}, "To submit, keep your solver's answers in a folder, fill in its solver.toml, and check it:"),
-    element("pre", {}, "bridgemark evaluate PAIR --predictions ANSWERS --label NAME --submission DIR --training-seconds S\n" +
-      "bridgemark check-submission DIR\nbridgemark board RESULTS... --submissions DIR -o BOARD"),
     element("p", {}, "The same numbers for programs: ", file("board.csv"), ", ", file("board.json"), "."));
 }
 
-const sections = { standing, scores };
+const sections = { headline, standing, scores };
 const fixedSections = { sources, reading };
 const stillDrawing = () => [];

@@ -2,11 +2,20 @@
 
 const chartAxis = (orient, scale, title, more = {}) => ({ orient, scale, title, ...more });
 
+// For who cannot see a chart: its title, whose points it has and where they end.
+function inWords(title, points) {
+  const known = points.filter((point) => Number.isFinite(point.shown)).sort((a, b) => a.shown - b.shown);
+  if (known.length === 0) return title;
+  const at = (point) => `${Number(point.shown.toPrecision(3))} of ${point.method}`;
+  return `${title}: ${count(known.length, "point")} of ${unique(points.map((point) => point.method)).join(", ")}, ` +
+    `from ${at(known[0])} to ${at(known.at(-1))}.`;
+}
+
 // legends: those beside the one of methods.
-function chart(container, name, spec, legends = []) {
+function chart(container, name, title, spec, legends = []) {
   const holder = element("div");
   const node = element("figure", { class: "plot wide" },
-    element("figcaption", {}, pictureButtons(name, () => view)), holder);
+    element("figcaption", {}, element("span", {}, title), pictureButtons(name, () => view)), holder);
   container.append(node);
   const width = Math.max(220, Math.floor(node.clientWidth - 26));
   const narrow = width < 560;
@@ -16,7 +25,7 @@ function chart(container, name, spec, legends = []) {
     legends.reduce((sum, legend) => sum + 1 + spec.scales.find((scale) =>
       scale.name === (legend.shape || legend.strokeDash)).domain.length, 0);
   const height = Math.min(380, Math.round(width * 0.6)) + (narrow ? 16 * lines : 0);
-  const view = plot(holder, { width, height, padding: 2,
+  const view = plot(holder, { description: inWords(title, spec.data[0].values), width, height, padding: 2,
     autosize: { type: "fit", contains: "padding" }, ...spec,
     legends: [{ fill: "method", title: "method", symbolType: "circle", ...form },
       ...legends.map((legend) => ({ ...legend, ...form }))] }, "svg");
@@ -90,7 +99,7 @@ function validationChart(body, name, shown) {
   body.append(element("p", {}, `${title} of the model in training on the same test rows, a line for each ` +
     "run: written while it trained, by which nothing was chosen." + scale.note));
   const at = { x: { scale: "x", field: "seconds" }, y: { scale: "y", field: "shown" } };
-  chart(body, name, { data: [{ name: "points", values }],
+  chart(body, name, `${title} while training, on ${shown[0].pair}`, { data: [{ name: "points", values }],
     scales: [{ name: "x", type: "log", range: "width", nice: true,
       domain: { data: "points", field: "seconds" } }, scale.scale,
     colourScale(unique(values.map((value) => value.method)))],
@@ -117,7 +126,7 @@ function lossChart(body, name, shown) {
     tip: `${rowName(curve)}, ${curve.samples > 0 ? `set ${curve.training_set}, ` : ""}seed ${curve.seed}\n` +
       `update ${update}: loss${held} ${loss.toPrecision(5)}, ${duration(seconds)}` }));
   const at = { x: { scale: "x", field: "update" }, y: { scale: "y", field: "shown" } };
-  chart(body, name, { data: [{ name: "points", values }],
+  chart(body, name, `Loss of ${title} while training, on ${shown[0].pair}`, { data: [{ name: "points", values }],
     scales: [{ name: "x", type: "linear", range: "width", nice: true,
       domain: { data: "points", field: "update" } },
     losses.scale, colourScale(unique(values.map((value) => value.method)))],
@@ -149,9 +158,12 @@ function ceilings(table, dims, scale) {
   }).filter((ceiling) => Number.isFinite(ceiling.value) && !(scale.log && ceiling.value < smallestKl));
 }
 
+// An outside solver may not say how long it trained.
+const timed = (run) => !run.outside || run.train_seconds > 0;
+
 function scoreAndTime() {
   const body = byId("time-body");
-  const scored = (table) => data.runs.filter((run) => !run.reverse && !run.outside && isShown(run) &&
+  const scored = (table) => data.runs.filter((run) => !run.reverse && timed(run) && isShown(run) &&
     (run.samples === table.samples || run.of_every_number) && run.solver !== "oracle" && typeof run.scores[table.score] === "number");
   const scores = data.tables.filter((table) => !table.reversed_pairs && isShownNumber(table.samples) &&
     table.against_time && scored(table).length > 0);
@@ -173,7 +185,7 @@ function scoreAndTime() {
       "under a millisecond stand at 1 ms. " + (oracle.length > 0
       ? "The lines are the Oracle's mean over the pairs of a dimension: the ceiling."
       : "The Oracle's value is 0 and lies below the axis.") + scale.note));
-    chart(body, `time-${table.score}${table.samples > 0 ? `-n${table.samples}` : ""}`, { data: [{ name: "points", values }, { name: "oracle", values: oracle }],
+    chart(body, `time-${table.score}${table.samples > 0 ? `-n${table.samples}` : ""}`, `${table.title} against training time`, { data: [{ name: "points", values }, { name: "oracle", values: oracle }],
       scales: [{ name: "x", type: "log", range: "width", nice: true,
         domain: { data: "points", field: "seconds" } }, scale.scale,
       colourScale(unique(values.map((value) => value.method))),
@@ -232,7 +244,7 @@ function switching() {
     body.replaceChildren(element("p", {}, "The truth leaves its component with this probability at " +
       "each coordinate; at 0 it is a CP bridge." + scale.note));
     const at = { x: { scale: "x", field: "rate" }, y: { scale: "y", field: "shown" } };
-    chart(body, `switch-rate-${name}`, { data: [{ name: "points", values }],
+    chart(body, `switch-rate-${name}`, `${data.deciding.title} against the switch rate of ${name}`, { data: [{ name: "points", values }],
       scales: [{ name: "x", type: "symlog", constant: 0.01, range: "width",
         domain: { data: "points", field: "rate" } }, scale.scale,
       colourScale(unique(values.map((value) => value.method)))],
@@ -290,7 +302,7 @@ function rowsChart(body, pair, means) {
     ? " The dashed lines are the same solvers with endless draws." : "") + scale.note));
   const at = { x: { scale: "x", field: "samples" }, y: { scale: "y", field: "shown" } };
   const stroke = { scale: "method", field: "method" };
-  chart(body, `joint-kl-and-rows-${pair}`, { data: [{ name: "points", values: finite },
+  chart(body, `joint-kl-and-rows-${pair}`, `${data.deciding.title} against training rows, on ${pair}`, { data: [{ name: "points", values: finite },
     { name: "endless", values: endless }],
   scales: [{ name: "x", type: "log", range: "width", domain: { data: "points", field: "samples" } }, scale.scale,
     colourScale(unique(values.map((value) => value.method)))],

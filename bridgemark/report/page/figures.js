@@ -56,6 +56,17 @@ function frame(plane, size) {
     axes: [axis("bottom", "x", plane.names[0]), axis("left", "y", plane.names[1])] };
 }
 
+// Where a cloud lies, in words.
+function extent(points) {
+  if (points.length === 0) return "without points";
+  const about = (axis) => {
+    const values = points.map((point) => point[axis]), mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return [mean, Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)];
+  };
+  const [x, y] = [about(0), about(1)];
+  return `around (${x[0].toFixed(1)}, ${y[0].toFixed(1)}), spread ${x[1].toFixed(1)} by ${y[1].toFixed(1)}`;
+}
+
 const pointText = ({ x, y }) => `(${x.toFixed(1)}, ${y.toFixed(1)})`;
 const place = { x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" } };
 
@@ -77,13 +88,15 @@ function addCloud(spec, name, points, colour, what) {
 }
 
 // A panel of a grid; fill(spec) puts data and marks into its frame. It is drawn once it has a width.
-function panel(figure, plane, caption, name, fill) {
+// `what` says in words what it shows.
+function panel(figure, plane, caption, name, what, fill) {
   const holder = element("div");
   const node = element("figure", { class: "plot" }, element("figcaption", {},
     element("span", {}, caption), pictureButtons(`${name}-${caption}-${figure.pair}`, () => node.view)),
   holder);
   node.draw = () => {
-    const spec = frame(plane, Math.max(120, Math.floor(node.clientWidth - 16)));
+    const spec = { ...frame(plane, Math.max(120, Math.floor(node.clientWidth - 16))),
+      description: `${what} On ${figure.pair}, axes ${plane.names.join(" and ")}.` };
     fill(spec);
     node.view = plot(holder, spec, "canvas");
   };
@@ -104,7 +117,8 @@ function addConditionals(spec, figure, clouds, what) {
 
 function conditionalPanels(figure, plane) {
   const known = figure.methods.filter((method) => !method.oracle && method.conditional.length > 0);
-  const one = (name, clouds) => panel(figure, plane, name, "conditional",
+  const one = (name, clouds) => panel(figure, plane, name, "conditional", `Draws of ${name} given ` +
+    `${count(clouds.length, "input")}: ${clouds.map((points, i) => `${i + 1} ${extent(points)}`).join("; ")}.`,
     (spec) => addConditionals(spec, figure, clouds, name));
   return [one("Truth", figure.conditional.truth),
     ...known.map((method) => one(method.name, method.conditional))];
@@ -204,14 +218,17 @@ function figures() {
     const many = figure.projection === "pca";
     const jitter = many ? 0 : gridSpread;
     const grid = (nodes) => element("div", { class: "plots" }, ...nodes);
-    const clouds = [panel(figure, plane.samples, "Input and target", "samples", (spec) => {
+    const clouds = [panel(figure, plane.samples, "Input and target", "samples",
+      `Inputs ${extent(figure.input)}; target ${extent(figure.target)}.`, (spec) => {
       addCloud(spec, "input", spread(figure.input, jitter), colours.input, "input");
       addCloud(spec, "target", spread(figure.target, jitter), colours.target, "target");
-    }), ...figure.methods.map((method) => panel(figure, plane.samples, method.name, "samples", (spec) =>
-      addCloud(spec, "samples", spread(method.samples, jitter), colours.samples, method.name)))];
+    }), ...figure.methods.map((method) => panel(figure, plane.samples, method.name, "samples",
+      `Answers of ${method.name} ${extent(method.samples)}; the target ${extent(figure.target)}.`, (spec) =>
+      addCloud(spec, "samples", spread(method.samples, jitter), method.oracle ? colours.samples : colourOf(method.name), method.name)))];
     const conditionals = conditionalPanels(figure, plane.conditional);
     const paths = figure.methods.filter((method) => method.trajectories.length > 0)
-      .map((method) => panel(figure, plane.trajectories, method.name, "trajectories", (spec) => {
+      .map((method) => panel(figure, plane.trajectories, method.name, "trajectories",
+        `${count(method.trajectories.length, "path")} of ${method.name}, which end ${extent(method.trajectories.map((path) => path.at(-1)))}.`, (spec) => {
         if (!many) addCloud(spec, "target", spread(figure.target, jitter), colours.backdrop, "target");
         addPaths(spec, method.trajectories, many ? "step-after" : "linear");
       }));
@@ -226,7 +243,7 @@ function figures() {
       element("p", {}, "Answers of each method to the same inputs, beside the inputs and the target. A " +
         `method may match the target and still answer each input wrongly: see below.${projected}`),
       key(["dot", colours.input, "inputs x0"], ["dot", colours.target, "target x1"],
-        ["dot", colours.samples, "answers of the method"]), grid(clouds),
+        ["dot", colours.samples, "answers of the Oracle; of a method in its colour"]), grid(clouds),
       element("h3", {}, "Conditionals"),
       element("p", {}, "Draws of x1 given three inputs that lie far apart, by the truth and by each " +
         `method. A method that ignores its input mixes the colours.${chosenTwo}`),

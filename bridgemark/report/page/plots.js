@@ -76,12 +76,8 @@ const colourName = unique(data.runs.map(methodName)).length > palette.length ? (
 const coloured = unique(data.runs.map(colourName));
 const colourNames = new Map(data.runs.map((run) => [rowName(run), colourName(run)]));
 const colourOf = (name) => palette[coloured.indexOf(colourNames.get(name) ?? name) % palette.length];
-// In a chart of several that share one, each has its own.
-function colourScale(names) {
-  const own = names.map(colourOf);
-  return { name: "method", type: "ordinal", domain: names,
-    range: unique(own).length === own.length ? own : names.map((_, i) => palette[i % palette.length]) };
-}
+// The same colour everywhere; past twelve methods the colours begin again.
+const colourScale = (names) => ({ name: "method", type: "ordinal", domain: names, range: names.map(colourOf) });
 
 // Buttons that save a plot as it is shown, a PNG with twice its pixels; view() is the plot's own.
 function pictureButtons(name, view) {

@@ -26,11 +26,24 @@ function sortableTable(columns, rows, { groups = [], last = [] } = {}) {
     });
     body.replaceChildren(...order.map((entry) => entry.row.node));
   }
-  const above = groups.length === 0 ? [] : [element("tr", {}, element("th", {}), ...groups.map((group) =>
+  const above = groups.length === 0 ? [] : [element("tr", {}, element("td", {}), ...groups.map((group) =>
     element("th", { scope: "colgroup", class: "group", colspan: group.span }, group.title)))];
-  return element("div", { class: "scroll" }, element("table", {},
-    element("thead", {}, ...above, element("tr", {}, ...heads)), body, element("tfoot", {}, ...last)));
+  const table = element("table", {}, element("thead", {}, ...above, element("tr", {}, ...heads)), body,
+    element("tfoot", {}, ...last));
+  rove(table);
+  return scroller(table);
 }
+
+// Scrolls where it is wider than the page, also by keys.
+const scroller = (table, name = "Table") => element("div", { class: "scroll", role: "group", tabindex: "0",
+  "aria-label": name }, table);
+
+// Colours of KLs tell decades apart: below `least`, ten times that, and so on.
+const decadesShown = 6;
+const decadeClass = (value, least) => `decade${Math.max(0, Math.min(decadesShown - 1,
+  Math.floor(Math.log10(Math.max(value, least / 10) / least) + 1e-9) + 1))}`;
+const leastKl = 1e-3;  // nats, of the tables' joint and trajectory KLs
+const bandClass = (table, cell) => (table.lower_is_better ? decadeClass(asNumber(cell.mean), leastKl) : cell.band);
 
 function methodHead(row) {
   return element("th", { scope: "row" }, row.method,
@@ -46,7 +59,9 @@ function cellTip(table, row, column) {
       (cell.error ? ` ± ${cell.error}` : "")];
   if (cell.spreads) lines.push(`spread over ${cell.spreads}`);
   if (cell.smallest_gap) lines.push(`told from the best, or the best from the Oracle, by a gap over ${cell.smallest_gap}`);
-  if (cell.undecided) lines.push("?: an upper bound, which leaves open whether it is worse than the best");
+  if (cell.undecided === "bound") lines.push("?: an upper bound, which leaves open whether it is worse than the best");
+  if (cell.undecided === "noise") lines.push("?: not told from the best, but too noisy to be called as good");
+  if (cell.below_zero) lines.push("an estimate below 0, which no KL is: it is not told from 0");
   if (cell.published !== null) lines.push(`published: ${cell.published_text}`);
   lines.push(cell.runs.length === 1 ? `run ${cell.runs[0]}`
                                     : `${cell.runs.length} runs: ${cell.runs.join(", ")}`);
@@ -76,8 +91,9 @@ function scoreTable(table, look = {}) {
           attachTooltip(dash, () => cellTip(table, row, column));
           return dash;
         }
-        const node = element("td", { class: classOf(`cell ${cell.band} place${cell.place}`, column) },
+        const node = element("td", { class: classOf(`cell ${bandClass(table, cell)} place${cell.place}`, column) },
           element("span", { class: "value" }, cell.text));
+        if (cell.below_zero) node.append(element("span", { class: "zero" }, " ≈ 0"));
         if (cell.group) node.append(element("span", { class: "tie" }, cell.group));
         if (cell.error) node.append(element("span", { class: "error" }, ` ±${cell.error}`));
         if (cell.spreads) node.append(element("span", { class: "error" }, ` (${cell.spreads})`));
@@ -95,16 +111,21 @@ function scoreTable(table, look = {}) {
   return sortableTable(columns, rows, { groups: look.groups, last });
 }
 
+const decadeBands = (least) => Array.from({ length: decadesShown }, (_, i) => [`decade${i}`,
+  i + 1 < decadesShown ? `< ${Number((least * 10 ** i).toPrecision(1))}` : `≥ ${Number((least * 10 ** (i - 1)).toPrecision(1))}`]);
+
 function legend(table) {
   const [a, b, c] = table.bounds;
-  const bands = table.lower_is_better
-    ? [["good", `< ${a}`], ["mid-good", `< ${b}`], ["mid-bad", `< ${c}`], ["bad", `≥ ${c}`]]
+  const bands = table.lower_is_better ? decadeBands(leastKl)
     : [["bad", `< ${a}`], ["mid-bad", `< ${b}`], ["mid-good", `< ${c}`], ["good", `≥ ${c}`]];
   return element("div", { class: "legend" }, ...bands.map(([band, text]) => element("span", {},
     element("i", { style: `background: var(--${band})` }), text)),
   element("span", {}, table.marks_best ? "bold: best, underlined: second, a, b, ...: groups of ties"
     : "no mark: a coupling that ignores x0 can look best here; a, b, ...: groups of ties"));
 }
+
+const howToRead = (table) => element("details", { class: "note" }, element("summary", {}, "What the letters and ± mean"),
+  element("p", {}, `${table.ties} ${data.spread}`));
 
 // The table without the rows and columns that the filters leave out.
 function filtered(table) {
@@ -126,8 +147,24 @@ function tableDownloads(table) {
     button("TeX", `${name}.tex`, table.tex, "text/x-tex"));
 }
 
+// What a page lists its tables by: what decides first, then by what a score sees.
+const lineOf = (table) => (table.reversed_pairs ? "Reversed pairs" : table.deciding_place > 0 ? "Headline" : table.group);
+const tableLines = ["Headline", "Given x0", "Whole coupling", "Paths", "Ends alone", "Reversed pairs"];
+const inLines = (tables, of, lines) => lines.flatMap((line) => tables.filter((table) => of(table) === line)
+  .sort((a, b) => (a.deciding_place || Infinity) - (b.deciding_place || Infinity) || 0));
+
+// A line of buttons for each of `lines`, which then says what the buttons of it have in common.
+function groupButtons(container, shown, of, lines) {
+  const buttons = [...container.children];
+  if (buttons.length === 0) return;
+  container.replaceChildren(...lines.map((line) => element("div", { class: "choices", role: "group", "aria-label": line },
+    element("span", { class: "group" }, line), ...buttons.filter((_, i) => of(shown[i]) === line)))
+    .filter((line) => line.children.length > 1));
+  buttons.forEach((button, i) => { button.textContent = shown[i].short_title; });
+}
+
 function tables() {
-  const shown = data.tables.filter((table) => isShownNumber(table.samples)).map(filtered)
+  const shown = inLines(data.tables, lineOf, tableLines).filter((table) => isShownNumber(table.samples)).map(filtered)
     .filter((table) => table.pairs.length > 0 && (filters[2].chosen.size === 0 || table.rows.some((row) => !row.oracle)));
   if (shown.length === 0) {
     byId("table-body").replaceChildren(element("p", { class: "note" }, nothingMatches));
@@ -137,7 +174,7 @@ function tables() {
       element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.` +
         (table.in_paper ? "" : " The paper does not have this one.")),
       legend(table), scoreTable(table),
-      element("p", { class: "note" }, `${table.ties} ${data.spread}`),
-      tableDownloads(table));
+      howToRead(table), tableDownloads(table));
   });
+  groupButtons(byId("table-choices"), shown, lineOf, tableLines);
 }

@@ -17,7 +17,7 @@ function reproduce() {
     { name: "memory", key: (run) => run.peak_memory_bytes },
     { name: "threads", key: (run) => run.threads }];
   const rows = data.runs.map((run) => ({ source: run, node: element("tr", {},
-    element("th", { scope: "row" }, run.run), element("td", {}, run.outside ? "–" : duration(run.train_seconds)),
+    element("th", { scope: "row" }, run.run), element("td", {}, !timed(run) ? "–" : duration(run.train_seconds)),
     element("td", {}, duration(run.evaluate_seconds)),
     element("td", {}, `${Math.round(run.peak_memory_bytes / 1048576)} MiB`),
     element("td", {}, String(run.threads))) }));

@@ -58,8 +58,8 @@ std::string upper_case(std::string text) {
 
 std::string row_details(const TableRow& row) {
   const std::string loss = upper_case(row.loss);
-  if (loss.empty() || row.num_steps.empty()) return loss + row.num_steps;
-  return loss + ", " + row.num_steps;
+  if (row.num_steps.empty()) return loss;
+  return (loss.empty() ? "" : loss + ", ") + row.num_steps + " steps";
 }
 
 bool has_gaps(const Table& table) {
@@ -112,11 +112,18 @@ std::string text_best(const std::vector<PairBest>& pairs) {
       if (!details.empty()) names += fmt::format(" ({})", details);
     }
     if (best.rows.size() > 2) names += fmt::format(" and {} more", best.rows.size() - 2);
+    std::string by = best.table->short_title();  // the pair's name has the direction
+    if (!best.ahead_by_draws.empty()) {
+      const TableRow& other = *best.ahead_by_draws[0];
+      const std::string details = row_details(other);
+      by += fmt::format("; {}{} is ahead by draws", other.method,
+                        details.empty() ? "" : fmt::format(" ({})", details));
+    }
     grid.push_back({{best.pair},
                     {names},
                     {best.table->format_cell(best.rows[0]->cells[best.column])},
                     {oracle_beside(best)},
-                    {best.table->short_title()}});  // the pair's name says so
+                    {by}});
   }
   return fmt::format("{}\n", fmt::join(grid_lines(grid), "\n"));
 }

@@ -29,7 +29,7 @@ std::string csv_tables(const std::vector<Table>& tables);
 // "KL" for kl: how tables and the paper spell a loss.
 std::string upper_case(std::string text);
 
-// "KL, 64", the part of a row's name that follows the method; empty where there is none.
+// "KL, 64 steps", the part of a row's name that follows the method; empty where there is none.
 std::string row_details(const TableRow& row);
 
 // What the line of a table's smallest gaps is called, and whether it has one.

@@ -310,16 +310,6 @@ std::string Table::format_published(const TableCell& cell) const {
   return format(*cell.published);
 }
 
-template <typename Asked>
-static bool any_cell(const std::vector<Table>& tables, Asked&& asked) {
-  for (const Table& table : tables) {
-    for (const TableRow& row : table.rows) {
-      if (std::any_of(row.cells.begin(), row.cells.end(), asked)) return true;
-    }
-  }
-  return false;
-}
-
 bool has_instances(const std::vector<Table>& tables) {
   return any_cell(tables, [](const TableCell& cell) { return cell.instances > 1; });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -29,16 +30,17 @@ struct TableCell {
   // Of an upper bound: the largest Score::bound_change of the runs. None: no run is one.
   std::optional<double> bound_change = {};
   // The group of ties it is in: 1 has the best, 2 the best of the rest, and so on. 0 for the
-  // Oracle, for an infinite mean and for an upper bound that leaves open whether it is worse.
+  // Oracle, for an infinite mean and for what is left open.
   int rank = 0;
+  bool too_noisy = false;  // not told from the best, but too noisy to be called as good
   // The smallest gap to the column's best row that would be told apart; of that row itself to the
   // Oracle. NaN where it is not known.
   double smallest_gap = std::numeric_limits<double>::quiet_NaN();
   Band band = Band::kNone;
 
   bool measured() const { return !runs.empty(); }
-  // False for an upper bound that leaves the method's rank open.
-  bool compared() const { return measured() && !(bound_change && rank == 0); }
+  // False where an upper bound or noise leaves the method's rank open.
+  bool compared() const { return measured() && !too_noisy && !(bound_change && rank == 0); }
 };
 
 struct TableRow {
@@ -66,6 +68,9 @@ struct Table {
   std::string title() const;
   std::string short_title() const;  // without the direction
   std::string note() const;         // what the numbers mean
+  std::string group() const;        // what its score sees, which pages list tables by
+  // 1 for the score that decides who is best, 2 for that of draws, which does otherwise; else 0.
+  int deciding_place() const;
   bool in_paper() const;
   // Whether its score has a table of the forward pairs, too.
   bool has_forward_twin() const;
@@ -104,6 +109,15 @@ bool is_of_every_number(const RunResult& result);
 // Whether the tables are of more than endless draws.
 bool has_training_sets(const std::vector<Table>& tables);
 
+// Whether some cell is as asked.
+template <typename Asked>
+bool any_cell(const std::vector<Table>& tables, Asked&& asked) {
+  return std::ranges::any_of(tables, [&](const Table& table) {
+    return std::ranges::any_of(
+        table.rows, [&](const TableRow& row) { return std::ranges::any_of(row.cells, asked); });
+  });
+}
+
 // Whether a cell is over several instances of its pair.
 bool has_instances(const std::vector<Table>& tables);
 // Whether some cell has several trainings of one instance.
@@ -129,13 +143,14 @@ struct PairBest {
   std::vector<const TableRow*> rows;  // more than one: a tie; best mean first
   std::size_t compared = 0;           // methods that have the deciding score
   std::size_t methods = 0;            // methods measured on the pair, the Oracle apart
+  // Methods without the deciding score that are best by their draws, where none of `rows` is.
+  std::vector<const TableRow*> ahead_by_draws;
 };
 
 // One for each pair of the tables of each number of training rows, in their order. The first score
-// by ScoreSpec::deciding_place decides, a later one where more methods have it. The score with
-// ScoreSpec::decides_otherwise does where most methods have none of these, or where a method
-// that has none is best by it and none of those that would win is, as networks are on reversed
-// pairs. A pair where no two methods have the same of these has none.
+// by Table::deciding_place() that two methods have decides: the joint KL, else the conditional
+// trend of draws. So a method that joins two with a joint KL never changes what decides between
+// them. A pair where no two methods have the same of these has none.
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);
 
 // The Oracle's value by the score that decides, as its table writes it; empty where it has none.
