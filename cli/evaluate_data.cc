@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/csv.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
@@ -18,6 +19,7 @@
 #include "bridgemark/report/data_page.h"
 #include "bridgemark/solver/run/compare_runs.h"
 #include "cli/output.h"
+#include "cli/table.h"
 
 namespace bridgemark::cli {
 
@@ -64,11 +66,14 @@ std::optional<Condition> load_condition(const std::vector<std::string>& files) {
 void add_data_options(CLI::App& command, DataFiles& files) {
   const std::string data = "Own data in place of a pair";
   command
-      .add_option(kDataFileOptions[0], files.x0,
-                  "States that no run was trained on, integers .npy [n,D]")
+      .add_option(
+          kDataFileOptions[0], files.x0,
+          "States that no run was trained on, integers .npy [n,D], or a table (.csv) for runs of "
+          "train --columns")
       ->group(data);
   command
-      .add_option(kDataFileOptions[1], files.x1, "The same of the other end, .npy [m,D]; unpaired")
+      .add_option(kDataFileOptions[1], files.x1,
+                  "The same of the other end, .npy [m,D] or .csv; unpaired")
       ->group(data);
   CLI::Option* report = command.add_option(
       kDataFileOptions[2], files.report,
@@ -120,6 +125,13 @@ void check_data_request(const CLI::App& command) {
 
 int evaluate_data(const CommonOptions& common, const DataFiles& files,
                   const std::vector<std::string>& runs) {
+  if (is_csv(files.x0) || is_csv(files.x1)) {
+    if (!files.condition.empty() || !files.report.empty()) {
+      throw_invalid("evaluate", "{} goes with arrays (.npy), got --x0 {}",
+                    files.report.empty() ? "--condition" : "--report", files.x0);
+    }
+    return evaluate_tables(common, files.x0, files.x1, runs);
+  }
   const Context context = common.context();
   const DataPageOptions page = page_options(files);
   const States x0 = load_states(files.x0), x1 = load_states(files.x1);

@@ -213,6 +213,7 @@ void add_sample(CLI::App& app, Action& action) {
       "  bridgemark sample d2-uniform-0.01 --what trajectory --given x0.npy --num-steps 64 -o "
       "t.npy\n"
       "  bridgemark sample --run run --given x0.npy -o x1.npy\n"
+      "  bridgemark sample --run run --given before.csv -o after.csv\n"
       "  bridgemark sample --run run --given x0.npy --condition labels.npy -o x1.npy");
   command->add_option("PAIR", options->pair, "A preset or a pair folder: draws from its truth");
   command->add_option("--run", options->run,
@@ -230,7 +231,9 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_option("-n", options->count, "Number of draws, for each given row if conditional")
       ->check(whole_number());
   CLI::Option* given =
-      command->add_option("--given", options->given, "States x0 to start from, int .npy [rows,D]");
+      command->add_option("--given", options->given,
+                          "States x0 to start from, int .npy [rows,D]; a table (.csv) for a "
+                          "--run of train --columns");
   CLI::Option* condition = command->add_option(
       "--condition", options->condition,
       "Labels of the given rows, integers .npy [rows]: with a --run that was trained with labels, "

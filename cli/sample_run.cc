@@ -14,6 +14,8 @@
 #include "bridgemark/solver/core/reverse_coupling.h"
 #include "bridgemark/solver/run/labelled_run.h"
 #include "bridgemark/solver/run/run.h"
+#include "bridgemark/solver/table/table_run.h"
+#include "cli/table.h"
 
 namespace bridgemark::cli {
 
@@ -65,6 +67,7 @@ void sample_labelled(const Context& context, const RunSample& request) {
 }  // namespace
 
 void sample_run(const Context& context, const RunSample& request) {
+  if (is_table_run(request.run)) return sample_table(context, request);
   if (!request.condition.empty()) return sample_labelled(context, request);
   const LoadedRun run = load_whole_run(context, request.run);
   const std::shared_ptr<const Coupling> coupling = direction_of(context, run, request.reverse);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/csv.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/data_problem.h"
@@ -24,6 +25,7 @@
 #include "cli/option_use.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "cli/table.h"
 
 namespace bridgemark::cli {
 
@@ -36,6 +38,7 @@ struct TrainOptions {
   TrainingRows rows;                   // of the pair
   std::string x0, x1;                  // files of own data, in place of a pair
   std::vector<std::string> condition;  // of labels of both; empty: none
+  std::string columns;                 // of tables in place of arrays: a file or auto
   std::string reference = "gaussian";
   std::optional<double> gamma;
   std::optional<int> categories;
@@ -137,6 +140,18 @@ int train_labels(const TrainOptions& options, const Context& context, const RunC
 }
 
 int run_train(const TrainOptions& options) {
+  if (!options.columns.empty()) {
+    if (!options.pair.empty()) {
+      throw_invalid("train", "give one of --pair and --x0 with --x1, got both");
+    }
+    if (options.x1.empty())
+      throw_invalid("train", "--x0 and --x1 must be given together, got --x0");
+    return train_tables({options.common, options.solver, options.columns, options.x0, options.x1,
+                         options.steps, options.assignments, options.output, options.resume});
+  }
+  if (is_csv(options.x0) || is_csv(options.x1)) {
+    throw_invalid("train", "tables (.csv) need --columns, a file or auto, got --x0 {}", options.x0);
+  }
   Context context = options.common.context();
   stop_on_signals();
   join_ranks(context);
@@ -185,6 +200,7 @@ void add_train(CLI::App& app, Action& action) {
       "--set marginal_samples=200000\n"
       "  bridgemark train dlightsb --pair d16-gaussian-0.02-spread --samples 1000 -o run\n"
       "  bridgemark train dlightsb --x0 threes.npy --x1 eights.npy -o run\n"
+      "  bridgemark train dlightsb --x0 before.csv --x1 after.csv --columns auto -o run\n"
       "  bridgemark train dlightsb --x0 a.npy --x1 b.npy --condition a-labels.npy b-labels.npy "
       "-o run\n"
       "  mpirun -n 4 bridgemark-mpi train dlightsb --pair d64-gaussian-0.02 -o run "
@@ -226,7 +242,21 @@ void add_train(CLI::App& app, Action& action) {
       "Labels of the rows of --x0 and of --x1, two files of integers .npy [n] and [m]: a model for "
       "each label, so that x1 keeps the label of its x0"));
   of_data.back()->expected(2);
-  for (CLI::Option* option : of_data) option->group(data)->needs("--x0");
+  for (CLI::Option* option : of_data) {
+    option->group(data)->needs("--x0");
+    if (option->check_name("--steps")) continue;
+    only_for(option, "arrays (.npy)", [=]() -> std::optional<std::string> {
+      if (options->columns.empty()) return std::nullopt;
+      return "--columns " + options->columns;
+    });
+  }
+  command
+      ->add_option("--columns", options->columns,
+                   "Columns of the tables (.csv) that --x0 and --x1 are then: a .toml file that "
+                   "names them, or auto for all. Each has categories and a reference of its own; "
+                   "solver dlightsb")
+      ->group(data)
+      ->needs("--x0");
   only_for(command->get_option("--samples"), "--pair", [=]() -> std::optional<std::string> {
     if (options->rows.samples == 0 || options->x0.empty()) return std::nullopt;
     return "--x0 " + options->x0;
@@ -236,8 +266,13 @@ void add_train(CLI::App& app, Action& action) {
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--resume", options->resume, "Go on with the run in the folder");
-  command->add_option("--tensorboard", options->tensorboard,
-                      "Folder that gets an event file of TensorBoard with the numbers of the log");
+  CLI::Option* tensorboard = command->add_option(
+      "--tensorboard", options->tensorboard,
+      "Folder that gets an event file of TensorBoard with the numbers of the log");
+  only_for(tensorboard, "arrays (.npy) and pairs", [=]() -> std::optional<std::string> {
+    if (options->columns.empty()) return std::nullopt;
+    return "--columns " + options->columns;
+  });
   add_seed_option(*command, options->common,
                   "Seed of the training: of its start and its batches; a training set has rows of "
                   "its own");

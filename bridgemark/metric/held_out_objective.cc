@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "bridgemark/bridge/column_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 
@@ -37,14 +38,31 @@ std::vector<double> minus(std::span<const double> a, std::span<const double> b) 
 
 }  // namespace
 
-HeldOutObjective held_out_objective(const Context& context, const Bridge& bridge, StatesView x0,
-                                    StatesView x1) {
-  check_states("x0", x0, bridge.dim(), bridge.num_categories());
-  check_states("x1", x1, bridge.dim(), bridge.num_categories());
+namespace {
+
+template <typename AnyBridge>
+HeldOutObjective objective_of(const Context& context, const AnyBridge& bridge, StatesView x0,
+                              StatesView x1) {
   std::vector<double> log_v(x1.rows), log_c(x0.rows);
   bridge.log_potential(context, x1, log_v);
   bridge.log_normalizer(context, x0, log_c);
   return held_out_objective(std::move(log_v), std::move(log_c));
+}
+
+}  // namespace
+
+HeldOutObjective held_out_objective(const Context& context, const Bridge& bridge, StatesView x0,
+                                    StatesView x1) {
+  check_states("x0", x0, bridge.dim(), bridge.num_categories());
+  check_states("x1", x1, bridge.dim(), bridge.num_categories());
+  return objective_of(context, bridge, x0, x1);
+}
+
+HeldOutObjective held_out_objective(const Context& context, const ColumnBridge& bridge,
+                                    StatesView x0, StatesView x1) {
+  bridge.reference().check("x0", x0);
+  bridge.reference().check("x1", x1);
+  return objective_of(context, bridge, x0, x1);
 }
 
 HeldOutObjective held_out_objective(std::vector<double> log_v, std::vector<double> log_c) {

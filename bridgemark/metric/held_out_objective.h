@@ -10,6 +10,8 @@
 // How close a bridge is to the one behind unpaired rows, without knowing it.
 namespace bridgemark {
 
+class ColumnBridge;
+
 // D(v) = mean log v(x1) - mean log c(x0) over rows that the bridge was not trained on. The KL of
 // the true bridge to this one is OPT - D(v) with the same unknown OPT for every potential, so that
 // a difference of two objectives estimates the difference of the two KLs, without bias.
@@ -26,6 +28,9 @@ struct HeldOutObjective {
 // Throws InvalidArgument for an end without rows, and for states of another space.
 HeldOutObjective held_out_objective(const Context& context, const Bridge& bridge, StatesView x0,
                                     StatesView x1);
+
+HeldOutObjective held_out_objective(const Context& context, const ColumnBridge& bridge,
+                                    StatesView x0, StatesView x1);
 
 // The same of values that are known already; throws InvalidArgument for an end without any.
 HeldOutObjective held_out_objective(std::vector<double> log_v, std::vector<double> log_c);

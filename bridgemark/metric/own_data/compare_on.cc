@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "bridgemark/bridge/column_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/metric/held_out_objective.h"
@@ -61,6 +62,34 @@ void check_contestants(StatesView x0, StatesView x1, std::span<const DataContest
   check_states("x1", x1, coupling.dim(), coupling.num_categories());
 }
 
+const ColumnBridge* column_bridge(const DataContestant& contestant) {
+  return dynamic_cast<const ColumnBridge*>(contestant.coupling.get());
+}
+
+// Of two with objectives: these compare where the references are the same.
+bool have_same_reference(const DataContestant& a, const DataContestant& b) {
+  const ColumnBridge *left = column_bridge(a), *right = column_bridge(b);
+  if (left && right) return same_reference(left->reference(), right->reference());
+  return !left && !right && same_process(*a.reference, *b.reference);
+}
+
+std::string text_of_reference(const DataContestant& contestant) {
+  const ColumnBridge* columns = column_bridge(contestant);
+  return columns ? reference_text(columns->reference()) : reference_text(*contestant.reference);
+}
+
+HeldOutObjective objective_of(const Context& context, const DataContestant& contestant,
+                              StatesView x0, StatesView x1) {
+  const Coupling* coupling = contestant.coupling.get();
+  if (const auto* bridge = dynamic_cast<const Bridge*>(coupling)) {
+    return held_out_objective(context, *bridge, x0, x1);
+  }
+  if (const ColumnBridge* bridge = column_bridge(contestant)) {
+    return held_out_objective(context, *bridge, x0, x1);
+  }
+  return {};  // without values: it is no bridge
+}
+
 // As many of all draws and training rows, so that no ceiling and no sampler has more rows than
 // another.
 std::size_t rows_to_compare(StatesView x0, std::span<const DataContestant> contestants) {
@@ -80,12 +109,12 @@ std::vector<ContestantDifference> all_differences(std::span<const DataContestant
     for (std::size_t b = a + 1; b < contestants.size(); ++b) {
       if (objectives[a].log_v.empty() || objectives[b].log_v.empty()) continue;
       ContestantDifference difference{contestants[a].name, contestants[b].name, no_estimate()};
-      if (same_process(*contestants[a].reference, *contestants[b].reference)) {
+      if (have_same_reference(contestants[a], contestants[b])) {
         difference.difference = objective_difference(objectives[a], objectives[b]);
       } else {
-        difference.missing = fmt::format(
-            "their references differ, {} and {}, so their objectives do not compare",
-            reference_text(*contestants[a].reference), reference_text(*contestants[b].reference));
+        difference.missing =
+            fmt::format("their references differ, {} and {}, so their objectives do not compare",
+                        text_of_reference(contestants[a]), text_of_reference(contestants[b]));
       }
       differences.push_back(std::move(difference));
     }
@@ -101,6 +130,7 @@ const DataContestant* best_bridge(const std::optional<ReferenceProcess>& process
   double highest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < contestants.size(); ++i) {
     if (objectives[i].log_v.empty() || objectives[i].value <= highest) continue;
+    if (!contestants[i].reference) continue;
     if (process && !same_process(*process, *contestants[i].reference)) continue;
     best = &contestants[i];
     highest = objectives[i].value;
@@ -150,11 +180,9 @@ DataComparison compare_on(const Context& context, StatesView x0, StatesView x1,
   comparison.seed = options.seed;
   comparison.compared_rows = rows_to_compare(x0, contestants);
 
-  std::vector<HeldOutObjective> objectives;  // without values for what is no bridge
+  std::vector<HeldOutObjective> objectives;
   for (const DataContestant& contestant : contestants) {
-    const auto* bridge = dynamic_cast<const Bridge*>(contestant.coupling.get());
-    objectives.push_back(bridge ? held_out_objective(context, *bridge, x0, x1)
-                                : HeldOutObjective{});
+    objectives.push_back(objective_of(context, contestant, x0, x1));
   }
   ContestantJudge judge(context, x0, x1, comparison.compared_rows, options.seed);
   for (std::size_t i = 0; i < contestants.size(); ++i) {

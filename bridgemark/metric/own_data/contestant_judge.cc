@@ -227,6 +227,15 @@ void ContestantJudge::add_cost(const DataContestant& contestant, ContestantScore
   }
 }
 
+// log q(x1 | x0) - log q_ref(x1 | x0) of each row's draw: log v(x1) - log c(x0).
+std::vector<double> ContestantJudge::log_ratios(const ColumnBridge& bridge,
+                                                StatesView draws) const {
+  const HeldOutObjective parts = held_out_objective(context_, bridge, x0_, draws);
+  std::vector<double> ratios(draws.rows);
+  std::ranges::transform(parts.log_v, parts.log_c, ratios.begin(), std::minus<>());
+  return ratios;
+}
+
 void ContestantJudge::add_paths(const DataContestant& contestant, const DataContestant* bridge,
                                 ContestantScores& scores) const {
   const Coupling& coupling = *contestant.coupling;
@@ -244,6 +253,8 @@ void ContestantJudge::add_paths(const DataContestant& contestant, const DataCont
     if (!contestant.reference) {
       scores.scores.back().note = fmt::format("over the reference of {}", bridge->name);
     }
+  } else if (const auto* columns = dynamic_cast<const ColumnBridge*>(&coupling)) {
+    scores.scores.push_back(mean_score(kReferenceKl, log_ratios(*columns, scores.draws)));
   } else if (!process) {
     scores.scores.push_back(missing_score(kReferenceKl, "its reference is not known"));
   } else if (coupling.has_joint()) {
@@ -312,7 +323,11 @@ ContestantScores ContestantJudge::judge(const DataContestant& contestant,
   num_categories_ = contestant.coupling->num_categories();
   ContestantScores scores;
   scores.name = contestant.name;
-  if (contestant.reference) scores.reference = reference_text(*contestant.reference);
+  if (contestant.reference) {
+    scores.reference = reference_text(*contestant.reference);
+  } else if (const auto* columns = dynamic_cast<const ColumnBridge*>(contestant.coupling.get())) {
+    scores.reference = reference_text(columns->reference());
+  }
   scores.trained_on_endless_draws = contestant.trained_on_endless_draws;
   scores.rows_have_all_labels = contestant.rows_have_all_labels;
   const bool known = !contestant.trained_on_endless_draws && contestant.training_x0.rows() > 0 &&

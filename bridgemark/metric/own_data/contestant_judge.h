@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/bridge/column_bridge.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/metric/held_out_objective.h"
@@ -52,6 +53,7 @@ class ContestantJudge {
   std::size_t cycle_rows() const;
   bool ordered(const DataContestant& contestant) const;
 
+  std::vector<double> log_ratios(const ColumnBridge& bridge, StatesView draws) const;
   void add_objective(const HeldOutObjective& objective, ContestantScores& scores) const;
   void add_fit(const Fit& own, const Ceiling* ceiling, ContestantScores& scores) const;
   void add_memory(const DataContestant& contestant, const Ceiling* ceiling,

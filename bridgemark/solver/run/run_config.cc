@@ -21,6 +21,8 @@ constexpr char kPairPath[] = "pair_path", kPairFromRun[] = "pair_from_run";
 
 // What says that a run is none of the library's solvers: python/bridgemark/torch/ writes it.
 constexpr char kRunKind[] = "kind", kTorchRun[] = "torch";
+// Or of a table: bridgemark/solver/table/table_run.h writes it.
+constexpr char kTableRun[] = "table";
 
 }  // namespace
 
@@ -67,6 +69,11 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
       throw_file(folder.string(),
                  "holds a run of bridgemark.torch, whose network needs Python: load it there by "
                  "bridgemark.torch.load(folder)");
+    }
+    if (kind == kTableRun) {
+      throw_file(folder.string(),
+                 "holds a run of a table, whose rows are given as .csv: train, sample and evaluate "
+                 "--x0 --x1 take it");
     }
     throw_file(file, "'{}' must be '{}' or not there, got '{}'", kRunKind, kTorchRun, kind);
   }
