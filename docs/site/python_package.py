@@ -25,6 +25,8 @@ PAGES = {
             *_solvers.__all__,
             "Coupling",
             "LabelledCoupling",
+            "Columns",
+            "TableBridge",
         ],
     ),
     "scores": (

@@ -17,6 +17,7 @@ void init_assignment(nanobind::module_& module);
 void init_evaluation(nanobind::module_& module);
 void init_data_comparison(nanobind::module_& module);
 void init_distilling(nanobind::module_& module);
+void init_columns(nanobind::module_& module);
 void init_gamma_scans(nanobind::module_& module);
 void init_experiments(nanobind::module_& module);
 void init_boards(nanobind::module_& module);

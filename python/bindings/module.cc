@@ -23,6 +23,7 @@ NB_MODULE(_core, module) {
   init_evaluation(module);
   init_outside_solvers(module);
   init_data_comparison(module);
+  init_columns(module);
   init_gamma_scans(module);
   init_experiments(module);
   init_boards(module);

@@ -19,6 +19,7 @@ them.
 from . import _signatures, _solvers  # noqa: F401  before any native function is taken
 from ._benchmark import BenchmarkCard, benchmark, benchmark_suite
 from ._board import board, check_submission
+from ._columns import Columns, TableBridge
 from ._core import Coupling, Pair, build_pair, load, presets, solvers
 from ._core import version as __version__
 from ._distill import distill
@@ -39,6 +40,7 @@ from ._tables import Table
 
 __all__ = [
     "BenchmarkCard",
+    "Columns",
     "Coupling",
     "DataComparison",
     "Difference",
@@ -51,6 +53,7 @@ __all__ = [
     "Solver",
     "SolverRun",
     "Table",
+    "TableBridge",
     "__version__",
     "benchmark",
     "benchmark_suite",

@@ -47,6 +47,8 @@ def require_data(page):
     """Skips a page whose data is not installed."""
     if page == "table":
         pytest.importorskip("statsmodels", reason="statsmodels is not installed")
+    elif page == "columns":
+        pytest.importorskip("pandas", reason="pandas is not installed")
     elif page == "digits":
         pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     elif page == "words" and not all(path.exists() for path in WORD_LISTS):
@@ -61,7 +63,9 @@ def blocks_of(page):
     return BLOCK.findall(text)
 
 
-@pytest.mark.parametrize("page", ["tutorial", "data-to-data", "table", "digits", "words"])
+@pytest.mark.parametrize(
+    "page", ["tutorial", "data-to-data", "table", "columns", "digits", "words"]
+)
 def test_page_prints_what_it_shows(page, tmp_path):
     require_data(page)
     blocks = blocks_of(page)

@@ -1,0 +1,104 @@
+"""Tables whose columns differ: frames and mappings in, the same columns out."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bridgemark as bm
+
+
+def table(rows, later, seed):
+    draw = np.random.default_rng(seed)
+    a = draw.integers(0, 2, rows)
+    b = a if later else draw.integers(0, 2, rows)
+    return {
+        "a": [bool(x) for x in a],
+        "b": ["left" if x else "NA" for x in b],
+        "n": [int(x) for x in draw.integers(0, 12, rows)],
+        "x": [None if draw.random() < 0.1 else round(float(v), 3) for v in draw.normal(0, 1, rows)],
+    }
+
+
+@pytest.fixture(scope="module")
+def ends():
+    return table(500, False, 1), table(500, True, 2)
+
+
+@pytest.fixture(scope="module")
+def columns(ends):
+    return bm.Columns(*ends, {"a": "binary", "b": {}, "n": "count", "x": {"bins": 8}})
+
+
+@pytest.fixture(scope="module")
+def bridge(columns, ends):
+    return columns.fit(*ends, seed=1, updates=200, components=4)
+
+
+def test_columns_are_found_and_fixed(columns, tmp_path, ends):
+    text = str(columns)
+    assert "kind = 'count'" in text or 'kind = "count"' in text
+    columns.save(tmp_path / "columns.toml")
+    assert str(bm.Columns(*ends, tmp_path / "columns.toml")) == text
+    assert "NA" in text and text.count("missing = true") == 1
+
+
+def test_answers_have_the_columns_that_were_given(bridge, ends):
+    answers = bridge.sample(ends[0], seed=3)
+    assert list(answers) == ["a", "b", "n", "x"]
+    assert {type(value) for value in answers["n"]} == {int}
+    assert set(answers["b"]) == {"left", "NA"}
+    assert None in answers["x"] and any(isinstance(value, float) for value in answers["x"])
+    together = np.mean([(a == "True") == (b == "left") for a, b in zip(answers["a"], answers["b"])])
+    assert together > 0.9
+    assert answers == bridge.sample(ends[0], seed=3)
+    logs = bridge.log_conditional(ends[0], answers)
+    assert logs.shape == (500,) and (logs < 0).all()
+
+
+def test_conditional_sums_to_one(columns, ends):
+    ends = [{key: rows[key] for key in ("a", "b")} for rows in ends]
+    bridge = bm.Columns(*ends).fit(*ends, updates=20, components=2)
+    one = {"a": [True], "b": ["left"]}
+    total = sum(
+        math.exp(bridge.log_conditional(one, {"a": [a], "b": [b]})[0])
+        for a in (True, False)
+        for b in ("left", "NA")
+    )
+    assert total == pytest.approx(1.0, abs=1e-12)
+
+
+def test_frames_come_back_as_frames(bridge, ends):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ends[0])
+    answers = bridge.sample(frame, seed=3)
+    assert list(answers.columns) == list(frame.columns)
+    assert answers["a"].dtype == bool and answers["n"].dtype.kind == "i"
+    assert answers["x"].isna().any() and answers["x"].dtype == float
+
+
+def test_runs_are_kept_and_compared(columns, ends, tmp_path):
+    kept = columns.fit(*ends, seed=1, updates=40, components=2, output=tmp_path / "run")
+    loaded = bm.TableBridge.load(tmp_path / "run")
+    assert loaded.sample(ends[0], seed=1) == kept.sample(ends[0], seed=1)
+    assert loaded.columns == str(columns) and loaded.diagnostics["components"] == 2
+    new = table(300, False, 5), table(300, True, 6)
+    other = columns.fit(*ends, seed=1, updates=5, components=2)
+    found = loaded.compare_on(*new, {"other": other})
+    assert found.names == ["bridge", "other"]
+    assert found.difference("bridge", "other").mean > 0
+    with pytest.warns(UserWarning, match="trained on"):
+        loaded.compare_on(*ends)
+
+
+def test_refusals_name_what_was_wrong(columns, ends, bridge):
+    with pytest.raises(TypeError, match="x0 must be a pandas.DataFrame"):
+        columns.fit(3, ends[1])
+    with pytest.raises(ValueError, match="equally long"):
+        bridge.sample({"a": [True], "b": [], "n": [1], "x": [0.1]})
+    with pytest.raises(OSError, match="x0: line 2: column 'b' must hold one of its 2 values"):
+        bridge.sample({"a": [True], "b": ["up"], "n": [1], "x": [0.1]})
+    with pytest.raises(ValueError, match="unknown|source"):
+        columns.fit(*ends, source="none")
+    with pytest.raises(OSError, match="'kind' must be ordered"):
+        bm.Columns(*ends, {"a": "even"})
