@@ -87,6 +87,7 @@ void add_run_cell(CLI::App& app, Action& action);
 void add_run_part(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_check_submission(CLI::App& app, Action& action);
+void add_challenge(CLI::App& app, Action& action);
 void add_board(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_completions(CLI::App& app, Action& action);

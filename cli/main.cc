@@ -74,6 +74,7 @@ int run_program(int argc, char** argv) {
   add_run_part(app, action);
   add_report(app, action);
   add_check_submission(app, action);
+  add_challenge(app, action);
   add_board(app, action);
   add_verify(app, action);
   add_doctor(app, action);

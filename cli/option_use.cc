@@ -29,6 +29,7 @@ void only_for(CLI::Option* option, std::string for_what,
 }
 
 void refuse_unused_options(const CLI::App& command) {
+  for (const CLI::App* part : command.get_subcommands()) refuse_unused_options(*part);
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
     const auto [first, last] = option_uses().equal_range(option);

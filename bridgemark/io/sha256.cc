@@ -86,6 +86,22 @@ void Sha256::add_block(const unsigned char* block) {
   for (std::size_t i = 0; i < state_.size(); ++i) state_[i] += sums[i];
 }
 
+namespace {
+
+std::string hex_digits(const Sha256::Digest& digest) {
+  std::string text;
+  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+}  // namespace
+
+std::string text_sha256(std::string_view text) {
+  Sha256 hash;
+  hash.add(text);
+  return hex_digits(hash.finish());
+}
+
 std::string file_sha256(const std::filesystem::path& path) {
   const InputFile file(path);
   Sha256 hash;
@@ -96,9 +112,7 @@ std::string file_sha256(const std::filesystem::path& path) {
     hash.add({chunk.data(), got});
     offset += got;
   }
-  std::string text;
-  for (const unsigned char byte : hash.finish()) text += fmt::format("{:02x}", byte);
-  return text;
+  return hex_digits(hash.finish());
 }
 
 std::string base64_sha256(std::string_view text) {

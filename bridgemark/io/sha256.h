@@ -27,7 +27,9 @@ class Sha256 {
   std::uint64_t num_bytes_ = 0;
 };
 
-// 64 hexadecimal digits, as sha256sum prints them. Throws FileError where it cannot be read.
+// 64 hexadecimal digits, as sha256sum prints them, of a text and of a file. Throws FileError where
+// the file cannot be read.
+std::string text_sha256(std::string_view text);
 std::string file_sha256(const std::filesystem::path& path);
 
 // The digest of a text in base64, as a content security policy names a script.

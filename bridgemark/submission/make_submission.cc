@@ -24,7 +24,7 @@ namespace {
 void check_request(const Context& context, const BenchmarkPair& pair,
                    const EvaluationOptions& options, const SubmissionTarget& target) {
   const std::string name = pair.identity().name;
-  if (const std::string why = why_no_board_pair(name); !why.empty()) {
+  if (const std::string why = why_no_submitted_pair(name); !why.empty()) {
     throw_invalid("submission", "{}", why);
   }
   const nlohmann::json own = scored_pair_record(context, load_pair(name)),

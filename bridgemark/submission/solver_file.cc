@@ -205,7 +205,7 @@ class Reader {
                        "training_set", "sha256"});
     SubmittedAnswers answers;
     const auto [pair, pair_line] = toml_.required_text(table, "pair", kPredictions);
-    if (const std::string why = why_no_board_pair(pair); !why.empty()) {
+    if (const std::string why = why_no_submitted_pair(pair); !why.empty()) {
       toml_.fail(pair_line, "{}", why);
     }
     answers.pair = pair;

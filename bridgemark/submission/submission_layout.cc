@@ -88,6 +88,10 @@ std::string why_no_board_pair(const std::string& pair) {
                      printable(pair), nearest_name(pair, names));
 }
 
+std::string why_no_submitted_pair(const std::string& pair) {
+  return why_no_board_pair(instance_of(pair).pair);
+}
+
 std::vector<std::string> unknown_entries(const std::filesystem::path& folder,
                                          const SolverFile& solver) {
   std::set<std::string> folders;

@@ -33,6 +33,9 @@ std::string why_no_answer_file(const BenchmarkPair& pair, const std::filesystem:
 // Why a pair cannot be on a board, which has the presets in both directions; empty where it can.
 std::string why_no_board_pair(const std::string& pair);
 
+// The same for a submission, which also answers instances of presets: those of a challenge.
+std::string why_no_submitted_pair(const std::string& pair);
+
 // Each file or folder that a submission may not hold, as a line about it.
 std::vector<std::string> unknown_entries(const std::filesystem::path& folder,
                                          const SolverFile& solver);
