@@ -12,9 +12,26 @@ Needs torch (`pip install bridgemark[torch]`), which `import bridgemark` alone d
 """
 
 from . import networks
+from .autoregressive import AutoregressiveBridge
+from .continuous import ContinuousReference
 from .coupling import NetworkCoupling
-from .csbm import CSBM, AlphaCSBM, load
+from .csbm import CSBM, AlphaCSBM
+from .ddsbm import DDSBM
+from .flow_matching import FlowMatching
+from .loading import load
 from .recipe import Recipe
 from .reference import Reference
 
-__all__ = ["AlphaCSBM", "CSBM", "NetworkCoupling", "Recipe", "Reference", "load", "networks"]
+__all__ = [
+    "AlphaCSBM",
+    "AutoregressiveBridge",
+    "CSBM",
+    "ContinuousReference",
+    "DDSBM",
+    "FlowMatching",
+    "NetworkCoupling",
+    "Recipe",
+    "Reference",
+    "load",
+    "networks",
+]

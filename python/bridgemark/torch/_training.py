@@ -1,4 +1,4 @@
-"""The training loop of CSBM: stages, looks at rows held out, checkpoints, one model on ranks."""
+"""The training loop: stages, looks at rows held out, checkpoints, one model on ranks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ._data import Data, FirstPairs, couple_first
 from ._files import Checkpoint, StopRequest
-from ._networks_in_training import TrainedNetwork, draw_points
+from ._networks_in_training import MatchedNetwork, TrainedNetwork
 from ._ranks import Ranks
 from ._seeds import derive_seed, make_generator, seed_networks
-from .recipe import BACKWARD, FORWARD, Recipe, Stage, stages_of
+from .recipe import BACKWARD, FORWARD, Recipe, Stage
 from .reference import Reference
 
 UPDATES_PER_LOOK = 50
@@ -43,14 +43,18 @@ class Position:
 
 
 class Training:
-    """Trains both networks by a recipe; a function of the start, the data and the seed."""
+    """Trains networks by a recipe; a function of the start, the data and the seed.
+
+    `reference` leads from x0 to x1 and couples the first pairs.
+    """
 
     def __init__(
         self,
-        networks: dict[str, nn.Module],
+        networks: dict[str, TrainedNetwork],
+        stages: list[Stage],
         reference: Reference,
         recipe: Recipe,
-        both_directions: bool,
+        ranks: Ranks,
         data: Data,
         device: torch.device,
         seed: int,
@@ -59,21 +63,13 @@ class Training:
         on_log: Log | None = None,
         progress: Progress | None = None,
     ):
-        self.recipe, self.seed, self.device = recipe, seed, device
-        self.ranks = Ranks(device)
-        if recipe.batch_size % self.ranks.count:
+        self.networks, self.stages, self.recipe, self.ranks = networks, stages, recipe, ranks
+        self.seed, self.device, self._reference = seed, device, reference
+        if recipe.batch_size % ranks.count:
             raise ValueError(
-                f"[torch] batch_size must be a multiple of the {self.ranks.count} ranks, "
+                f"[torch] batch_size must be a multiple of the {ranks.count} ranks, "
                 f"got {recipe.batch_size}"
             )
-        references = {FORWARD: reference, BACKWARD: reference.reversed()}
-        self.networks = {
-            direction: TrainedNetwork(
-                networks[direction], references[direction], recipe, self.ranks, device
-            )
-            for direction in (FORWARD, BACKWARD)
-        }
-        self.stages = stages_of(recipe, both_directions)
         self.at = Position()
         self.history: list[dict[str, Any]] = []
         self.found: list[dict[str, Any]] = []  # of each stage that rows held out ended
@@ -196,15 +192,14 @@ class Training:
         end = self._data.draw("x1" if forward else "x0", rows, self.device, self.seed, *details)
         other = self.networks[BACKWARD if forward else FORWARD]
         generator = self._draws("chain", *details)
-        return other.coupling.walk(end, generator)[-1], end
+        return other.chain.draw_ends(end, generator), end
 
     def _make_first_pairs(self) -> FirstPairs:
         report = None
         if self._progress is not None and self.ranks.is_first:
             tell = self._progress
             report = lambda done, total: tell("first pairs", done, total, "")
-        reference = self.networks[FORWARD].reference
-        return FirstPairs(self.recipe, reference, self._data, self.device, self.seed, report)
+        return FirstPairs(self.recipe, self._reference, self._data, self.device, self.seed, report)
 
     def _judge_stage(self) -> None:
         """Pairs of rows held out, made as those of the stage, and the first look at them."""
@@ -215,20 +210,17 @@ class Training:
             forward = direction == FORWARD
             details = (self.at.stage, int(forward))
             if self._stage.iteration == 1:
-                reference = self.networks[FORWARD].reference
-                a, b = couple_first(
-                    self.recipe, reference, x0, x1, self._draws("judged pairs", *details)
-                )
+                draws = self._draws("judged pairs", *details)
+                a, b = couple_first(self.recipe, self._reference, x0, x1, draws)
                 start, end = (a, b) if forward else (b, a)
             else:
                 end = x1 if forward else x0
                 other = self.networks[BACKWARD if forward else FORWARD]
-                start = other.coupling.walk(end, self._draws("judged chain", *details))[-1]
-            trained = self.networks[direction]
-            points = max(1, min(_MOST_POINTS // pairs, trained.reference.num_steps))
-            self._judged[direction] = draw_points(
-                trained.reference, start, end, points, self._draws("judged points", *details)
-            )
+                start = other.chain.draw_ends(end, self._draws("judged chain", *details))
+            matching = self.networks[direction].matching
+            points = max(1, min(_MOST_POINTS // pairs, matching.num_steps))
+            draws = self._draws("judged points", *details)
+            self._judged[direction] = matching.draw_points(start, end, points, draws)
         self._best = self._copied_states()
         self._look()
 
@@ -250,7 +242,9 @@ class Training:
         """Keeps the networks where they are better than before."""
         of_pairs = []
         for direction, (x, n, end) in self._judged.items():
-            losses = self.networks[direction].losses_of_average(x, n, end)
+            network = self.networks[direction]
+            assert isinstance(network, MatchedNetwork)
+            losses = network.losses_of_average(x, n, end)
             of_pairs.append(losses.view(self._num_judged(), -1).mean(1))
         means = torch.stack(of_pairs).mean(0)
         error = float(means.std()) / math.sqrt(len(means)) if len(means) > 1 else 0.0

@@ -1,11 +1,13 @@
-"""The options of CSBM and AlphaCSBM, and the schedule that they make."""
+"""The options of the solvers, and the schedules that they make."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
 import math
-from typing import Any
+from typing import Any, ClassVar, TypeVar
+
+RecipeT = TypeVar("RecipeT", bound="Recipe")
 
 FORWARD, BACKWARD = "forward", "backward"
 
@@ -57,28 +59,52 @@ class Recipe:
     log_every: int = 100
     checkpoint_every: float = 30.0
 
+    _without: ClassVar[tuple[str, ...]] = ()  # options that a solver does not have
+
     @classmethod
-    def of(cls, options: dict[str, Any], **defaults: Any) -> Recipe:
+    def keys(cls) -> list[str]:
+        """The options by name."""
+        fields = (field.name for field in dataclasses.fields(cls))
+        return [name for name in fields if name not in cls._without]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Their values."""
+        return {key: getattr(self, key) for key in self.keys()}
+
+    @classmethod
+    def of(cls: type[RecipeT], options: dict[str, Any], **defaults: Any) -> RecipeT:
         """Raises ValueError that names an option that is unknown or out of range."""
-        known = [field.name for field in dataclasses.fields(cls)]
+        known = cls.keys()
         for key in options:
             if key not in known:
                 nearest = difflib.get_close_matches(key, known, 1, 0.0)[0]
                 raise ValueError(f"[torch] unknown option {key}, did you mean {nearest}?")
         recipe = cls(**{**defaults, **options})
-        for key, names in _CHOICES.items():
-            _require(getattr(recipe, key) in names, key, f"one of {', '.join(names)}", recipe)
-        for key in _LEAST_ONE:
-            value = getattr(recipe, key)
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            _require(whole, key, "a whole number of at least 1", recipe)
-        _require(0.0 < recipe.learning_rate < math.inf, "learning_rate", "positive", recipe)
-        _require(0.0 <= recipe.weight_decay < math.inf, "weight_decay", "at least 0", recipe)
-        _require(0.0 <= recipe.ema <= 1.0, "ema", "in [0, 1]", recipe)
-        _require(0.0 <= recipe.holdout <= 0.9, "holdout", "in [0, 0.9]", recipe)
-        _require(recipe.clip is None or recipe.clip > 0.0, "clip", "positive or None", recipe)
-        _require(recipe.checkpoint_every >= 0.0, "checkpoint_every", "at least 0", recipe)
+        recipe.check()
         return recipe
+
+    def check(self) -> None:
+        """Raises ValueError that names an option that is out of range."""
+        for key, names in _CHOICES.items():
+            self._require(getattr(self, key) in names, key, f"one of {', '.join(names)}")
+        for key in _LEAST_ONE:
+            self._require_count(key)
+        self._require(0.0 < self.learning_rate < math.inf, "learning_rate", "positive")
+        self._require(0.0 <= self.weight_decay < math.inf, "weight_decay", "at least 0")
+        self._require(0.0 <= self.ema <= 1.0, "ema", "in [0, 1]")
+        self._require(0.0 <= self.holdout <= 0.9, "holdout", "in [0, 0.9]")
+        self._require(self.clip is None or self.clip > 0.0, "clip", "positive or None")
+        self._require(self.checkpoint_every >= 0.0, "checkpoint_every", "at least 0")
+
+    def _require(self, fine: bool, key: str, expected: str) -> None:
+        if not fine:
+            raise ValueError(f"[torch] {key} must be {expected}, got {getattr(self, key)!r}")
+
+    def _require_count(self, key: str) -> None:
+        value = getattr(self, key)
+        whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        self._require(whole, key, "a whole number of at least 1")
 
     def updates_of(self, iteration: int) -> int:
         """Of each network in an iteration, counted from 1."""
@@ -99,9 +125,25 @@ class Recipe:
         return min(self.ema, (1.0 + count) / (10.0 + count))
 
 
-def _require(fine: bool, key: str, expected: str, recipe: Recipe) -> None:
-    if not fine:
-        raise ValueError(f"[torch] {key} must be {expected}, got {getattr(recipe, key)!r}")
+@dataclasses.dataclass(frozen=True)
+class PlainRecipe(Recipe):
+    """Options where nothing is iterated: `updates` for each network, all on the first pairs."""
+
+    updates: int = 7000
+    imf_iterations: int = 1
+
+    _without: ClassVar[tuple[str, ...]] = (
+        "loss", "imf_iterations", "updates_first", "updates_later",
+    )  # fmt: skip
+
+    def check(self) -> None:
+        """As that of Recipe."""
+        super().check()
+        self._require_count("updates")
+
+    def updates_of(self, iteration: int) -> int:
+        """All of them."""
+        return self.updates
 
 
 @dataclasses.dataclass(frozen=True)

@@ -212,10 +212,10 @@ class Reference:
         trained on.
         """
         operator = self._on(x.device)
-        with _full_precision(x):
+        with full_precision(x):
             values = logits.to(operator.work_type(logits.dtype))
             law = values + operator.log_rows(self._rest(n) + 1, x.long())
-            return law.log_softmax(-1).to(_answer_type(logits))
+            return law.log_softmax(-1).to(answer_type(logits))
 
     def step(self, x: Tensor, n: Power, logits: Tensor) -> Tensor:
         """log-probabilities [B,D,S] of x_{n+1} given x_n = x and logits of its clean end x1.
@@ -224,9 +224,9 @@ class Reference:
         product with the reference. Differentiable in the logits.
         """
         operator = self._on(x.device)
-        with _full_precision(x):
+        with full_precision(x):
             log_p = logits.to(operator.work_type(logits.dtype)).log_softmax(-1)
-            return operator.log_step(x.long(), self._rest(n), log_p).to(_answer_type(logits))
+            return operator.log_step(x.long(), self._rest(n), log_p).to(answer_type(logits))
 
     def transition_sample(
         self, x: Tensor, n: Power, logits: Tensor, generator: torch.Generator | None = None
@@ -243,14 +243,14 @@ class Reference:
         """
         operator, rest = self._on(x.device), self._rest(n)
         x, x1 = x.long(), x1.long()
-        with _full_precision(x):
+        with full_precision(x):
             if isinstance(operator, Uniform) and has_uniform_kl(operator):
                 return uniform_step_kl(operator, x, rest, logits, x1)
             target = self.pinned_step(x, n, x1)
             log_m = self.step(x, n, logits.to(operator.work_type(logits.dtype)))
             terms = target.exp() * (target - log_m)
             kl = terms.masked_fill(target == -torch.inf, 0.0).sum(-1)
-            return kl.to(_answer_type(logits))
+            return kl.to(answer_type(logits))
 
     def __repr__(self) -> str:
         gamma = "" if self.gamma is None else f", gamma={self.gamma}"
@@ -295,19 +295,23 @@ class Reference:
                 f"{_MOST_DENSE_CATEGORIES}, and its num_steps tables at most 4 GiB, got "
                 f"{size} with {steps} steps; a uniform or low-rank reference has no tables"
             )
+        return Dense(log_powers(self._log_elementary(), skip, steps))
+
+    def _log_elementary(self) -> Tensor:
+        """log of the elementary matrix of a reference with tables."""
         if self.kind == "matrix":
-            step = process["matrix"].log()
-        else:
-            assert self.gamma is not None
-            step = _log_gaussian_step(size, self.gamma)
-        return Dense(_log_powers(step, skip, steps))
+            matrix: Tensor = self._process["matrix"]
+            return matrix.log()
+        assert self.gamma is not None
+        return _log_gaussian_step(self.num_categories, self.gamma)
 
 
-def _answer_type(logits: Tensor) -> torch.dtype:
+def answer_type(logits: Tensor) -> torch.dtype:
+    """Of what is computed from logits."""
     return torch.float64 if logits.dtype == torch.float64 else torch.float32
 
 
-def _full_precision(like: Tensor) -> Any:
+def full_precision(like: Tensor) -> Any:
     """Mixed precision is for networks: sums over categories would lose their small terms in it."""
     return torch.autocast(like.device.type, enabled=False)
 
@@ -369,7 +373,7 @@ def _log_gaussian_step(size: int, gamma: float) -> Tensor:
     return log
 
 
-def _log_powers(step: Tensor, skip: int, count: int) -> list[Tensor]:
+def log_powers(step: Tensor, skip: int, count: int) -> list[Tensor]:
     """log of the powers skip, 2 skip, .. of a matrix."""
     one, square, left = None, step, skip
     while left:

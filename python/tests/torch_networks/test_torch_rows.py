@@ -1,0 +1,404 @@
+"""Other solvers of bridgemark.torch: laws by enumeration, what they learn, their files."""
+
+import contextlib
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import bridgemark as bm
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+from bridgemark.torch import (  # noqa: E402
+    DDSBM,
+    AutoregressiveBridge,
+    ContinuousReference,
+    FlowMatching,
+    Reference,
+    load,
+    networks,
+)
+from bridgemark.torch.autoregressive import CoordinateMatching  # noqa: E402
+
+SIZE, STEPS = 4, 8
+STATES = torch.cartesian_prod(torch.arange(SIZE), torch.arange(SIZE))  # of two coordinates
+FAST = {"batch_size": 16, "initial_pairs": 64, "initial_batch": 32, "log_every": 5}
+IMF = {"updates_first": 30, "updates_later": 12, "imf_iterations": 2}
+ROWS = [
+    (AutoregressiveBridge, {**FAST, **IMF}),
+    (DDSBM, {**FAST, **IMF, "sampler": "leaps"}),
+    (FlowMatching, {**FAST, "updates": 40}),
+]
+each_row = pytest.mark.parametrize(("kind", "options"), ROWS, ids=[kind.name for kind, _ in ROWS])
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def small_network(dim=2, seed=0, hidden=(32,)):
+    torch.manual_seed(seed)
+    return networks.MLP(dim, SIZE, 12, hidden=hidden, embedding=4)
+
+
+def small_reference():
+    return Reference.uniform(SIZE, 0.04, num_steps=STEPS, total_steps=16)
+
+
+class Bridge:
+    """A bridge of two coordinates in SIZE categories, by Sinkhorn over all pairs of states."""
+
+    def __init__(self, seed=0):
+        draws = np.random.default_rng(seed)
+        self.p0, self.p1 = draws.dirichlet(np.full(len(STATES), 0.7), 2)
+        log_kernel = small_reference().log_prob(STATES[:, None], STATES[None]).sum(-1)
+        kernel = log_kernel.exp().numpy()
+        a = b = np.ones(len(STATES))
+        for _ in range(2000):
+            a = self.p0 / (kernel @ b)
+            b = self.p1 / (kernel.T @ a)
+        self.joint = a[:, None] * kernel * b
+        assert np.abs(self.joint.sum(1) - self.p0).max() < 1e-12
+
+    def rows(self, count, seed=1):
+        draws = np.random.default_rng(seed)
+        return [STATES.numpy()[draws.choice(len(STATES), count, p=p)] for p in (self.p0, self.p1)]
+
+    def kl(self, law):
+        """E over p0 of KL(truth || law), law [x0,x1] of rows that sum to 1."""
+        conditional = self.joint / self.joint.sum(1, keepdims=True)
+        return float((self.joint * (np.log(conditional) - np.log(law))).sum())
+
+
+def joint_law(coupling):
+    """q(x1|x0) of all pairs of states: [x0,x1]."""
+    if hasattr(coupling, "log_conditional"):
+        x0, x1 = (s.reshape(-1, 2) for s in np.broadcast_arrays(STATES[:, None], STATES[None]))
+        return np.exp(coupling.log_conditional(x0, x1)).reshape(len(STATES), -1)
+    law = torch.eye(len(STATES), dtype=torch.float64)
+    for n in range(coupling.num_steps):
+        steps = coupling.log_transition_marginals(STATES, coupling.num_steps, n).exp()
+        law = law @ (steps[:, 0, STATES[:, 0]] * steps[:, 1, STATES[:, 1]])
+    return law.numpy()
+
+
+def parameters(model):
+    return {
+        f"{direction}.{name}": value
+        for direction, coupling in model._couplings.items()
+        for name, value in coupling.network.state_dict().items()
+    }
+
+
+def same(a, b):
+    a, b = parameters(a), parameters(b)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@each_row
+def test_draws_are_those_of_its_law(kind, options):
+    model = kind(small_network(), small_reference(), **options, holdout=0.0).fit(*Bridge().rows(99))
+    for coupling in (model, model.reversed()):
+        law = joint_law(coupling)[6]
+        assert abs(law.sum() - 1) < 1e-12
+        drawn = coupling.sample(np.tile(STATES[6].numpy(), (40_000, 1)), seed=3)
+        assert np.array_equal(
+            drawn[:9], coupling.sample(np.tile(STATES[6].numpy(), (40_000, 1)), seed=3)[:9]
+        )
+        found = np.bincount(SIZE * drawn[:, 0] + drawn[:, 1], minlength=16) / len(drawn)
+        chi = len(drawn) * ((found - law) ** 2 / law).sum()
+        assert chi < 60.0  # 15 degrees: one false alarm in 4e6
+
+
+class Killed(Exception):
+    pass
+
+
+@each_row
+def test_killed_and_resumed_is_the_same(kind, options, tmp_path):
+    options = {**options, "holdout": 0.3, "patience": 1, "checkpoint_every": 0.0}
+    rows = Bridge().rows(150)
+
+    def fitted(seed=0, **others):
+        return kind(small_network(seed=seed), small_reference(), **options).fit(
+            *rows, seed=7, **others
+        )
+
+    def kill(line):
+        if line["update"] >= 35:
+            raise Killed
+
+    whole = fitted()
+    with contextlib.suppress(Killed):
+        fitted(folder=tmp_path / "run", on_log=kill)
+    assert not (tmp_path / "run" / "result.json").exists()
+    again = fitted(seed=35, folder=tmp_path / "run", resume=True)
+    assert same(again, whole) and whole.diagnostics["refit"]
+    assert [line["loss"] for line in again.history] == [line["loss"] for line in whole.history]
+
+
+@each_row
+def test_what_is_saved_is_loaded(kind, options, tmp_path):
+    model = kind(small_network(), small_reference(), **options, holdout=0.0)
+    with pytest.raises(RuntimeError, match="must be fitted first"):
+        model.sample(STATES)
+    model.fit(*Bridge().rows(99)).save(tmp_path / "run")
+    loaded = load(tmp_path / "run")
+    assert type(loaded) is kind and loaded.recipe == model.recipe and same(loaded, model)
+    for ours, theirs in ((model, loaded), (model.reversed(), loaded.reversed())):
+        assert np.array_equal(ours.sample(STATES.numpy(), 1), theirs.sample(STATES.numpy(), 1))
+        assert np.array_equal(joint_law(ours), joint_law(theirs))
+
+
+@each_row
+def test_a_pair_is_scored_with_its_joint_kl(kind, options):
+    pair = bm.load("d2-uniform-0.01-spread")
+    model = kind(networks.MLP(2, 50, 16, hidden=(16,)), pair, **options).fit(pair)
+    result = bm.evaluate(pair, model, conditional_samples=20, particles=4)
+    exact = hasattr(model, "log_conditional")
+    assert result["joint_kl_bound"] == ("exact" if exact else "upper")
+    assert math.isfinite(result["joint_kl"]) and result["conditional_shape_score"] is not None
+    assert exact or (result["num_steps"] == 16 and result["forward_trajectory_kl"] > 0.0)
+
+
+TRAINED = {"batch_size": 128, "learning_rate": 0.01, "holdout": 0.0, "initial_pairs": 2048}
+
+
+def test_autoregressive_learns_the_bridge():
+    bridge = Bridge()
+    x0, x1 = bridge.rows(20_000)
+    options = {**TRAINED, "updates_first": 150, "updates_later": 100, "imf_iterations": 4,
+               "initial": "independent", "points": 6}  # fmt: skip
+    model = AutoregressiveBridge(small_network(), small_reference(), **options).fit(x0, x1)
+    independent = np.tile(bridge.p1, (len(STATES), 1))
+    assert bridge.kl(joint_law(model)) < 0.04 < 0.25 < bridge.kl(independent)
+    back = joint_law(model.reversed())
+    assert np.abs(bridge.p1 @ back - bridge.p0).sum() < 0.1
+
+
+@pytest.mark.parametrize("order", [None, (2, 0, 1)])
+def test_the_autoregressive_joint_sums_to_one(order):
+    """Each factor is the network's at the state that has come so far, times the reference."""
+    states = torch.tensor(list(itertools.product(range(SIZE), repeat=3)))
+    model = AutoregressiveBridge(
+        small_network(dim=3), small_reference(), order=order, **FAST, **IMF, holdout=0.0
+    ).fit(states, states)
+    x0 = torch.tensor([[1, 0, 3]]).expand(len(states), -1)
+    for coupling, steps in ((model, order or (0, 1, 2)), (model.reversed(), (1, 0, 2))):
+        law = coupling.log_conditional(x0, states)
+        assert abs(float(law.exp().sum()) - 1) < 1e-12
+        if coupling is not model and order is None:
+            continue  # its order is 2, 1, 0
+        x, expected = x0.clone(), torch.zeros(len(states), dtype=torch.float64)
+        whole = small_reference().with_steps(1)
+        network = getattr(coupling, "coupling", coupling).network
+        for n, d in enumerate(steps):
+            with torch.no_grad():
+                logits = network(x, torch.full_like(x[:, 0], n))[:, d].double()
+            one = whole.log_prob(x[:, d : d + 1], torch.arange(SIZE)) + logits
+            expected += one.log_softmax(-1).gather(1, states[:, d : d + 1])[:, 0]
+            x[:, d] = states[:, d]
+        assert torch.allclose(law, expected, rtol=0, atol=1e-12)
+
+
+def test_an_order_is_each_coordinate_once():
+    for order in ((0, 0), (1, 2)):
+        with pytest.raises(ValueError, match=r"order must be each coordinate 0..D-1 once"):
+            AutoregressiveBridge(small_network(), small_reference(), order=order)
+    model = AutoregressiveBridge(small_network(), small_reference(), order=(0,))
+    with pytest.raises(ValueError, match=r"each of the 2 coordinates, got \[0\]"):
+        model.fit(*Bridge().rows(20))
+    with pytest.raises(ValueError, match="unknown option loss"):
+        AutoregressiveBridge(small_network(), small_reference(), loss="mse")
+
+
+def test_states_of_the_sweeps_are_pinned():
+    """A coordinate that has moved in sweep k is at time k + 1 of the pinned reference."""
+    reference = small_reference().with_steps(4)
+    matching = CoordinateMatching(reference, (2, 0, 1))
+    start, end = (torch.tensor([row]).expand(40_000, 3) for row in ([0, 1, 2], [3, 1, 0]))
+    known = {0: (0, 0, 0), 1: (0, 0, 4), 3: (0, 0, 0)}
+    for n, times in {**known, 8: (2, 1, 2), 14: (4, 3, 4)}.items():
+        steps = torch.full((40_000,), n)
+        x = matching.between(start, end, steps, torch.Generator().manual_seed(n))
+        for d, k in enumerate(times):
+            if k in (0, 4):
+                assert torch.equal(x[:, d], (end if k else start)[:, d])
+                continue
+            states = torch.arange(SIZE)
+            before = reference.log_prob(start[0, d], states, k)
+            law = (before + reference.log_prob(states, end[0, d], 4 - k)).softmax(-1)
+            found = torch.bincount(x[:, d], minlength=SIZE) / 40_000
+            assert float(40_000 * ((found - law) ** 2 / law).sum()) < 35.0  # of 3 degrees
+
+
+def test_a_network_of_too_few_steps_is_refused():
+    model = AutoregressiveBridge(small_network(), small_reference(), sweeps=8)
+    with pytest.raises(ValueError, match=r"must take steps n in 0..17"):
+        model.fit(*Bridge().rows(20))
+
+
+@pytest.mark.parametrize("initial", ["independent", "minibatch-ot"])
+def test_flow_matching_learns_the_ends(initial):
+    bridge = Bridge()
+    options = {**TRAINED, "updates": 250, "initial": initial, "initial_batch": 256}
+    model = FlowMatching(small_network(), small_reference(), **options).fit(*bridge.rows(20_000))
+    assert np.abs(bridge.p0 @ joint_law(model) - bridge.p1).sum() < 0.2
+    assert np.abs(bridge.p1 @ joint_law(model.reversed()) - bridge.p0).sum() < 0.2
+    assert np.abs(bridge.p1 - bridge.p0).sum() > 0.8
+
+
+def test_steps_of_the_mixture_path():
+    """A chain that always guesses the same end stays with probability 1 - n/N after n steps."""
+    model = FlowMatching(small_network(), small_reference(), **FAST, updates=1, holdout=0.0)
+    model.fit(STATES, STATES)
+    logits = torch.full((len(STATES), 2, SIZE), -1e9)
+    logits[..., 3] = 0.0
+    stays = torch.ones(SIZE, dtype=torch.float64)
+    for n in range(STEPS):
+        law = model.coupling.log_step(STATES, n, logits.double()).exp()
+        assert torch.allclose(law.sum(-1), torch.ones(1, dtype=torch.float64))
+        stays = stays * law[::SIZE, 0, :].diagonal()
+        assert torch.allclose(stays[:3], torch.full((3,), 1 - (n + 1) / STEPS).double(), atol=1e-7)
+    matching = model._matching("forward")
+    start, end = torch.zeros(50_000, 2, dtype=torch.int64), torch.ones(50_000, 2, dtype=torch.int64)
+    n = torch.arange(50_000) % STEPS
+    moved = matching.between(start, end, n, torch.Generator().manual_seed(1)).double().mean(1)
+    for k in range(STEPS):
+        assert abs(float(moved[n == k].mean()) - k / STEPS) < 0.02
+
+
+def test_ddsbm_learns_the_bridge():
+    bridge = Bridge()
+    options = {**TRAINED, "updates_first": 120, "updates_later": 80, "imf_iterations": 2,
+               "initial": "independent"}  # fmt: skip
+    model = DDSBM(small_network(), small_reference(), **options).fit(*bridge.rows(20_000))
+    assert bridge.kl(joint_law(model)) < 0.05
+    back = joint_law(model.reversed())
+    assert np.abs(bridge.p1 @ back - bridge.p0).sum() < 0.15
+
+
+def elementary(reference):
+    states = torch.arange(reference.num_categories)
+    one = Reference(reference.kind, {**reference._process, "total_steps": 1}, 1)
+    return one.log_prob(states[:, None], states[None]).exp()
+
+
+def continuous_references(num_steps, total_steps, gamma):
+    draws = torch.Generator().manual_seed(2)
+    matrix = torch.rand(6, 6, dtype=torch.float64, generator=draws) + 0.05
+    left, right = torch.rand(2, 6, 2, dtype=torch.float64, generator=draws)
+    steps = {"num_steps": num_steps, "total_steps": total_steps}
+    return [
+        Reference.uniform(6, gamma, **steps),
+        Reference.gaussian(6, 0.3 if gamma > 0.1 else 0.15, **steps),
+        Reference.matrix(matrix / matrix.sum(1, keepdim=True), **steps),
+        Reference.low_rank(1 - gamma, left / (left @ right.sum(0))[:, None], right, **steps),
+    ]
+
+
+def test_laws_in_continuous_time():
+    """exp(total_steps (P - I) n / num_steps), in both directions."""
+    states = torch.arange(6)
+    for reference in continuous_references(4, 8, 0.3):
+        for told in (reference, reference.reversed()):
+            made = ContinuousReference(told)
+            generator = elementary(told) - torch.eye(6)
+            for n in (1, 3, 4):
+                expected = torch.matrix_exp(2 * n * generator)
+                law = made.log_prob(states[:, None], states[None], n).exp()
+                assert torch.allclose(law, expected, rtol=1e-10, atol=1e-14)
+        turned = ContinuousReference(reference).reversed()
+        assert torch.allclose(
+            turned.log_prob(states[:, None], states[None]),
+            ContinuousReference(reference.reversed()).log_prob(states[:, None], states[None]),
+        )
+
+
+def test_laws_in_continuous_time_keep_their_tails():
+    """Far states need many jumps: sums over a Poisson number of them, in the log domain."""
+    reference = Reference.gaussian(30, 0.02, num_steps=16)
+    law = ContinuousReference(reference).log_prob(torch.zeros(30, 1), torch.arange(30)[:, None], 1)
+    power = torch.eye(30, dtype=torch.float64)[:1]
+    total = torch.zeros(1, 30, dtype=torch.float64)
+    for j in range(120):
+        total += power * math.exp(j * math.log(8.0) - 8.0 - math.lgamma(j + 1.0))
+        power = power @ elementary(reference)
+    assert float(law.min()) < -100
+    assert torch.allclose(law[:, 0], total[0].log(), rtol=1e-9)
+
+
+def points(reference, rows=64):
+    draws = torch.Generator().manual_seed(1)
+    x, x1 = torch.randint(6, (2, rows, 3), generator=draws)
+    return x, x1, torch.randn(rows, 3, 6, dtype=torch.float64, generator=draws)
+
+
+@pytest.mark.parametrize("kind", [0, 1, 3], ids=["uniform", "gaussian", "low-rank"])
+def test_ddsbm_becomes_csbm_as_steps_grow_short(kind):
+    """KL of rates is the limit of the KL of steps, and a leap that of a step: both at rate 1/N."""
+    losses, moves = [], []
+    for num_steps in (16, 64, 256, 1024):
+        reference = continuous_references(num_steps, 1024, 0.002)[kind]
+        made = ContinuousReference(reference)
+        x, x1, logits = points(reference)
+        n = num_steps // 2
+        of_steps = made.step_kl(x, n, logits, x1).sum()
+        losses.append(abs(float(made.rate_kl(x, n, logits, x1).sum() / of_steps) - 1))
+        step, leap = made.step(x, n, logits).exp(), made.leap(x, n, logits).exp()
+        assert torch.allclose(leap.sum(-1), torch.ones(1, dtype=torch.float64))
+        moved = 1 - leap.gather(-1, x.unsqueeze(-1))
+        moves.append(float((step - leap).abs().sum() / moved.sum()))
+    for differences in (losses, moves):
+        assert all(a > 3.5 * b for a, b in zip(differences, differences[1:]))
+        assert differences[-1] < 0.003
+    if kind == 0:  # docs/torch.md has these
+        assert losses == pytest.approx([0.147, 0.039, 0.0097, 0.0024], rel=0.02)
+
+
+def test_ddsbm_and_csbm_have_one_minimum():
+    """At the true weights of the clean end no loss has a gradient, on any number of steps."""
+    reference = ContinuousReference(small_reference())
+    posterior = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)
+    ends, x, n = torch.arange(SIZE)[:, None], torch.full((SIZE, 1), 1), 3
+    entries = reference.log_prob(x[:1], ends, STEPS - n)[:, 0]
+    for loss in (reference.rate_kl, reference.step_kl):
+        logits = (posterior.log() - entries).requires_grad_()
+        rows = logits.expand(SIZE, 1, SIZE)
+        (posterior * loss(x, n, rows, ends)[:, 0]).sum().backward()
+        assert float(logits.grad.abs().max()) < 1e-14
+        wrong = (posterior.log() + entries).requires_grad_()
+        (posterior * loss(x, n, wrong.expand(SIZE, 1, SIZE), ends)[:, 0]).sum().backward()
+        assert float(wrong.grad.abs().max()) > 1e-4
+
+
+def test_leaps_keep_rates():
+    reference = ContinuousReference(small_reference())
+    x, logits = torch.tensor([[2, 0]]), torch.zeros(1, 2, SIZE, dtype=torch.float64)
+    rates = reference.log_rates(x, 1, logits).exp()
+    assert torch.allclose(rates[0, 0], torch.tensor([2.0, 2.0, 0.0, 2.0]).double() * 0.04 / 3)
+    law = reference.leap(x, 1, logits).exp()[0, 0]
+    assert abs(float(law[2]) - math.exp(-0.08)) < 1e-12
+    drawn = reference.leap_sample(
+        x.expand(60_000, 2), 1, logits.expand(60_000, 2, SIZE), torch.Generator().manual_seed(1)
+    )
+    found = torch.bincount(drawn[:, 0], minlength=SIZE) / 60_000
+    assert float(60_000 * ((found - law) ** 2 / law).sum()) < 35.0  # of 3 degrees
+
+
+@pytest.mark.parametrize("kind", [AutoregressiveBridge, DDSBM, FlowMatching])
+def test_gradients_of_losses(kind):
+    model = kind(small_network(dim=3), small_reference())
+    model._about["dim"] = "3"
+    matching = model._matching("forward")
+    generator = torch.Generator().manual_seed(1)
+    start, end = torch.randint(SIZE, (2, 6, 3), generator=generator)
+    x, n, end = matching.draw_points(start, end, 2, generator)
+    logits = torch.randn(len(x), 3, SIZE, dtype=torch.float64, generator=generator)
+    logits.requires_grad_()
+    assert torch.autograd.gradcheck(lambda z: matching.losses(x, n, z, end), logits)
