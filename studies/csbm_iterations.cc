@@ -154,9 +154,10 @@ void run(const Request& request) {
       recipe,           data,
       request.seed,     FirstPairs(host, recipe.first_pairs, pair.reference(), data, request.seed)};
   const TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
-  CsbmModel model(recipe, steps,
-                  backend::of(context).make_trainer(
-                      context, make_plan(host, task, steps, request.truth_pairs)));
+  CsbmModel model(
+      recipe, steps,
+      backend::of(context).make_trainer(context, make_plan(host, task, steps, request.truth_pairs)),
+      make_walk_ends(context, host, task));
   const Walks walks(request, context, pair);
   double training_seconds = seconds_since(started);
   for (int iteration = 1; iteration <= recipe.imf_iterations; ++iteration) {

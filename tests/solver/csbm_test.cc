@@ -40,11 +40,14 @@ RunConfig small_network_run(const std::string& solver) {
 }
 
 TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
-  for (const std::string solver : {"csbm", "alpha-csbm"}) {
-    SCOPED_TRACE(solver);
+  const std::string shares[] = {"0.5", "auto"};
+  for (const auto& [solver, share] : {std::pair{std::string("csbm"), shares[0]},
+                                      {"alpha-csbm", shares[0]},
+                                      {"csbm", shares[1]}}) {
+    SCOPED_TRACE(solver + " " + share);
     const TempDir dir;
     RunConfig config = small_network_run(solver);
-    config.options["first_share"] = "0.5";
+    config.options["first_share"] = share;
     train_run(Context{.num_threads = 1}, config, dir.path() / "whole", false);
 
     Context stopping{.num_threads = 3};
@@ -167,10 +170,9 @@ TEST(CsbmRecipe, LaterIterationsKeepAnEvenShareOfFirstPairs) {
   CsbmRecipe recipe{};
   recipe.updates_first = 3;
   const auto kinds = [&](double share) {
-    recipe.first_share = share;
     std::string first;
     for (std::int64_t count = 1; count <= 11; ++count) {
-      first += recipe.on_first_pairs(count) ? '1' : '0';
+      first += recipe.on_first_pairs(count, share) ? '1' : '0';
     }
     return first;
   };

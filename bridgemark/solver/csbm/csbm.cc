@@ -68,15 +68,17 @@ class CsbmSolver : public TrainedSolver {
     TwoWaySteps steps = make_two_way_steps(host, task.process, recipe.num_steps);
     auto trainer =
         backend::of(context).make_trainer(context, network_trainer_plan(host, task, steps));
-    return std::make_unique<CsbmModel>(recipe, std::move(steps), std::move(trainer));
+    return std::make_unique<CsbmModel>(recipe, std::move(steps), std::move(trainer),
+                                       make_walk_ends(context, host, task));
   }
 
  private:
   void require_csbm_memory(const FitProblem& problem, const CsbmRecipe& recipe) const {
     // Of either network: parameters, average, two moments and a gradient, the start, what a
     // checkpoint is written from, and the weights as the kernels want them.
-    // Rows that end have the best of a stage beside them, and the best network tried.
-    const double arrays = 2.0 * (problem.data() ? 19.0 : 11.0);
+    // Rows that end have the best of a stage beside them, and the best network tried; a training
+    // that looks for drift has what it goes back to.
+    const double arrays = 2.0 * (problem.data() ? 19.0 : recipe.keeps_ends ? 15.0 : 11.0);
     const backend::NetworkShape shape =
         network_shape(problem.dim(), problem.num_categories(), recipe);
     double row = static_cast<double>(shape.input_width());  // activations and their gradients

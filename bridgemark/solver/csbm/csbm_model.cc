@@ -13,6 +13,9 @@ namespace {
 
 using backend::NetworkTensors;
 
+// In a checkpoint: the networks after the last iteration that kept its ends.
+constexpr char kKept[] = "kept.";
+
 // All tensors of a training, under names that start with the prefix.
 template <typename State, typename Visit>
 void each_network_tensor(const std::string& prefix, State& state, Visit&& visit) {
@@ -67,6 +70,12 @@ backend::NetworkTrainerPlan network_trainer_plan(const Context& host, const Csbm
   return plan;
 }
 
+std::optional<WalkEnds> make_walk_ends(const Context& context, const Context& host,
+                                       const CsbmTask& task) {
+  if (!task.recipe.keeps_ends) return std::nullopt;
+  return WalkEnds(context, host, task.data, task.seed);
+}
+
 void add_networks(SafetensorsWriter& writer, const std::string& prefix,
                   const backend::NetworkTrainingState& state) {
   each_network_tensor(
@@ -93,6 +102,30 @@ std::shared_ptr<const Coupling> bridge_of_averages(const TwoWaySteps& steps,
 }
 
 void CsbmModel::updates(std::int64_t first, std::span<double> losses) {
+  while (!losses.empty()) {
+    const int iteration = recipe_.iteration(first);
+    const std::int64_t left = recipe_.last_update(iteration) + 1 - first;
+    const std::size_t count = std::min(losses.size(), static_cast<std::size_t>(left));
+    updates_within(first, losses.first(count));
+    if (ends_ && static_cast<std::int64_t>(count) == left) look_at_ends(iteration);
+    first += static_cast<std::int64_t>(count);
+    losses = losses.subspan(count);
+  }
+}
+
+void CsbmModel::look_at_ends(int iteration) {
+  ends_->look(iteration, *coupling());
+  if (ends_->have_kept()) {
+    kept_ = trainer_->state();
+  } else if (ends_->drifted_after() == iteration) {
+    trainer_->set_state(*kept_);
+    kept_.reset();
+  }
+}
+
+void CsbmModel::updates_within(std::int64_t first, std::span<double> losses) {
+  const bool drifted = ends_ && ends_->drifted_after() > 0;
+  const double share = drifted ? kShareOnDrift : recipe_.first_share;
   std::vector<backend::NetworkUpdate> updates;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const std::int64_t step = first + static_cast<std::int64_t>(i);
@@ -100,8 +133,9 @@ void CsbmModel::updates(std::int64_t first, std::span<double> losses) {
     const Direction direction = both ? Direction::kForward : recipe_.direction(step);
     const std::int64_t count = count_update(direction);
     if (both) count_update(Direction::kBackward);
-    updates.push_back({recipe_.on_first_pairs(count), static_cast<int>(direction_index(direction)),
-                       count, recipe_.rate_at(count), recipe_.ema_at(count)});
+    updates.push_back({recipe_.on_first_pairs(count, share),
+                       static_cast<int>(direction_index(direction)), count, recipe_.rate_at(count),
+                       recipe_.ema_at(count)});
   }
   trainer_->run(first, updates, losses);
 }
@@ -117,6 +151,8 @@ void CsbmModel::save_state(SafetensorsWriter& writer) const {
   saved_ = trainer_->state();
   add_networks(writer, "", saved_);
   writer.add("update_counts", {counts_.size()}, std::span<const std::int64_t>(counts_));
+  if (ends_) ends_->save(writer);
+  if (kept_) add_networks(writer, kKept, *kept_);
 }
 
 void CsbmModel::load_state(const SafetensorsFile& file) {
@@ -125,11 +161,24 @@ void CsbmModel::load_state(const SafetensorsFile& file) {
   file.expect_shape("update_counts", std::vector{counts_.size()});
   const std::vector<std::int32_t> counts = file.read_int32("update_counts");
   std::copy(counts.begin(), counts.end(), counts_.begin());
+  if (ends_) ends_->load(file);
+  kept_.reset();
+  if (ends_ && ends_->have_kept()) {
+    kept_ = state;
+    read_networks(file, kKept, *kept_);
+  }
   trainer_->set_state(state);
 }
 
 std::shared_ptr<const Coupling> CsbmModel::coupling() const {
   return bridge_of_averages(steps_, trainer_->state());
+}
+
+Diagnostics CsbmModel::diagnostics() const {
+  if (!ends_) return {};
+  return {{"walk_shapes_forward", ends_->shapes(direction_index(Direction::kForward))},
+          {"walk_shapes_backward", ends_->shapes(direction_index(Direction::kBackward))},
+          {"drifted_after_iteration", static_cast<std::int64_t>(ends_->drifted_after())}};
 }
 
 }  // namespace bridgemark

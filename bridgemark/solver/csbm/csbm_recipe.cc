@@ -44,10 +44,10 @@ Direction CsbmRecipe::direction(std::int64_t step) const {
   return step - before <= length ? Direction::kForward : Direction::kBackward;
 }
 
-bool CsbmRecipe::on_first_pairs(std::int64_t count) const {
+bool CsbmRecipe::on_first_pairs(std::int64_t count, double share) const {
   if (count <= updates_first) return true;
   const auto later = static_cast<double>(count - updates_first);
-  return std::floor(later * first_share) > std::floor((later - 1.0) * first_share);
+  return std::floor(later * share) > std::floor((later - 1.0) * share);
 }
 
 double CsbmRecipe::rate_at(std::int64_t count) const {
@@ -127,9 +127,14 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       updates_later,
       {.key = "first_share",
        .kind = RealRange{0.0, 1.0},
-       .default_value = "0",
-       .help = "share of the updates of later iterations that train on first pairs, so that the "
-               "walks keep to both ends",
+       .default_value = kAuto,
+       .paper = "0",
+       .help =
+           fmt::format("share of the updates of later iterations that train on first pairs, so "
+                       "that the walks keep to both ends; auto: 0, and {} once an iteration has "
+                       "lost them, which is undone (not looked for where rows are held out)",
+                       kShareOnDrift),
+       .or_auto = true,
        .use = used_above("imf_iterations", 1)},
       batch_size_option(variant.batch_size, {}, "pairs for a network in an update"),
       {.key = "points",
@@ -178,7 +183,8 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   recipe.imf_iterations = options.integer("imf_iterations");
   recipe.updates_first = options.integer("updates_first");
   recipe.updates_later = options.integer("updates_later");
-  recipe.first_share = options.real("first_share");
+  recipe.keeps_ends = options.is_auto("first_share") && recipe.imf_iterations > 1;
+  recipe.first_share = options.is_auto("first_share") ? 0.0 : options.real("first_share");
   recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size"));
   recipe.points = static_cast<std::size_t>(options.integer("points"));
   recipe.learning_rate = options.real("learning_rate");

@@ -29,10 +29,11 @@ struct CsbmRecipe {
   int imf_iterations;
   std::int64_t updates_first;  // of each network, in the first iteration
   std::int64_t updates_later;
-  double first_share;      // of the later updates, those on first pairs
-  bool both_directions;    // an update trains both networks
-  std::size_t batch_size;  // pairs for a network in an update
-  std::size_t points;      // of the pinned reference for each pair
+  double first_share;       // of the later updates, those on first pairs
+  bool keeps_ends = false;  // or kShareOnDrift of them, once walks are seen to lose their ends
+  bool both_directions;     // an update trains both networks
+  std::size_t batch_size;   // pairs for a network in an update
+  std::size_t points;       // of the pinned reference for each pair
   double learning_rate;
   Schedule schedule;
   double weight_decay;
@@ -65,7 +66,7 @@ struct CsbmRecipe {
 
   // Whether a network's own update `count`, from 1, trains on first pairs: all of the first
   // iteration, and of the later ones an even share.
-  bool on_first_pairs(std::int64_t count) const;
+  bool on_first_pairs(std::int64_t count, double share) const;
 
   // At a network's own update `count`, from 1: the learning rate, and the decay of the average,
   // which grows towards `ema`, so that the random start is soon forgotten.
@@ -87,6 +88,9 @@ struct CsbmVariant {
 
 inline constexpr CsbmVariant kCsbmVariant{false, "128", "0.0001"};
 inline constexpr CsbmVariant kAlphaCsbmVariant{true, "64", "0.001"};
+
+// The share of updates on first pairs that brings walks back to their ends.
+inline constexpr double kShareOnDrift = 0.5;
 
 // What rows held out try beside the usual, where the options leave it to them.
 inline constexpr double kOtherDecays[] = {1.0, 3.0};

@@ -74,7 +74,7 @@ class HeldOutCsbm : public TrainedModel {
       const std::int64_t count = ++counts_[direction_index(stage_.direction)];
       if (recipe_.both_directions) counts_[1] = count;
       const std::int64_t planned = in_schedule(stage_.updates + static_cast<std::int64_t>(i));
-      list.push_back({recipe_.on_first_pairs(planned),
+      list.push_back({recipe_.on_first_pairs(planned, recipe_.first_share),
                       static_cast<int>(direction_index(stage_.direction)), count,
                       recipe_.rate_at(planned), recipe_.ema_at(count)});
     }
