@@ -71,11 +71,12 @@ BenchmarkPair BenchmarkPair::two_sided(PairIdentity identity, CpPotential source
 
 BenchmarkPair BenchmarkPair::of_bridge(PairIdentity identity, std::shared_ptr<const Bridge> bridge,
                                        bool reverse) {
-  if (bridge->source() == nullptr) {
-    throw_invalid("pair", "'{}' must have a bridge with a law of x0, got one without",
-                  identity.name);
+  const SourceLaw* law = bridge->source();
+  if (law == nullptr || law->mixture() == nullptr) {
+    throw_invalid("pair", "'{}' must have a bridge whose law of x0 is a mixture, got {}",
+                  identity.name, law ? "a hidden chain" : "one without");
   }
-  SourceDistribution source = SourceDistribution::mixture(*bridge->source());
+  SourceDistribution source = SourceDistribution::mixture(*law->mixture());
   return {std::move(identity), std::move(source), std::move(bridge), reverse};
 }
 

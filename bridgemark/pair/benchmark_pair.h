@@ -68,8 +68,8 @@ class BenchmarkPair {
   static BenchmarkPair two_sided(PairIdentity identity, CpPotential source_potential,
                                  CpBridge bridge, bool reverse = false);
 
-  // A bridge that has a law of x0 beside its potential, taken for the truth with that law as p0.
-  // Throws InvalidArgument for a bridge without one.
+  // A bridge that has a mixture as law of x0 beside its potential, taken for the truth with that
+  // law as p0. Throws InvalidArgument for any other bridge.
   static BenchmarkPair of_bridge(PairIdentity identity, std::shared_ptr<const Bridge> bridge,
                                  bool reverse = false);
 

@@ -46,9 +46,9 @@ bool same_potential(const BenchmarkPair& a, const BenchmarkPair& b) {
   const auto &f = a.source_potential(), &g = b.source_potential();
   if (f.has_value() != g.has_value()) return false;
   if (f && (f->log_beta() != g->log_beta() || f->log_cores() != g->log_cores())) return false;
-  const CpPotential *start = p.source(), *other_start = q.source();
+  const SourceLaw *start = p.source(), *other_start = q.source();
   if ((start == nullptr) != (other_start == nullptr)) return false;
-  if (start && (start->log_beta() != other_start->log_beta() ||
+  if (start && (start->log_weights() != other_start->log_weights() ||
                 start->log_cores() != other_start->log_cores())) {
     return false;
   }

@@ -333,7 +333,9 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
                std::span(bridge.log_moves().data(), bridge.log_moves().size()));
   }
 
-  const CpPotential* source = pair.source_potential() ? &*pair.source_potential() : bridge.source();
+  const CpPotential* source = pair.source_potential() ? &*pair.source_potential()
+                              : bridge.source()       ? bridge.source()->mixture()
+                                                      : nullptr;
   if (source != nullptr) {
     const std::size_t J = source->num_components();
     writer.add("log_source_alpha", {J}, std::span(source->log_beta()));

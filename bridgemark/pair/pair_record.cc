@@ -78,8 +78,8 @@ void add_ends(Fingerprint& fingerprint, const BenchmarkPair& pair) {
           std::span<const std::int32_t>(source.states().data(), source.states().size()));
       break;
     case SourceKind::kMixture:  // else the potential of x0 says it
-      if (const CpPotential* start = pair.bridge().source()) {
-        fingerprint.add(std::span(start->log_beta()));
+      if (const SourceLaw* start = pair.bridge().source()) {
+        fingerprint.add(std::span(start->log_weights()));
         add_array(fingerprint, start->log_cores());
       }
       break;

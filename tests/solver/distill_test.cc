@@ -22,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 
 RunConfig short_run(const std::string& solver) {
-  RunConfig config{solver, "", 1, {{"updates", "60"}, {"batch_size", "64"}}};
+  RunConfig config{solver, "", 1, {{"updates", "60"}, {"batch_size", "64"}, {"source", "mixture"}}};
   const bool hidden = solver == "dlightsb-chain" || solver == "dlightsb-tree";
   config.options[hidden ? "states" : "components"] = "5";
   if (solver == "dlightsb-m") config.options["num_steps"] = "8";
@@ -57,12 +57,10 @@ TEST(Distill, TheFitIsTheTruth) {
 
     const std::vector<double> p0 = testing::source_probabilities(pair, states);
     std::vector<double> law(states.rows());
-    fitted.source()->log_value({}, states, law);
-    double total = 0.0;
-    for (const double value : law) total += std::exp(value);
+    fitted.source()->log_probability({}, states, law);
     std::vector<double> p1(states.rows(), 0.0), of_truth(states.rows()), of_fit(states.rows());
     for (std::size_t i = 0; i < states.rows(); ++i) {
-      EXPECT_NEAR(p0[i], std::exp(law[i]) / total, 1e-12);
+      EXPECT_NEAR(p0[i], std::exp(law[i]), 1e-12);
       States x0(states.rows(), 2);
       for (std::size_t j = 0; j < x0.rows(); ++j) {
         for (std::size_t d = 0; d < 2; ++d) x0(j, d) = states(i, d);
@@ -119,14 +117,27 @@ TEST(Distill, IsTheSamePairFromItsFolder) {
 TEST(Distill, TheLawOfX0IsPartOfTheFingerprint) {
   const LoadedRun run = run_of(short_run("dlightsb"), build_pair(testing::small_spec()));
   LoadedRun other = run;
-  CpPotential law = *dynamic_cast<const Bridge&>(*run.coupling).source();
+  CpPotential law = *dynamic_cast<const Bridge&>(*run.coupling).source()->mixture();
   Array3<double> log_cores = law.log_cores();
   log_cores(0, 0, 0) += 0.25;
   other.coupling = dynamic_cast<const Bridge&>(*run.coupling)
-                       .with_source({law.log_beta(), std::move(log_cores)});
+                       .with_source(CpPotential(law.log_beta(), std::move(log_cores)));
   const BenchmarkPair a = distill(run, {}, {}), b = distill(other, {}, {});
   EXPECT_NE(pair_record(a)["fingerprint"], pair_record(b)["fingerprint"]);
   EXPECT_EQ(pair_record(a)["potential_fingerprint"], pair_record(b)["potential_fingerprint"]);
+}
+
+// A pair draws p0 from a mixture, which the rows of the run choose.
+TEST(Distill, AHiddenChainOfX0BecomesAMixtureOfTheSameRows) {
+  const BenchmarkPair taught = build_pair(testing::small_spec());
+  RunConfig config = short_run("dlightsb");
+  const BenchmarkPair expected = distill(run_of(config, taught), {}, {.seed = 5});
+  config.options["source"] = "chain";
+  const LoadedRun run = run_of(config, taught);
+  ASSERT_NE(dynamic_cast<const Bridge&>(*run.coupling).source()->chain(), nullptr);
+  const BenchmarkPair pair = distill(run, {}, {.seed = 5});
+  EXPECT_EQ(pair.sample_x0({}, 500, 3), expected.sample_x0({}, 500, 3));
+  EXPECT_THAT(pair.identity().origin, HasSubstr("in place of the run's hidden chain"));
 }
 
 TEST(Distill, RefusesWhatIsNoTruth) {

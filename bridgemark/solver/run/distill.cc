@@ -14,8 +14,11 @@
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/fingerprint.h"
 #include "bridgemark/pair/pair_record.h"
+#include "bridgemark/pair/training_set.h"
 #include "bridgemark/pair/two_way_bridge.h"
 #include "bridgemark/solver/core/diagnostics_json.h"
+#include "bridgemark/solver/core/training_data.h"
+#include "bridgemark/solver/direction/source_density.h"
 
 namespace bridgemark {
 
@@ -43,21 +46,32 @@ std::shared_ptr<const Bridge> fitted_bridge(const LoadedRun& run) {
   refuse_solver(run);
 }
 
-// The same bridge as a truth, which is no chain of so many steps.
-std::shared_ptr<const Bridge> as_truth(const Bridge& fitted) {
+// A pair draws p0 from a mixture. Where the run has a hidden chain in its place, the rows that it
+// was trained on choose a mixture.
+SourceLaw law_of_pair(const LoadedRun& run, const SourceLaw& fitted) {
+  if (fitted.mixture() != nullptr) return fitted;
+  const BenchmarkPair* pair = run.problem.pair();
+  const FitProblem problem = pair ? training_problem({}, *pair, run.config.rows) : run.problem;
+  const auto& options = run.config.options;
+  const TrainingData data(problem, options.at("x0_data"), options.at("x1_data"), run.config.seed);
+  return fit_source_density({}, data, problem.reference(), problem.dim(), SourceForm::kMixture);
+}
+
+// The same bridge as a truth, which is no chain of so many steps, with this law of x0.
+std::shared_ptr<const Bridge> as_truth(const Bridge& fitted, SourceLaw source) {
   std::vector<double> log_weights(fitted.log_weights().begin(), fitted.log_weights().end());
   if (const TreeShape* const tree = fitted.tree()) {
     return TreeBridge(fitted.process(), TreePotential(*tree, std::move(log_weights),
                                                       fitted.log_moves(), fitted.log_cores()))
-        .with_source(*fitted.source());
+        .with_source(std::move(source));
   }
   if (fitted.log_moves().size() > 0) {
     return ChainBridge(fitted.process(), ChainPotential(std::move(log_weights), fitted.log_moves(),
                                                         fitted.log_cores()))
-        .with_source(*fitted.source());
+        .with_source(std::move(source));
   }
   return CpBridge(fitted.process(), {std::move(log_weights), fitted.log_cores()})
-      .with_source(*fitted.source());
+      .with_source(std::move(source));
 }
 
 // Why rows held out speak against the training; nothing where they do not, or draws were endless.
@@ -75,7 +89,8 @@ std::optional<std::string> held_against(const LoadedRun& run, const json& diagno
       value, error);
 }
 
-json origin_of(const LoadedRun& run, const json& diagnostics, const DistillRequest& request) {
+json origin_of(const LoadedRun& run, const SourceLaw& fitted, const json& diagnostics,
+               const DistillRequest& request) {
   json trained_on;
   if (const BenchmarkPair* pair = run.problem.pair()) {
     trained_on = pair_record(*pair);
@@ -99,10 +114,14 @@ json origin_of(const LoadedRun& run, const json& diagnostics, const DistillReque
   for (const char* key : {"held_out", "held_out_error", "held_out_rows", "training_objective"}) {
     if (diagnostics.contains(key)) judged[key] = diagnostics[key];
   }
-  return {{"solver", run.config.solver}, {"options", run.config.options},
-          {"seed", run.config.seed},     {"run_identity", run.config.identity},
-          {"trained_on", trained_on},    {"judged", judged},
-          {"version", kVersion}};
+  json origin = {{"solver", run.config.solver}, {"options", run.config.options},
+                 {"seed", run.config.seed},     {"run_identity", run.config.identity},
+                 {"trained_on", trained_on},    {"judged", judged},
+                 {"version", kVersion}};
+  if (fitted.chain() != nullptr) {
+    origin["law_of_x0"] = "a mixture fitted to the same rows, in place of the run's hidden chain";
+  }
+  return origin;
 }
 
 }  // namespace
@@ -134,8 +153,9 @@ BenchmarkPair distill(const LoadedRun& run, const Diagnostics& diagnostics,
   identity.name = request.name;
   identity.seed = request.seed;
   identity.family = PairFamily::kDistilled;
-  identity.origin = origin_of(run, said, request).dump();
-  return BenchmarkPair::of_bridge(std::move(identity), as_truth(*fitted));
+  identity.origin = origin_of(run, *fitted->source(), said, request).dump();
+  return BenchmarkPair::of_bridge(std::move(identity),
+                                  as_truth(*fitted, law_of_pair(run, *fitted->source())));
 }
 
 }  // namespace bridgemark

@@ -17,12 +17,11 @@ struct DistillRequest {
   bool accept_overfitted = false;  // also of a training that rows held out speak against
 };
 
-// Declares what a solver was fitted to be the truth: p0 is its law of x0, the potential is its
-// potential, and p1 is what the bridge makes of them. So a pair that looks like data has a bridge
-// that is known exactly.
-// Throws InvalidArgument for a coupling that is no bridge from x0 with a law of x0, and for a
-// training on rows that no rows held out have judged, or that they found overfitted, unless that is
-// accepted.
+// Declares what a solver was fitted to be the truth: p0 is its law of x0, or a mixture fitted to
+// the same rows where that is a hidden chain, the potential is its potential, and p1 is what the
+// bridge makes of them. So a pair that looks like data has a bridge that is known exactly. Throws
+// InvalidArgument for a coupling that is no bridge from x0 with a law of x0, and for a training on
+// rows that no rows held out have judged, or that they found overfitted, unless that is accepted.
 BenchmarkPair distill(const LoadedRun& run, const Diagnostics& diagnostics,
                       const DistillRequest& request);
 
