@@ -127,8 +127,7 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       updates_later,
       {.key = "first_share",
        .kind = RealRange{0.0, 1.0},
-       .default_value = kAuto,
-       .paper = "0",
+       .default_value = "0",
        .help =
            fmt::format("share of the updates of later iterations that train on first pairs, so "
                        "that the walks keep to both ends; auto: 0, and {} once an iteration has "
