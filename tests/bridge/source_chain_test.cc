@@ -122,16 +122,16 @@ TEST(PathPosteriors, AreTheSharesOfPaths) {
 // Many coordinates and states whose moves are even: neither the sums nor the bound on what they
 // lose may grow out of range.
 TEST(PathPosteriors, OfALongRowAreFinite) {
-  constexpr std::size_t kDim = 2000;
+  constexpr std::size_t D = 2000;
   const ChainPotential potential(std::vector<double>(16, std::log(1.0 / 16.0)),
-                                 Array3<double>(kDim - 1, 16, 16, std::log(1.0 / 16.0)),
-                                 Array3<double>(kDim, 2, 16, std::log(0.5)));
+                                 Array3<double>(D - 1, 16, 16, std::log(1.0 / 16.0)),
+                                 Array3<double>(D, 2, 16, std::log(0.5)));
   const ScaledTables tables(potential);
-  const States x(1, kDim);
-  PathPosteriors posteriors(kDim, 16);
+  const States x(1, D);
+  PathPosteriors posteriors(D, 16);
   EXPECT_NEAR(posteriors.pass(tables.chain, x.row(0), tables.log_scale),
-              -static_cast<double>(kDim) * std::log(2.0), 1e-8);
-  for (std::size_t d = 0; d < kDim; d += 333) {
+              -static_cast<double>(D) * std::log(2.0), 1e-8);
+  for (std::size_t d = 0; d < D; d += 333) {
     EXPECT_NEAR(posteriors.states(d)[3], 1.0 / 16.0, 1e-10);
   }
 }
