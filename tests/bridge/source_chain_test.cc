@@ -12,12 +12,14 @@
 #include "bridgemark/bridge/reversed_bridge.h"
 #include "bridgemark/bridge/source_law.h"
 #include "bridgemark/bridge/tilted_chain.h"
+#include "bridgemark/bridge/tree_bridge.h"
 #include "bridgemark/core/error.h"
 #include "tests/support/chi_square.h"
 #include "tests/support/context.h"
 #include "tests/support/enumerate.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/random_chain.h"
+#include "tests/support/random_tree.h"
 #include "tests/support/tolerance.h"
 
 // A hidden chain as the law of x0, against sums over all states and all paths.
@@ -242,7 +244,7 @@ struct ChainSourceCase {
   }
 };
 
-// Both forms of potentials, D from 2 to 4, few components and more than there are groups of them.
+// All forms of potentials, D from 2 to 4, few components and more than there are groups of them.
 std::vector<ChainSourceCase> chain_source_cases() {
   std::vector<ChainSourceCase> cases;
   const auto add = [&](std::string name, std::shared_ptr<const Bridge> bridge, double spread,
@@ -267,6 +269,11 @@ std::vector<ChainSourceCase> chain_source_cases() {
       std::make_shared<const ChainBridge>(ReferenceProcess::from_matrix(matrix),
                                           random_chain(4, 3, 3, 2.0, 66)),
       2.0, 67);
+  add("matrix, D 4, tree",
+      std::make_shared<const TreeBridge>(
+          ReferenceProcess::from_matrix(matrix),
+          testing::random_tree(TreeShape::quadtree(2), 3, 3, 2.0, 68)),
+      2.0, 69);
   return cases;
 }
 

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bridgemark/bridge/tree_bridge.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/solver/core/reverse_coupling.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
@@ -59,6 +61,35 @@ TEST(TreeSolver, LearnsATreeAndIsReadBack) {
   fitted.coupling->log_conditional({}, x0, x1, before);
   loaded->log_conditional({}, x0, x1, after);
   EXPECT_EQ(before, after);
+}
+
+// With its law of x0, which answers x0 given x1 as before.
+TEST(TreeSolver, ReadsAHiddenChainOfX0Back) {
+  const BenchmarkPair pair = tree_pair();
+  const Fitted fitted = testing::fit_solver(
+      "dlightsb-tree", pair,
+      {"tree=quadtree", "states=3", "start=samples", "source=chain", "updates=5", "batch_size=16"});
+  const testing::TempDir dir;
+  const Solver& solver = find_solver("dlightsb-tree");
+  solver.save(*fitted.coupling, dir.path() / "model.safetensors");
+  const auto loaded = std::dynamic_pointer_cast<const Bridge>(
+      solver.load({}, pair, dir.path() / "model.safetensors"));
+  ASSERT_NE(loaded->tree(), nullptr);
+  const SourceLaw *before = dynamic_cast<const Bridge&>(*fitted.coupling).source(),
+                  *after = loaded->source();
+  ASSERT_NE(after, nullptr);
+  ASSERT_NE(after->chain(), nullptr);
+  EXPECT_EQ(after->log_weights(), before->log_weights());
+  EXPECT_EQ(after->log_moves(), before->log_moves());
+  EXPECT_EQ(after->log_cores(), before->log_cores());
+  const States x1 = pair.sample_x1({}, 40, 1);
+  States of_fitted(40, 4), of_loaded(40, 4);
+  const auto draw = [&](std::shared_ptr<const Coupling> coupling, States& x0) {
+    learned_reverse({}, pair, coupling)->sample({}, x1, {3, DrawPurpose::kConditional}, 0, x0);
+  };
+  draw(fitted.coupling, of_fitted);
+  draw(loaded, of_loaded);
+  EXPECT_EQ(of_loaded, of_fitted);
 }
 
 // Through all three stages of start=both, of which a checkpoint holds those that ended.
