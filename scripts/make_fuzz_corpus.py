@@ -34,7 +34,7 @@ TRAININGS = [
             "initial=independent",
         ],
     ),
-    ("dlightsb-tree", ["updates=2", "states=2", "batch_size=2"]),
+    ("dlightsb-tree", ["updates=2", "states=2", "batch_size=2", "source=chain"]),
 ]
 EXPERIMENT = """name = "small"
 description = "two grids"

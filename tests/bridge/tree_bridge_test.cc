@@ -206,6 +206,25 @@ TEST(TreeBridge, APathIsTheChainBridge) {
   EXPECT_EQ(of_tree, of_chain);
 }
 
+// All coordinates hang on the one node: CP.
+TEST(TreeBridge, OneNodeIsTheCpBridge) {
+  const std::size_t D = 6, S = 5, K = 3;
+  const TreePotential node = random_tree({{-1}, {0, 0, 0, 0, 0, 0}}, S, K, 4.0, 14);
+  const ReferenceProcess process = ReferenceProcess::gaussian(5, 0.2);
+  const TreeBridge tree(process, node);
+  const CpBridge cp(process, CpPotential(node.log_root(), node.log_cores()));
+  std::mt19937_64 generator(15);
+  States x(200, D), y(200, D);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x.data()[i] = static_cast<std::int32_t>(generator() % S);
+    y.data()[i] = static_cast<std::int32_t>(generator() % S);
+  }
+  std::vector<double> a(200), b(200);
+  cp.log_conditional(kContext, x, y, a);
+  tree.log_conditional(kContext, x, y, b);
+  EXPECT_TRUE(all_near(b, a, {1e-13, 1e-13}));
+}
+
 // Weights that leave the range of doubles: the linear way gives up and the exact one answers.
 TEST(TreeBridge, ExtremePotentialsStayExact) {
   const std::size_t S = 3, K = 3;
