@@ -22,9 +22,10 @@ def distill(
     """Declare what a solver was fitted to be the truth: a pair that looks like its data.
 
     `run` is a fitted solver with a potential and a law of x0 (`DLightSB`, `DLightSBM`,
-    `DLightSBChain`), its coupling or its run folder. p0 of the pair is that law, its bridge the one
-    that was fitted, and its p1 what the bridge makes of p0, so both directions are known. `seed`
-    decides its test set, and `data_name` what own data are called in `pair.origin`.
+    `DLightSBChain`, `DLightSBTree`), its coupling or its run folder. p0 of the pair is that law, or
+    a mixture fitted to the same rows where it is a hidden chain. Its bridge is the one that was
+    fitted, and its p1 what the bridge makes of p0, so both directions are known. `seed` decides its
+    test set, and `data_name` what own data are called in `pair.origin`.
 
     Raises ValueError for a fit to rows that rows held out find overfitted, or that none have
     judged, unless `accept_overfitted`.
