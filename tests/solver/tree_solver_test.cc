@@ -101,7 +101,7 @@ TEST(TreeSolver, ResumesBitForBit) {
   const auto fit = [&](const Context& context, const TrainingFiles& kept) {
     SolverOptions options(solver.options());
     for (const char* set : {"tree=binary", "states=3", "updates=20", "batch_size=16",
-                            "checkpoint_seconds=0", "source=none"}) {
+                            "checkpoint_every=0", "source=none"}) {
       options.set_assignment(set);
     }
     return solver.fit(context, pair, options, 3, kept);
