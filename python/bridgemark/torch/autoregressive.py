@@ -157,13 +157,20 @@ class AutoregressiveRecipe(Recipe):
 
     _without: ClassVar[tuple[str, ...]] = ("loss",)
 
+    def __post_init__(self) -> None:
+        """A list of a configuration is the tuple that was written."""
+        if isinstance(self.order, list):
+            object.__setattr__(self, "order", tuple(self.order))
+
     def check(self) -> None:
         """As that of Recipe."""
         super().check()
         self._require_count("sweeps")
         if self.order is not None:
-            fine = sorted(self.order) == list(range(len(self.order)))
-            self._require(fine, "order", "each coordinate 0..D-1 once, or None")
+            fine = isinstance(self.order, tuple) and set(self.order) == set(range(len(self.order)))
+            self._require(
+                fine and self.order != (), "order", "each coordinate 0..D-1 once, or None"
+            )
 
 
 class AutoregressiveBridge(TwoWaySolver[AutoregressiveCoupling]):
@@ -197,8 +204,13 @@ class AutoregressiveBridge(TwoWaySolver[AutoregressiveCoupling]):
         device: torch.device | str = "cpu",
         **options: Any,
     ):
-        sweeps = AutoregressiveRecipe.of(options).sweeps
-        super().__init__(network, Reference.of(reference, sweeps), backward, device, options)
+        sweeps, whole = AutoregressiveRecipe.of(options).sweeps, Reference.of(reference, 1)
+        if whole.total_steps % sweeps:
+            raise ValueError(
+                "[torch] sweeps must divide the reference's total_steps, "
+                f"{whole.total_steps}, got {sweeps}"
+            )
+        super().__init__(network, whole.with_steps(sweeps), backward, device, options)
 
     def log_conditional(self, x0: Any, x1: Any) -> Any:
         """log q(x1|x0) for the rows of x0 and x1 [B,D], exact: float64 [B]."""
@@ -211,10 +223,10 @@ class AutoregressiveBridge(TwoWaySolver[AutoregressiveCoupling]):
         return CoordinateMatching(self._references[direction], order if forward else order[::-1])
 
     def _check_network(self, data: Data) -> None:
-        super()._check_network(data)
         assert isinstance(self.recipe, AutoregressiveRecipe)
         order = self.recipe.order
         if order is not None and len(order) != data.dim:
             raise ValueError(
                 f"[torch] order must have each of the {data.dim} coordinates, got {list(order)}"
             )
+        super()._check_network(data)

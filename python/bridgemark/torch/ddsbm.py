@@ -71,11 +71,11 @@ class DDSBM(ChainSolver[RateCoupling]):
     The reference becomes a chain in continuous time (`ContinuousReference`), and D-IMF matches the
     rates of its jumps instead of its steps. The network is that of CSBM, asked at the times of
     num_steps steps: its logits weigh the clean end, and the rates are the process's own times
-    h(s) / h(x). `sampler` draws by "steps" of the process that they steer (the default, and what
-    the authors' code does), or by "leaps" in which rates stay those at the step's start and a
-    coordinate makes one jump at the most. `options` are those of `bridgemark.torch.Recipe` but for
-    `loss`, and `sampler`. The bridge that it comes to is that of the chain in continuous time,
-    whose law from x0 to x1 differs a little from the reference's.
+    h(s) / h(x). `sampler` draws by "steps" of the process that they steer (the default), or by
+    "leaps" in which rates stay those at the step's start and a coordinate makes one jump at the
+    most. `options` are those of `bridgemark.torch.Recipe` but for `loss`, and `sampler`. The bridge
+    that it comes to is that of the chain in continuous time, whose law from x0 to x1 differs a
+    little from the reference's.
 
     After `fit` it is a coupling with steps, as CSBM is.
     """
