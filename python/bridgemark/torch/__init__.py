@@ -13,6 +13,7 @@ Needs torch (`pip install bridgemark[torch]`), which `import bridgemark` alone d
 
 from . import networks
 from .autoregressive import AutoregressiveBridge
+from .cnot import CNOT
 from .continuous import ContinuousReference
 from .coupling import NetworkCoupling
 from .csbm import CSBM, AlphaCSBM
@@ -25,6 +26,7 @@ from .reference import Reference
 __all__ = [
     "AlphaCSBM",
     "AutoregressiveBridge",
+    "CNOT",
     "CSBM",
     "ContinuousReference",
     "DDSBM",

@@ -12,11 +12,26 @@ from .coupling import Drawing, NetworkCoupling
 from .reference import Reference
 
 
-class Matching(abc.ABC):
-    """`reference` leads from where the direction's chain starts to its clean end."""
+class Answer(abc.ABC):
+    """The couplings that a network makes, asked at steps 0..num_steps-1.
+
+    `reference` leads from where the direction's chain starts to its clean end.
+    """
 
     def __init__(self, reference: Reference, num_steps: int):
         self.reference, self.num_steps = reference, num_steps
+
+    @abc.abstractmethod
+    def coupling(self, network: nn.Module, **where: Any) -> Drawing:
+        """What the network draws; `where` has its device and precision."""
+
+    def chain(self, network: nn.Module, **where: Any) -> Drawing:
+        """What draws the pairs of the next iteration, where that is something else."""
+        return self.coupling(network, **where)
+
+
+class Matching(Answer):
+    """A network that is trained at states between pairs, each row by a loss of its own."""
 
     def draw_points(
         self, start: Tensor, end: Tensor, points: int, generator: torch.Generator
@@ -33,14 +48,6 @@ class Matching(abc.ABC):
     @abc.abstractmethod
     def losses(self, x: Tensor, n: Tensor, logits: Tensor, end: Tensor) -> Tensor:
         """Of each row [B]."""
-
-    @abc.abstractmethod
-    def coupling(self, network: nn.Module, **where: Any) -> Drawing:
-        """What the network draws; `where` has its device and precision."""
-
-    def chain(self, network: nn.Module, **where: Any) -> Drawing:
-        """What draws the pairs of the next iteration, where that is something else."""
-        return self.coupling(network, **where)
 
 
 class BridgeMatching(Matching):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ._matching import Matching
+from ._matching import Answer, Matching
 from ._ranks import Ranks
 from .coupling import Drawing, autocast
 from .recipe import Recipe
@@ -21,12 +21,12 @@ class TrainedNetwork(abc.ABC):
     def __init__(
         self,
         network: nn.Module,
-        matching: Matching,
+        answer: Answer,
         recipe: Recipe,
         ranks: Ranks,
         device: torch.device,
     ):
-        self.matching, self.recipe, self.device = matching, recipe, device
+        self.answer, self.recipe, self.device = answer, recipe, device
         self.network = network.to(device).train()
         self.average = copy.deepcopy(self.network).eval().requires_grad_(False)
         self._wrapped = ranks.wrap(self.network)
@@ -38,12 +38,12 @@ class TrainedNetwork(abc.ABC):
     @property
     def coupling(self) -> Drawing:
         """What the average draws, which is kept."""
-        return self.matching.coupling(self.average, **self._where)
+        return self.answer.coupling(self.average, **self._where)
 
     @property
     def chain(self) -> Drawing:
         """What the other direction's pairs are drawn by."""
-        return self.matching.chain(self.average, **self._where)
+        return self.answer.chain(self.average, **self._where)
 
     @property
     def _where(self) -> dict[str, Any]:
@@ -103,6 +103,10 @@ class TrainedNetwork(abc.ABC):
 
 class MatchedNetwork(TrainedNetwork):
     """Trained by the losses of its matching at points between pairs."""
+
+    def __init__(self, network: nn.Module, matching: Matching, *others: Any):
+        super().__init__(network, matching, *others)
+        self.matching = matching
 
     def update(self, start: Tensor, end: Tensor, rate: float, generator: torch.Generator) -> Tensor:
         """Match at `points` of the recipe between each pair."""

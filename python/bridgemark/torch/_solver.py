@@ -23,7 +23,7 @@ from ._files import (
     write_atomically,
     write_tensors,
 )
-from ._matching import Matching
+from ._matching import Answer, Matching
 from ._networks_in_training import MatchedNetwork, TrainedNetwork
 from ._ranks import Ranks
 from ._training import Training
@@ -67,8 +67,12 @@ class NetworkSolver(abc.ABC, Generic[CouplingT]):
         self.diagnostics: dict[str, Any] = {}
 
     @abc.abstractmethod
-    def _matching(self, direction: str) -> Matching:
-        """What the network of a direction learns."""
+    def _answer(self, direction: str) -> Answer:
+        """The couplings that the network of a direction makes."""
+
+    @abc.abstractmethod
+    def _trained(self, ranks: Ranks) -> dict[str, TrainedNetwork]:
+        """The networks as the training changes them."""
 
     def fit(
         self: SolverT,
@@ -192,7 +196,7 @@ class NetworkSolver(abc.ABC, Generic[CouplingT]):
             average.load_state_dict(state)
             average.to(model.device).eval().requires_grad_(False)
             where = {"device": model.device, "precision": model.recipe.precision}
-            model._couplings[direction] = model._matching(direction).coupling(average, **where)
+            model._couplings[direction] = model._answer(direction).coupling(average, **where)
         model.diagnostics = json.loads((path / "result.json").read_text())["diagnostics"]
         lines = (path / "log.jsonl").read_text().splitlines()
         model.history = [json.loads(line) for line in lines]
@@ -213,7 +217,7 @@ class NetworkSolver(abc.ABC, Generic[CouplingT]):
         expected = [2, data.dim, self.reference.num_categories]
         for direction in self._directions():
             network = self.networks[direction].to(self.device)
-            last = self._matching(direction).num_steps - 1
+            last = self._answer(direction).num_steps - 1
             x = torch.zeros(2, data.dim, dtype=torch.int64, device=self.device)
             was_training = network.training
             try:
@@ -236,19 +240,6 @@ class NetworkSolver(abc.ABC, Generic[CouplingT]):
 
     def _stages(self) -> list[Stage]:
         return stages_of(self.recipe, self._both_directions)
-
-    def _trained(self, ranks: Ranks) -> dict[str, TrainedNetwork]:
-        """The networks as the training changes them."""
-        return {
-            direction: MatchedNetwork(
-                self.networks[direction],
-                self._matching(direction),
-                self.recipe,
-                ranks,
-                self.device,
-            )
-            for direction in self._directions()
-        }
 
     def _config(self) -> str:
         network = _networks.describe(self.networks[FORWARD])
@@ -317,6 +308,25 @@ class TwoWaySolver(NetworkSolver[CouplingT]):
     def reversed(self) -> CouplingT:
         """The other direction: x0 given x1."""
         return self._coupling_of(BACKWARD)
+
+    @abc.abstractmethod
+    def _matching(self, direction: str) -> Matching:
+        """What the network of a direction learns."""
+
+    def _answer(self, direction: str) -> Answer:
+        return self._matching(direction)
+
+    def _trained(self, ranks: Ranks) -> dict[str, TrainedNetwork]:
+        return {
+            direction: MatchedNetwork(
+                self.networks[direction],
+                self._matching(direction),
+                self.recipe,
+                ranks,
+                self.device,
+            )
+            for direction in self._directions()
+        }
 
 
 class ChainSolver(TwoWaySolver[ChainT]):

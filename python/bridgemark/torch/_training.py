@@ -217,12 +217,18 @@ class Training:
                 end = x1 if forward else x0
                 other = self.networks[BACKWARD if forward else FORWARD]
                 start = other.chain.draw_ends(end, self._draws("judged chain", *details))
-            matching = self.networks[direction].matching
+            matching = self._matched(direction).matching
             points = max(1, min(_MOST_POINTS // pairs, matching.num_steps))
             draws = self._draws("judged points", *details)
             self._judged[direction] = matching.draw_points(start, end, points, draws)
         self._best = self._copied_states()
         self._look()
+
+    def _matched(self, direction: str) -> MatchedNetwork:
+        """A network that rows held out can judge: others are trained without them."""
+        network = self.networks[direction]
+        assert isinstance(network, MatchedNetwork)
+        return network
 
     def _draws(self, purpose: str, *details: int) -> torch.Generator:
         return make_generator(self.device, self.seed, purpose, *details)
@@ -242,9 +248,7 @@ class Training:
         """Keeps the networks where they are better than before."""
         of_pairs = []
         for direction, (x, n, end) in self._judged.items():
-            network = self.networks[direction]
-            assert isinstance(network, MatchedNetwork)
-            losses = network.losses_of_average(x, n, end)
+            losses = self._matched(direction).losses_of_average(x, n, end)
             of_pairs.append(losses.view(self._num_judged(), -1).mean(1))
         means = torch.stack(of_pairs).mean(0)
         error = float(means.std()) / math.sqrt(len(means)) if len(means) > 1 else 0.0

@@ -12,6 +12,7 @@ from torch import nn
 from ._files import read_config
 from ._solver import NetworkSolver
 from .autoregressive import AutoregressiveBridge
+from .cnot import CNOT
 from .csbm import CSBM, AlphaCSBM
 from .ddsbm import DDSBM
 from .flow_matching import FlowMatching
@@ -19,6 +20,7 @@ from .flow_matching import FlowMatching
 _KINDS: tuple[type[NetworkSolver[Any]], ...] = (
     CSBM,
     AlphaCSBM,
+    CNOT,
     DDSBM,
     AutoregressiveBridge,
     FlowMatching,

@@ -51,6 +51,34 @@ class MLP(nn.Module):
         return logits.view(-1, *self.shape)
 
 
+class Potential(nn.Module):
+    """A number for a state, the potential of CNOT: dense layers over an embedding of x [B,D].
+
+    `embed(x)` gives [B,D,embedding], and the potential itself takes that, so that its gradient can
+    be asked for between two states.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_categories: int,
+        hidden: Sequence[int] = (64, 64, 64, 64),
+        embedding: int = 64,
+    ):
+        super().__init__()
+        self.embed = nn.Embedding(num_categories, embedding)
+        widths = [dim * embedding, *hidden]
+        layers: list[nn.Module] = []
+        for inputs, outputs in zip(widths, widths[1:]):
+            layers += [nn.Linear(inputs, outputs), nn.LeakyReLU(0.2)]
+        self.layers = nn.Sequential(*layers, nn.Linear(widths[-1], 1))
+
+    def forward(self, embedded: Tensor) -> Tensor:
+        """One number for each row [B]."""
+        values: Tensor = self.layers(embedded.flatten(1))
+        return values.squeeze(1)
+
+
 class Convolution(nn.Module):
     """Residual convolutions along the coordinates, for states whose neighbours belong together.
 
