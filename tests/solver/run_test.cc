@@ -13,6 +13,7 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/solver/run/run_result.h"
