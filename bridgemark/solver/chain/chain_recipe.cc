@@ -58,7 +58,8 @@ ChainRecipe read_chain_recipe(const SolverOptions& options) {
 
 ChainRecipe read_tree_recipe(const SolverOptions& options, std::size_t dim) {
   ChainRecipe recipe = read_chain_recipe(options);
-  recipe.cp.tree = std::make_shared<const TreeShape>(TreeShape::named(options.text("tree"), dim));
+  recipe.cp.tree = std::make_shared<const TreeShape>(
+      TreeShape::named(options.is("tree", "quadtree") ? "quadtree" : "binary", dim));
   return recipe;
 }
 

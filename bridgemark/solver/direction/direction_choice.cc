@@ -249,7 +249,7 @@ std::unique_ptr<PotentialModel> make_directed_model(const Context& context,
 }
 
 void check_direction(const Context& context, const SolverOptions& options) {
-  const bool has_law = !options.is("source", "none");
+  const bool has_law = wants_source(options);  // reads the value in any case
   if (is_forward(options)) return;
   if (!has_law) {
     throw_invalid("options",

@@ -201,20 +201,25 @@ class SourceSearch {
 
 OptionSpec source_option() {
   return {.key = "source",
-          .kind = Choices{{"auto", "mixture", "product", "chain", "none"}},
+          .kind = Choices{{"mixture", "product", "chain", "none"}},
           .default_value = "auto",
           .help =
               "law of x0 that is fitted beside the bridge, so that it answers x0 given x1 as "
               "well; mixture: as many products as rows kept apart ask for, one among them; chain: "
               "a hidden chain along the coordinates; auto: a mixture, or a chain where those rows "
-              "are likelier under it; none is fitted where ranks share the model"};
+              "are likelier under it; none is fitted where ranks share the model",
+          .or_auto = true};
+}
+
+bool wants_source(const SolverOptions& options) {
+  return options.is_auto("source") || !options.is("source", "none");
 }
 
 SourceForm source_form(const SolverOptions& options) {
+  if (options.is_auto("source")) return SourceForm::kBest;
   if (options.is("source", "mixture")) return SourceForm::kMixture;
   if (options.is("source", "product")) return SourceForm::kProduct;
-  if (options.is("source", "chain")) return SourceForm::kChain;
-  return SourceForm::kBest;
+  return SourceForm::kChain;
 }
 
 SourceLaw fit_source_density(const Context& context, const TrainingData& data,
@@ -236,7 +241,7 @@ std::shared_ptr<const Coupling> with_source_density(const Context& context,
                                                     std::uint64_t seed,
                                                     std::shared_ptr<const Coupling> coupling) {
   const auto bridge = std::dynamic_pointer_cast<const Bridge>(coupling);
-  if (!bridge || context.rank_count() > 1 || options.is("source", "none")) return coupling;
+  if (!bridge || context.rank_count() > 1 || !wants_source(options)) return coupling;
   const TrainingData data(problem, options.text("x0_data"), options.text("x1_data"), seed);
   return bridge->with_source(
       fit_source_density(context, data, problem.reference(), problem.dim(), source_form(options)));

@@ -22,7 +22,8 @@ OptionSpec source_option();
 // the chain, whichever is better.
 enum class SourceForm { kProduct, kMixture, kChain, kBest };
 
-// What `source` asks for; the best where that is none.
+// Whether `source` asks for a law, and for which.
+bool wants_source(const SolverOptions& options);
 SourceForm source_form(const SolverOptions& options);
 
 // The number of parts or states and of pseudo-rows is chosen by the likelihood of rows kept apart,
