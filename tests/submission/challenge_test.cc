@@ -125,6 +125,31 @@ TEST_F(ChallengeTest, ACommitmentIsForOneSolverAndInTime) {
   EXPECT_EQ(load_commitments(folder_.challenge()).size(), 1u);
 }
 
+// Files and commitments that commit_solver() does not write, each a way to choose later.
+TEST_F(ChallengeTest, WhatWasWrittenByHandLeavesNoChoice) {
+  folder_.begin();
+  const std::string secret = testing::slurp(folder_.path("secret.json"));
+  const std::string empty(64, '0');
+  // Read as one file or as two, such lists have one digest.
+  for (const std::string& name : {"config.toml\\n" + empty + "  solver.py", std::string("../x")}) {
+    folder_.write("secret.json", secret);
+    replace_in_file(folder_.path("secret.json"), "\"config.toml\"", "\"" + name + "\"");
+    expect_refused([&] { load_secret(folder_.path("secret.json")); },
+                   "'sha256' must have names of files");
+  }
+  folder_.write("secret.json", secret.substr(0, secret.find("\"sha256\"")) + "\"sha256\": {}}\n");
+  expect_refused([&] { load_secret(folder_.path("secret.json")); },
+                 "'sha256' must have the solver's files, got none");
+  folder_.write("secret.json", secret);
+  replace_in_file(folder_.path("secret.json"), "\"Mine\"", "\"Mine\\nsalt 0\"");
+  expect_refused([&] { load_secret(folder_.path("secret.json")); }, "'label'");
+  std::ofstream(folder_.challenge() / "commitments.jsonl", std::ios::app)
+      << R"({"label":"mine","digest":")" << empty << R"(","time":""})"
+      << "\n";
+  expect_refused([&] { load_commitments(folder_.challenge()); },
+                 "'label' must look like that of no other line, got 'mine'");
+}
+
 TEST_F(ChallengeTest, TheRevealFollowsFromValueAndCommitments) {
   Challenge asked = folder_.asked();
   asked.instances = 100;

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
@@ -54,12 +55,18 @@ std::string digest_of(const nlohmann::json& object, std::string_view key, std::s
   return text;
 }
 
+// A name without a folder and a line end, so that a digest is of one list of files alone.
+bool is_file_name(const std::string& name) {
+  return is_one_line(name, kLongestFileName) && name.find('/') == name.npos && name != "." &&
+         name != "..";
+}
+
 std::map<std::string, std::string> hashes_of(const std::vector<std::filesystem::path>& files) {
   if (files.empty()) throw_invalid("challenge", "files must be those of the solver, got none");
   std::map<std::string, std::string> hashes;
   for (const std::filesystem::path& path : files) {
     const std::string name = path.filename().string();
-    if (!is_one_line(name, kLongestFileName)) {
+    if (!is_file_name(name)) {
       throw_invalid("challenge", "files must have names of one line, got '{}'", printable(name));
     }
     if (!hashes.emplace(name, file_sha256(path)).second) {
@@ -133,11 +140,16 @@ Commitment commit_solver(const std::filesystem::path& challenge, const std::stri
 std::vector<Commitment> load_commitments(const std::filesystem::path& challenge) {
   const std::filesystem::path path = challenge / kCommitmentsFile;
   std::vector<Commitment> commitments;
+  std::set<std::string> looks;  // a solver has one commitment, not one to choose from
   if (!path_exists(path)) return commitments;
   each_json_line(path, kMaxCommitmentBytes, LastLine::kIsWhole,
                  [&](const nlohmann::json& value, std::string_view, const std::string& where) {
-                   commitments.push_back({json_get<std::string>(value, "label", where),
-                                          digest_of(value, "digest", where),
+                   const std::string label = json_get<std::string>(value, "label", where);
+                   if (!looks.insert(look_of(label)).second) {
+                     throw_file(where, "'label' must look like that of no other line, got '{}'",
+                                printable(label));
+                   }
+                   commitments.push_back({label, digest_of(value, "digest", where),
                                           json_get<std::string>(value, "time", where)});
                  });
   return commitments;
@@ -152,11 +164,18 @@ CommitmentSecret load_secret(const std::filesystem::path& path) {
   CommitmentSecret secret;
   secret.challenge = digest_of(json, "challenge", file);
   secret.label = json_get<std::string>(json, "label", file);
+  if (const std::string why = why_no_name(secret.label, kMaxSolverName); !why.empty()) {
+    throw_file(file, "'label' {}, got '{}'", why, printable(secret.label));
+  }
   secret.salt = digest_of(json, "salt", file);
   const nlohmann::json& hashes = json_part(json, "sha256", nlohmann::json::value_t::object, file);
   for (const auto& [name, hash] : hashes.items()) {
+    if (!is_file_name(name)) {
+      throw_file(file, "'sha256' must have names of files, got '{}'", printable(name));
+    }
     secret.sha256[name] = digest_of(hashes, name, file);
   }
+  if (secret.sha256.empty()) throw_file(file, "'sha256' must have the solver's files, got none");
   return secret;
 }
 
