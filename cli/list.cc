@@ -10,9 +10,9 @@
 #include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/registry.h"
 #include "cli/command.h"
+#include "cli/help/solver_help.h"
 #include "cli/option_use.h"
 #include "cli/output.h"
-#include "cli/solver_text.h"
 
 namespace bridgemark::cli {
 

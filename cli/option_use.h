@@ -14,9 +14,8 @@ namespace bridgemark::cli {
 void only_for(CLI::Option* option, std::string for_what,
               std::function<std::optional<std::string>()> given_instead);
 
-// Throws InvalidArgument for an option of the command, or of one inside of it, that was given and is
-// not used. Options that
-// nothing is declared of are used whatever else is given.
+// Throws InvalidArgument for an option of the command, or of one inside of it, that was given and
+// is not used. Options that nothing is declared of are used whatever else is given.
 void refuse_unused_options(const CLI::App& command);
 
 }  // namespace bridgemark::cli

@@ -28,7 +28,9 @@ _bridgemark() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local command= words= options= key=
   ((COMP_CWORD > 1)) && command=${COMP_WORDS[1]}
-  case "$command $previous" in
+)";
+
+constexpr char kBashValues[] = R"(  case "$command $previous" in
 )";
 
 constexpr char kBashBetween[] = R"(    *) key=none ;;
@@ -70,12 +72,17 @@ std::string bash_completions(const CLI::App& app) {
                        joined(key_words(solver->name())));
   }
   out += kBashAfterKeys;
-  std::vector<std::string> commands;
-  std::string by_command;
   for (const CLI::App* command : listed_commands(app)) {
-    const std::string name = command->get_name();
-    commands.push_back(name);
-    std::vector<std::string> options, positionals;
+    if (listed_commands(*command).empty()) continue;
+    out += fmt::format(
+        "  [[ $command == {} ]] && ((COMP_CWORD > 2)) && command+=\" ${{COMP_WORDS[2]}}\"\n",
+        command->get_name());
+  }
+  out += kBashValues;
+  std::string by_command;
+  for (const CLI::App* command : all_commands(app)) {
+    const std::string name = full_name(*command);
+    std::vector<std::string> options, positionals = names_of(listed_commands(*command));
     for (const OptionHelp& option : options_of(*command)) {
       options.insert(options.end(), option.names.begin(), option.names.end());
       if (option.kind.empty()) continue;
@@ -86,7 +93,7 @@ std::string bash_completions(const CLI::App& app) {
     for (const OptionHelp& positional : positionals_of(*command)) {
       for (const std::string& word : value_words(positional).words) positionals.push_back(word);
     }
-    by_command += fmt::format("      {}) words=\"{}\" options=\"{}\" ;;\n", name,
+    by_command += fmt::format("      '{}') words=\"{}\" options=\"{}\" ;;\n", name,
                               joined(positionals), joined(options));
   }
   std::vector<std::string> options;
@@ -94,8 +101,8 @@ std::string bash_completions(const CLI::App& app) {
     options.insert(options.end(), option.names.begin(), option.names.end());
   }
   return out + kBashBetween + by_command +
-         fmt::format("      '') words=\"{}\" options=\"{}\" ;;\n", joined(commands),
-                     joined(options)) +
+         fmt::format("      '') words=\"{}\" options=\"{}\" ;;\n",
+                     joined(names_of(listed_commands(app))), joined(options)) +
          kBashTail;
 }
 

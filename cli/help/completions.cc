@@ -68,8 +68,20 @@ std::vector<std::string> key_words(std::string_view solver) {
   return keys;
 }
 
-std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+std::vector<const CLI::App*> all_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> all;
+  for (const CLI::App* command : listed_commands(app)) {
+    all.push_back(command);
+    const std::vector<const CLI::App*> within = all_commands(*command);
+    all.insert(all.end(), within.begin(), within.end());
+  }
+  return all;
+}
+
+std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  return names;
 }
 
 std::vector<OptionHelp> options_of(const CLI::App& command) { return arguments_of(command, false); }

@@ -13,14 +13,17 @@ namespace {
 constexpr char kFishHead[] =
     R"(# Completions of bridgemark for fish, made by `bridgemark completions fish`.
 
-# Whether the line has this command, or without an argument none.
+# Whether the line has this command, of one word or of two.
 function __bridgemark_command
     set -l words (commandline -opc)
-    if test (count $argv) -eq 0
-        test (count $words) -lt 2
-    else
-        test (count $words) -ge 2; and test $words[2] = $argv[1]
-    end
+    set -l last (math (count $argv) + 1)
+    test (count $words) -ge $last; and test "$words[2..$last]" = "$argv"
+end
+
+# Whether a word of a command is next, behind those that are given.
+function __bridgemark_next
+    set -l words (commandline -opc)
+    test (count $words) -eq (math (count $argv) + 1); and test "$words[2..-1]" = "$argv"
 end
 
 # The keys of the solver that the line names.
@@ -62,6 +65,16 @@ std::string values_of(const OptionHelp& option) {
   return out;
 }
 
+// The commands of a command, or of the program.
+std::string next_words(const std::string& condition, const CLI::App& app) {
+  std::string out;
+  for (const CLI::App* command : listed_commands(app)) {
+    out += fmt::format("complete -c bridgemark -n '{}' -f -a {} -d {}\n", condition,
+                       command->get_name(), fish_quoted(command->get_description()));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string fish_completions(const CLI::App& app) {
@@ -73,16 +86,15 @@ std::string fish_completions(const CLI::App& app) {
   }
   out += kFishAfterKeys;
   for (const OptionHelp& option : options_of(app)) {
-    out += fmt::format("complete -c bridgemark -n __bridgemark_command -f{} -d {}\n",
-                       names_of(option), fish_quoted(option.text));
+    out += fmt::format("complete -c bridgemark -n __bridgemark_next -f{} -d {}\n", names_of(option),
+                       fish_quoted(option.text));
   }
-  for (const CLI::App* command : listed_commands(app)) {
-    out += fmt::format("complete -c bridgemark -n __bridgemark_command -f -a {} -d {}\n",
-                       command->get_name(), fish_quoted(command->get_description()));
-  }
-  for (const CLI::App* command : listed_commands(app)) {
+  out += next_words("__bridgemark_next", app);
+  for (const CLI::App* command : all_commands(app)) {
+    const std::string name = full_name(*command);
+    out += next_words("__bridgemark_next " + name, *command);
     const std::string start =
-        fmt::format("complete -c bridgemark -n '__bridgemark_command {}'", command->get_name());
+        fmt::format("complete -c bridgemark -n '__bridgemark_command {}'", name);
     for (const OptionHelp& positional : positionals_of(*command)) {
       const ValueWords values = value_words(positional);
       if (values.words.empty()) continue;

@@ -82,12 +82,6 @@ std::string shown(const OptionGroup& group) {
   return out;
 }
 
-std::string shown(const HelpSection& section) {
-  std::string out = "\n" + filled(section.title + ":", 0) + "\n";
-  for (const auto& [name, text] : section.rows) out += two_columns(name, text);
-  return out;
-}
-
 std::string shown(const HelpFooter& footer) {
   std::string out;
   if (!footer.examples.empty()) {
@@ -125,6 +119,9 @@ std::string usage_of(const CLI::App& command) {
     const std::string name = option->get_name(true, false);
     usage += option->get_required() ? " " + name : " [" + name + "]";
   }
+  if (!listed_commands(command).empty()) {
+    usage += command.get_require_subcommand_min() > 0 ? " COMMAND" : " [COMMAND]";
+  }
   return usage;
 }
 
@@ -154,8 +151,27 @@ std::vector<HelpSection> help_sections(const CLI::App& command, HelpExtent exten
 }
 
 const CLI::App* given_command(const CLI::App& app) {
-  const std::vector<CLI::App*> given = app.get_subcommands();
-  return given.empty() ? nullptr : given.front();
+  const CLI::App* command = nullptr;
+  for (auto given = app.get_subcommands(); !given.empty(); given = command->get_subcommands()) {
+    command = given.front();
+  }
+  return command;
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* within = command.get_parent();
+  const bool is_outermost = !within || !within->get_parent();
+  return is_outermost ? command.get_name() : full_name(*within) + " " + command.get_name();
+}
+
+std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::string section_text(const HelpSection& section) {
+  std::string out = filled(section.title + ":", 0) + "\n";
+  for (const auto& [name, text] : section.rows) out += two_columns(name, text);
+  return out;
 }
 
 std::size_t columns_of(std::string_view text) {
@@ -198,19 +214,20 @@ std::string broken_command(std::string_view command, std::size_t indent, std::si
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
                                      CLI::AppFormatMode) const {
-  std::string out = filled(app->get_description(), 0) + "\nUsage: " + name + " " + usage_of(*app);
-  const auto commands =
-      app->get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
-  out += commands.empty() ? "\n" : " [COMMAND]\n";
+  std::string out =
+      filled(app->get_description(), 0) + "\nUsage: " + name + " " + usage_of(*app) + "\n";
+  const std::vector<const CLI::App*> commands = listed_commands(*app);
   for (const OptionGroup& group : option_groups(*app)) out += shown(group);
   if (!commands.empty()) {
     HelpSection section{"Commands", {}};
     for (const CLI::App* command : commands) {
       section.rows.emplace_back(command->get_name(), command->get_description());
     }
-    out += shown(section);
+    out += "\n" + section_text(section);
   }
-  for (const HelpSection& section : help_sections(*app, HelpExtent::kHelp)) out += shown(section);
+  for (const HelpSection& section : help_sections(*app, HelpExtent::kHelp)) {
+    out += "\n" + section_text(section);
+  }
   return out + shown(footer_of(*app));
 }
 

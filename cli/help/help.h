@@ -39,7 +39,7 @@ struct HelpSection {
 // The positional arguments are the first group, if there are any.
 std::vector<OptionGroup> option_groups(const CLI::App& command);
 
-// "[OPTIONS] SOLVER".
+// "[OPTIONS] SOLVER", or "[OPTIONS] COMMAND" where it has commands.
 std::string usage_of(const CLI::App& command);
 
 // The footer of a command: examples in lines that begin with blanks or with "Example: ", and
@@ -56,8 +56,17 @@ using MakeSections = std::function<std::vector<HelpSection>(HelpExtent)>;
 void set_help_sections(const CLI::App& command, MakeSections make);
 std::vector<HelpSection> help_sections(const CLI::App& command, HelpExtent extent);
 
-// The command that was given, or null.
+// The command that was given, the innermost one, or null.
 const CLI::App* given_command(const CLI::App& app);
+
+// "train"; "challenge new" of a command within another.
+std::string full_name(const CLI::App& command);
+
+// The commands that the help of `app` lists.
+std::vector<const CLI::App*> listed_commands(const CLI::App& app);
+
+// A title and the rows in two columns below it.
+std::string section_text(const HelpSection& section);
 
 // Columns that a terminal takes for UTF-8.
 std::size_t columns_of(std::string_view text);

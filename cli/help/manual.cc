@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -57,9 +58,12 @@ std::string upper(std::string text) {
   return text;
 }
 
-// "bridgemark-train".
+// "bridgemark-train", "bridgemark-challenge-new".
 std::string page_name(const CLI::App* command) {
-  return command ? "bridgemark-" + command->get_name() : "bridgemark";
+  if (!command) return "bridgemark";
+  std::string name = "bridgemark-" + full_name(*command);
+  std::ranges::replace(name, ' ', '-');
+  return name;
 }
 
 // Of the program where there is no command.
@@ -70,8 +74,7 @@ std::string manual_page(const CLI::App& app, const CLI::App* command) {
   out += fmt::format(".SH NAME\n{} \\- {}\n", roff(page_name(command)),
                      roff(described.get_description()));
   out += fmt::format(".SH SYNOPSIS\n\\fBbridgemark{}\\fR {}\n",
-                     command ? " " + roff(command->get_name()) : "",
-                     roff(command ? usage_of(*command) : "[OPTIONS] [COMMAND]"));
+                     command ? " " + roff(full_name(*command)) : "", roff(usage_of(described)));
   const HelpFooter footer = footer_of(described);
   if (!footer.paragraphs.empty()) {
     out += ".SH DESCRIPTION\n";
@@ -80,11 +83,10 @@ std::string manual_page(const CLI::App& app, const CLI::App* command) {
       out += roff(paragraph) + "\n";
     }
   }
-  if (!command) {
-    out += ".SH COMMANDS\n";
-    for (const CLI::App* each : listed_commands(app)) {
-      out += entry("\\fB" + roff(each->get_name()) + "\\fR", each->get_description());
-    }
+  const std::vector<const CLI::App*> within = listed_commands(described);
+  if (!within.empty()) out += ".SH COMMANDS\n";
+  for (const CLI::App* each : within) {
+    out += entry("\\fB" + roff(each->get_name()) + "\\fR", each->get_description());
   }
   for (const OptionGroup& group : option_groups(described)) {
     out += ".SH " + upper(roff(group.title)) + "\n";
@@ -102,18 +104,16 @@ std::string manual_page(const CLI::App& app, const CLI::App* command) {
   }
   out += ".SH EXIT STATUS\n0 is success, 1 a check that failed, 2 bad input.\n.SH SEE ALSO\n";
   std::vector<std::string> others;
-  for (const CLI::App* each : listed_commands(app)) {
-    if (!command) others.push_back("\\fB" + roff(page_name(each)) + "\\fR(1)");
-  }
   if (command) others.push_back("\\fBbridgemark\\fR(1)");
+  for (const CLI::App* each : within) others.push_back("\\fB" + roff(page_name(each)) + "\\fR(1)");
   return out + fmt::format("{}\n", fmt::join(others, ",\n"));
 }
 
 const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   std::vector<std::string> names;
-  for (const CLI::App* command : listed_commands(app)) {
-    if (command->get_name() == name) return command;
-    names.push_back(command->get_name());
+  for (const CLI::App* command : all_commands(app)) {
+    names.push_back(full_name(*command));
+    if (names.back() == name) return command;
   }
   throw_invalid("manual", "COMMAND must be one of {}, got '{}'; the nearest is {}",
                 fmt::join(names, ", "), name, nearest_name(name, names));
@@ -128,7 +128,7 @@ int run_manual(const CLI::App& app, const std::string& name, const std::string& 
     throw_invalid("manual", "--output has the pages of all commands, got COMMAND '{}'", name);
   }
   create_folder(folder);
-  std::vector<const CLI::App*> pages = listed_commands(app);
+  std::vector<const CLI::App*> pages = all_commands(app);
   pages.push_back(nullptr);
   for (const CLI::App* command : pages) {
     write_file_atomically(std::filesystem::path(folder) / (page_name(command) + ".1"),

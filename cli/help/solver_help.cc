@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bridgemark/core/terminal_text.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark::cli {
@@ -14,21 +15,31 @@ std::vector<HelpSection> solver_list() {
   return {section};
 }
 
-std::vector<HelpSection> solver_sections(const std::string& name) {
-  const Solver& solver = find_solver(name);
-  HelpSection section{fmt::format("Keys of {}, {}", name, solver.description()), {}};
+namespace {
+
+HelpSection section_of(const Solver& solver) {
+  HelpSection section{
+      terminal_text(fmt::format("Keys of {}, {}", solver.name(), solver.description())), {}};
   for (const OptionSpec& spec : solver.options()) {
-    section.rows.emplace_back(fmt::format("{}={}", spec.key, spec.initial_value()),
-                              spec.described());
+    section.rows.emplace_back(terminal_text(fmt::format("{}={}", spec.key, spec.initial_value())),
+                              terminal_text(spec.described()));
   }
   if (section.rows.empty()) section.rows.emplace_back("none", "it has nothing to set");
-  return {section};
+  return section;
 }
+
+}  // namespace
+
+std::vector<HelpSection> solver_sections(const std::string& name) {
+  return {section_of(find_solver(name))};
+}
+
+std::string solver_text(const Solver& solver) { return section_text(section_of(solver)); }
 
 std::vector<HelpSection> all_solver_sections() {
   std::vector<HelpSection> sections = solver_list();
   for (const auto& solver : all_solvers()) {
-    sections.push_back(solver_sections(std::string(solver->name())).front());
+    sections.push_back(section_of(*solver));
   }
   return sections;
 }

@@ -8,6 +8,7 @@
 
 #include "bridgemark/core/suggest.h"
 #include "bridgemark/solver/registry.h"
+#include "cli/help/completions.h"
 #include "cli/help/help.h"
 
 namespace bridgemark::cli {
@@ -49,18 +50,16 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
 
 std::string unknown_word(const CLI::App& app, const CLI::App* command, const std::string& word) {
   if (!word.starts_with("-")) {
-    if (command) return fmt::format("{} has no use for '{}'", command->get_name(), word);
-    std::vector<std::string> names;
-    for (const CLI::App* each : app.get_subcommands({})) {
-      if (!each->get_group().empty()) names.push_back(each->get_name());
-    }
-    return fmt::format("unknown command '{}'{}", word, suggestion(word, names));
+    const std::vector<std::string> names = names_of(listed_commands(command ? *command : app));
+    if (names.empty()) return fmt::format("{} has no use for '{}'", full_name(*command), word);
+    return fmt::format("unknown command '{}{}'{}", command ? full_name(*command) + " " : "", word,
+                       suggestion(word, names));
   }
   const std::string option = word.substr(0, word.find('='));
   if (!command) {
     return fmt::format("unknown option '{}'{}", option, suggestion(option, names_of_options(app)));
   }
-  const std::string what = fmt::format("{} has no option '{}'", command->get_name(), option);
+  const std::string what = fmt::format("{} has no option '{}'", full_name(*command), option);
   const std::vector<std::string> keys = solver_keys(*command);
   const std::string key = key_of(option);
   if (std::ranges::find(keys, key) != keys.end()) {
@@ -84,7 +83,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::string what =
       unknown.empty() ? std::string(error.what()) : unknown_word(app, command, unknown.front());
   return fmt::format("{}{} see bridgemark {}--help", what, what.ends_with('?') ? "" : ";",
-                     command ? command->get_name() + " " : "");
+                     command ? full_name(*command) + " " : "");
 }
 
 }  // namespace bridgemark::cli

@@ -34,7 +34,10 @@ _bridgemark() {
 constexpr char kZshBetween[] = R"(  case $state in
     command) _describe -t commands command commands ;;
     arguments)
-      case $words[1] in
+      local command=$words[1]
+)";
+
+constexpr char kZshArguments[] = R"(      case $command in
 )";
 
 constexpr char kZshTail[] = R"(      esac
@@ -101,7 +104,21 @@ std::string zsh_completions(const CLI::App& app) {
   out += " \\\n            '1: :->command' '*:: :->arguments'\n";
   out += kZshBetween;
   for (const CLI::App* command : listed_commands(app)) {
-    out += fmt::format("        {})\n          _arguments", command->get_name());
+    const std::vector<std::string> within = names_of(listed_commands(*command));
+    if (within.empty()) continue;
+    out += fmt::format(
+        "      if [[ $command == {0} ]] && (( CURRENT > 2 )); then\n"
+        "        shift words\n        (( CURRENT-- ))\n        command=\"{0} $words[1]\"\n"
+        "      fi\n",
+        command->get_name());
+  }
+  out += kZshArguments;
+  for (const CLI::App* command : all_commands(app)) {
+    out += fmt::format("        '{}')\n          _arguments", full_name(*command));
+    const std::vector<std::string> within = names_of(listed_commands(*command));
+    if (!within.empty()) {
+      out += fmt::format(" \\\n            '1:COMMAND:({})'", fmt::join(within, " "));
+    }
     for (const OptionHelp& option : options_of(*command)) out += option_specs(option);
     std::size_t place = 0;
     for (const OptionHelp& positional : positionals_of(*command)) {

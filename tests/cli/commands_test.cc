@@ -104,7 +104,7 @@ TEST_F(CommandLine, ListDescribesSolvers) {
     EXPECT_EQ(all[i]["name"], all_solvers()[i]->name());
     EXPECT_EQ(all[i]["description"], all_solvers()[i]->description());
   }
-  contains(expect_success({"list", "--solver", "dlightsb"}), "    components=");
+  contains(expect_success({"list", "--solver", "dlightsb"}), "\n  components=");
   const json one = json::parse(expect_success({"list", "--solver", "dlightsb", "--json"}));
   EXPECT_EQ(one["solvers"][0]["options"].size(), find_solver("dlightsb").options().size());
   const testing::ProgramRun wrong = run_program({"list", "--solver", "dlightsbm"});
