@@ -11,6 +11,7 @@
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/process/elementary_step.h"
+#include "bridgemark/process/gamma_proposal.h"
 #include "bridgemark/process/low_rank_step.h"
 #include "bridgemark/process/power_cache.h"
 
@@ -207,13 +208,19 @@ double ReferenceProcess::expected_movement() const {
 std::optional<std::string> movement_warning(const ReferenceProcess& process) {
   const double movement = process.expected_movement();
   if (movement >= kLeastMovement) return std::nullopt;
-  const std::string which = process.kind() == ReferenceKind::kMatrix
-                                ? "a matrix"
-                                : fmt::format("gamma {}", process.gamma());
-  return fmt::format(
+  const ReferenceKind kind = process.kind();
+  const int S = process.num_categories();
+  const std::string which =
+      kind == ReferenceKind::kMatrix ? "a matrix" : fmt::format("gamma {}", process.gamma());
+  std::string warning = fmt::format(
       "[reference] {} at S = {} hardly moves: {:.2g} categories in {} steps (at least {} are "
       "needed), so x1 is x0 and every score is perfect",
-      which, process.num_categories(), movement, process.total_steps(), kLeastMovement);
+      which, S, movement, process.total_steps(), kLeastMovement);
+  if (kind == ReferenceKind::kGaussian || kind == ReferenceKind::kUniform) {
+    warning += fmt::format("; gamma {} fits so many categories",
+                           propose_gamma({}, kind, S, process.total_steps()));
+  }
+  return warning;
 }
 
 std::optional<RankOneMatrix> ReferenceProcess::rank_one_power(int n) const {

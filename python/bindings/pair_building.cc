@@ -224,7 +224,9 @@ void init_pair_building(nb::module_& module) {
       "f(x0) q_ref(x1|x0) v(x1), and both directions are closed forms.\n"
       "`dim` and `num_categories` follow from the arrays where one of them says them; states need\n"
       "num_categories. Without arrays they are 2 and 50.\n"
-      "A reference that moves less than 0.1 categories over all steps is warned of.");
+      "A reference that moves less than 0.1 categories over all steps is warned of, with a gamma "
+      "that\n"
+      "fits so many categories.");
 }
 
 }  // namespace bridgemark::python
