@@ -63,8 +63,9 @@ class _Source:
             given = _core.load(given)
         self.pair: _core.Pair | None = given if isinstance(given, _core.Pair) else None
         self.label = "truth" if self.pair is not None else _label(given)
+        self.rows: _States | None = None  # x0 that it was fitted to, where that was data
         if isinstance(given, Solver):
-            given = given.coupling
+            self.rows, given = given._rows, given.coupling
         if isinstance(given, _core.Coupling):
             self.pair = given.pair
         own = isinstance(given, (_core.Pair, _core.Coupling))
@@ -79,13 +80,17 @@ class _Source:
         self.like = like
 
     def starts(self, x0: Any, rows: int, random: np.random.Generator) -> _States:
-        """The x0 to show: those given, or drawn from a pair, that of the source without one."""
+        """The x0 to show: those given, or drawn from a pair, that of the source without one, or
+        from the rows that it was fitted to."""
         if isinstance(x0, (str, os.PathLike)):
             x0 = _core.load(x0)
         if isinstance(x0, _core.Pair):
             self.start_pair, x0 = x0, None
         if x0 is None and self.start_pair is not None:
             return self.start_pair.sample_x0(rows, random)
+        if x0 is None and self.rows is not None:
+            chosen = random.choice(len(self.rows), min(rows, len(self.rows)), replace=False)
+            return self.rows[chosen]
         if x0 is None:
             raise ValueError(
                 f"[plot] x0 must be given, states or a pair to draw them from: {self.label} was "
@@ -263,7 +268,8 @@ def plot_samples(
 
     `source` is a pair (or its name or folder), a fitted solver or coupling, an object with
     sample(x0, seed) or a callable x0 -> x1. `x0` are states [B,D], or a pair that `num_samples` of
-    them are drawn from; it may be left out for a pair and for what was fitted to one.
+    them are drawn from; it may be left out for a pair, for what was fitted to one, and for a
+    solver that was fitted to data, which shows rows of its own x0.
     `coordinates` are the two that are shown, without them 0 and 1; 'pca' shows the principal
     components of the picture's states. A 'scatter' shows both ends, points moved a little inside of
     their cell so that none hides another; a 'histogram' shows how many x1 fall on each cell;

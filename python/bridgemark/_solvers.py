@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._arrays import to_numpy
 from ._arguments import require_callable, require_flag, require_number, require_path, require_text
 from ._labels import LabelledCoupling, condition_of, load_labelled
 from ._progress import reporter
@@ -38,6 +39,7 @@ __all__ = [
 
 _SPECS = {name: (description, options) for name, description, options in _core.solver_specs()}
 _CLASSES: dict[str, type[Solver]] = {}
+_KEPT_ROWS = 10_000
 
 ArrayT = TypeVar("ArrayT")
 SolverT = TypeVar("SolverT", bound="Solver")
@@ -114,6 +116,7 @@ class Solver:
         self.options = options
         self._coupling: _core.Coupling | None = None
         self._by_label: LabelledCoupling | None = None
+        self._rows: npt.NDArray[np.int32] | None = None  # x0 of data, for pictures
 
     def fit(
         self: SolverT,
@@ -220,6 +223,9 @@ class Solver:
             else:
                 labels = condition_of(condition)
                 fitted = _core.fit_labels(self.name, pair, x1, *labels, **parts, **common)
+        self._rows = None
+        if x1 is not None:
+            self._rows = np.array(to_numpy(pair, "x0")[:_KEPT_ROWS], np.int32)
         by_label = isinstance(fitted, dict)
         self._coupling = None if by_label else fitted
         self._by_label = LabelledCoupling(fitted) if by_label else None

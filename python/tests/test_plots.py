@@ -77,7 +77,10 @@ def test_samples_of_solvers_and_outside_couplings(pair, reference):
     data = bm.Reference().fit(x0, x0, gamma=0.1, num_categories=50)
     assert np.array_equal(points(bm.plot_samples(data, x0), "$x_0$"), x0)
     with pytest.raises(ValueError, match="x0 must be given, .* reference was not fitted to a pair"):
-        bm.plot_samples(data)
+        bm.plot_samples(data.coupling)
+    own = points(bm.plot_samples(data), "$x_0$")
+    assert sorted(own.tolist()) == sorted(x0.tolist())
+    assert len(points(bm.plot_samples(data, num_samples=5), "$x_0$")) == 5
 
 
 def test_coordinates():
