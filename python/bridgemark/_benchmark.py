@@ -6,12 +6,13 @@ import html
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import _core
 from ._arguments import require_number, require_text
+from ._metrics import Metric, require_metrics
 from ._paper import paper_results
 from ._record import Record
 from ._results import _label, evaluate
@@ -58,7 +59,8 @@ class BenchmarkCard(Record):
     """What `benchmark` found: a solver on each pair of the suite, between two bounds.
 
     A mapping with `label`, `rows` (one for each pair: its scores, and `share`, how much of the way
-    from a solver that ignores x0 to the truth it went by the conditional shape score), `not_run`
+    from a solver that ignores x0 to the truth it went by the conditional shape score), `metrics`
+    (the names of scores of your own), `not_run`
     (pairs that the budget had no room for), `budget_seconds`, `seconds`, `seed` and `version`.
     `print(card)` shows it, `card.to_html(path)` writes a page, `card.to_latex()` is a table with
     the published methods.
@@ -66,9 +68,10 @@ class BenchmarkCard(Record):
 
     def table(self) -> Table:
         """One row a pair: joint_kl with its error, the conditional shape score between that of the
-        Oracle and that of a solver that ignores x0, the share of the way, and seconds of training.
+        Oracle and that of a solver that ignores x0, the share of the way, scores of your own, and
+        seconds of training.
         """
-        columns = (*_COLUMNS, "training_seconds")
+        columns = (*_COLUMNS, *self["metrics"], "training_seconds")
         return Table(({key: row[key] for key in columns} for row in self["rows"]), columns)
 
     def beside_published(self) -> Table:
@@ -153,12 +156,19 @@ def _trained(solver: Any, pair: _core.Pair, seed: int, device: str) -> Any:
 
 
 def _row(
-    solver: Any, pair: _core.Pair, seed: int, num_seeds: int, device: str
+    solver: Any,
+    pair: _core.Pair,
+    seed: int,
+    num_seeds: int,
+    metrics: Mapping[str, Metric] | None,
+    device: str,
 ) -> dict[str, Any]:
     started = time.monotonic()
     trained = _trained(solver, pair, seed, device)
     training = time.monotonic() - started
-    result = evaluate(pair, trained, seed=seed, num_seeds=num_seeds, device=device)
+    result = evaluate(
+        pair, trained, seed=seed, num_seeds=num_seeds, metrics=metrics, device=device
+    )
     bounds = [
         evaluate(pair, make_solver(name).fit(pair), seed=seed, particles=0, device=device)[_SCORE]
         for name in ("oracle", "independent")
@@ -173,6 +183,7 @@ def _row(
         "independent": independent,
         "share": (result[_SCORE] - independent) / (oracle - independent),
         "training_seconds": training,
+        **{name: result[name] for name in metrics or {}},
         "scores": result.scores,
     }
 
@@ -185,6 +196,7 @@ def benchmark(
     label: str | None = None,
     seed: int = 0,
     num_seeds: int = 1,
+    metrics: Mapping[str, Metric] | None = None,
     progress: Callable[[str], object] | None = None,
     device: str = "cpu",
 ) -> BenchmarkCard:
@@ -200,11 +212,14 @@ def benchmark(
     `pairs` are those of `benchmark_suite()`, in its order, or names of your own. A pair is begun
     where the budget, seconds or a text like '90s', '5min' or '1h', is likely to have room for it;
     the first always is, and one that has begun is finished. `seed` and `num_seeds` are those of
-    `evaluate`, and `seed` that of the training of a library's solver. `progress` is told a line
-    before each pair, for example print.
+    `evaluate`, and `seed` that of the training of a library's solver. `metrics` are scores of your
+    own, as for `evaluate`: columns of the card. `progress` is told a line before each pair, for
+    example print.
     """
     if label is not None:
         require_text(label=label)
+    if metrics is not None:
+        require_metrics(metrics)
     seconds = _seconds(budget)
     names = benchmark_suite() if pairs is None else list(pairs)
     if not names or isinstance(pairs, str):
@@ -224,12 +239,13 @@ def benchmark(
             break
         if progress is not None:
             progress(f"{name}: {elapsed:.0f} s of {seconds:.0f} s are over")
-        rows.append(_row(solver, pair, seed, num_seeds, device))
+        rows.append(_row(solver, pair, seed, num_seeds, metrics, device))
         last = (time.monotonic() - started - elapsed) / pair.dim
     return BenchmarkCard(
         {
             "label": label if label is not None else _label(solver),
             "rows": rows,
+            "metrics": list(metrics or {}),
             "not_run": names[len(rows) :],
             "budget_seconds": seconds,
             "seconds": time.monotonic() - started,

@@ -50,7 +50,12 @@ def test_a_card_of_the_truth_goes_all_the_way():
 
 
 def test_a_function_of_a_pair_is_a_solver():
-    card = bm.benchmark(lambda pair: lambda x: x, pairs=[PAIR], label="<b>same</b>")
+    metrics = {"moved": lambda x0, x1, drawn: (x0 != drawn).mean()}
+    card = bm.benchmark(
+        lambda pair: lambda x: x, pairs=[PAIR], label="<b>same</b>", metrics=metrics
+    )
+    assert card["metrics"] == ["moved"] and card.table()[0]["moved"] == 0.0
+    assert "moved" in card.to_html()
     assert card["rows"][0]["joint_kl"] is None
     assert card["rows"][0]["share"] < 0
     assert "<b>same" not in card.to_html()
