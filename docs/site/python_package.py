@@ -49,7 +49,18 @@ PAGES = {
             "Table",
         ],
     ),
-    "experiments": ("Experiments", ["run", "report", "load_results", "Option", "SolverRun"]),
+    "experiments": (
+        "Experiments",
+        [
+            "run",
+            "report",
+            "load_results",
+            "time_to_quality",
+            "performance_profile",
+            "Option",
+            "SolverRun",
+        ],
+    ),
     "machine": ("This machine", ["doctor"]),
     "board": ("The board", ["check_submission", "board"]),
     "pictures": (

@@ -32,6 +32,7 @@ from ._outside_solvers import Option, SolverRun
 from ._own_data import DataComparison, compare_on
 from ._paper import paper_results
 from ._plots import plot_conditional, plot_samples, plot_trajectories
+from ._profiles import performance_profile, time_to_quality
 from ._results import Difference, Result, compare, evaluate, paired_difference
 from ._row_plots import plot_rows
 from ._solvers import *  # the solvers that this build has
@@ -71,6 +72,7 @@ __all__ = [
     "make_solver",
     "paired_difference",
     "paper_results",
+    "performance_profile",
     "plot_conditional",
     "plot_rows",
     "plot_samples",
@@ -80,5 +82,6 @@ __all__ = [
     "run",
     "scan_gamma",
     "solvers",
+    "time_to_quality",
 ]
 __all__ += _solvers.__all__

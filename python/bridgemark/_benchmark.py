@@ -166,9 +166,7 @@ def _row(
     started = time.monotonic()
     trained = _trained(solver, pair, seed, device)
     training = time.monotonic() - started
-    result = evaluate(
-        pair, trained, seed=seed, num_seeds=num_seeds, metrics=metrics, device=device
-    )
+    result = evaluate(pair, trained, seed=seed, num_seeds=num_seeds, metrics=metrics, device=device)
     bounds = [
         evaluate(pair, make_solver(name).fit(pair), seed=seed, particles=0, device=device)[_SCORE]
         for name in ("oracle", "independent")

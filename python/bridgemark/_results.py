@@ -12,8 +12,8 @@ import numpy as np
 from . import _core
 from ._arguments import require_flag, require_number, require_path, require_text
 from ._labels import LabelledCoupling
-from ._outside import OutsideCoupling
 from ._metrics import add_metrics, require_metrics
+from ._outside import OutsideCoupling
 from ._progress import reporter
 from ._record import Record
 from ._solvers import Solver

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arrays import to_numpy
 from ._arguments import require_callable, require_flag, require_number, require_path, require_text
+from ._arrays import to_numpy
 from ._labels import LabelledCoupling, condition_of, load_labelled
 from ._progress import reporter
 from ._reference import PairReference

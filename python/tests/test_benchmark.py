@@ -61,9 +61,7 @@ def test_a_function_of_a_pair_is_a_solver():
     assert "<b>same" not in card.to_html()
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("5min", 300), ("1.5 h", 5400), (7, 7)]
-)
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5min", 300), ("1.5 h", 5400), (7, 7)])
 def test_budgets(text, seconds):
     assert bm._benchmark._seconds(text) == seconds
 
@@ -99,9 +97,7 @@ def test_metrics_stand_beside_the_scores():
     expected = [(x0 != oracle.sample(x0, seed)).mean() for seed in (0, 1)]
     assert result["values"]["moved"] == expected
     assert result["moved"] == pytest.approx(np.mean(expected))
-    assert result["standard_errors"]["moved"] == pytest.approx(
-        abs(expected[0] - expected[1]) / 2
-    )
+    assert result["standard_errors"]["moved"] == pytest.approx(abs(expected[0] - expected[1]) / 2)
     assert list(result.scores)[-2:] == ["distance", "moved"]
     assert "distance" in str(result)
     assert bm.compare([result], "moved")[0]["moved"] == result["moved"]
