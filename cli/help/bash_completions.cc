@@ -82,7 +82,7 @@ std::string bash_completions(const CLI::App& app) {
   std::string by_command;
   for (const CLI::App* command : all_commands(app)) {
     const std::string name = full_name(*command);
-    std::vector<std::string> options, positionals = names_of(listed_commands(*command));
+    std::vector<std::string> options, positionals = command_names(listed_commands(*command));
     for (const OptionHelp& option : options_of(*command)) {
       options.insert(options.end(), option.names.begin(), option.names.end());
       if (option.kind.empty()) continue;
@@ -102,7 +102,7 @@ std::string bash_completions(const CLI::App& app) {
   }
   return out + kBashBetween + by_command +
          fmt::format("      '') words=\"{}\" options=\"{}\" ;;\n",
-                     joined(names_of(listed_commands(app))), joined(options)) +
+                     joined(command_names(listed_commands(app))), joined(options)) +
          kBashTail;
 }
 

@@ -78,7 +78,7 @@ std::vector<const CLI::App*> all_commands(const CLI::App& app) {
   return all;
 }
 
-std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
+std::vector<std::string> command_names(const std::vector<const CLI::App*>& commands) {
   std::vector<std::string> names;
   for (const CLI::App* command : commands) names.push_back(command->get_name());
   return names;

@@ -23,7 +23,7 @@ std::vector<std::string> key_words(std::string_view solver);
 // The commands that the help lists, each before those within it.
 std::vector<const CLI::App*> all_commands(const CLI::App& app);
 
-std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands);
+std::vector<std::string> command_names(const std::vector<const CLI::App*>& commands);
 
 std::vector<OptionHelp> options_of(const CLI::App& command);
 std::vector<OptionHelp> positionals_of(const CLI::App& command);

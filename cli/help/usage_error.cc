@@ -50,7 +50,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
 
 std::string unknown_word(const CLI::App& app, const CLI::App* command, const std::string& word) {
   if (!word.starts_with("-")) {
-    const std::vector<std::string> names = names_of(listed_commands(command ? *command : app));
+    const std::vector<std::string> names = command_names(listed_commands(command ? *command : app));
     if (names.empty()) return fmt::format("{} has no use for '{}'", full_name(*command), word);
     return fmt::format("unknown command '{}{}'{}", command ? full_name(*command) + " " : "", word,
                        suggestion(word, names));

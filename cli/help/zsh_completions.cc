@@ -104,7 +104,7 @@ std::string zsh_completions(const CLI::App& app) {
   out += " \\\n            '1: :->command' '*:: :->arguments'\n";
   out += kZshBetween;
   for (const CLI::App* command : listed_commands(app)) {
-    const std::vector<std::string> within = names_of(listed_commands(*command));
+    const std::vector<std::string> within = command_names(listed_commands(*command));
     if (within.empty()) continue;
     out += fmt::format(
         "      if [[ $command == {0} ]] && (( CURRENT > 2 )); then\n"
@@ -115,7 +115,7 @@ std::string zsh_completions(const CLI::App& app) {
   out += kZshArguments;
   for (const CLI::App* command : all_commands(app)) {
     out += fmt::format("        '{}')\n          _arguments", full_name(*command));
-    const std::vector<std::string> within = names_of(listed_commands(*command));
+    const std::vector<std::string> within = command_names(listed_commands(*command));
     if (!within.empty()) {
       out += fmt::format(" \\\n            '1:COMMAND:({})'", fmt::join(within, " "));
     }

@@ -73,10 +73,17 @@ def examples(lines):
 
 
 def subcommand(name):
-    head, *blocks = blocks_of(name)
+    """The page of a command, with a part for each command within it."""
+    return "\n".join(command_text(command) for command in [[name], *within(name)])
+
+
+def command_text(command):
+    name = " ".join(command)
+    level = "#" * len(command)
+    head, *blocks = blocks_of(*command)
     said, _, usage = "\n".join(head).partition("\nUsage: ")
     out = [
-        f"# bridgemark {name}\n",
+        f"{level} bridgemark {name}\n",
         escape(said.replace("\n", " ")) + ".\n",
         f"```\n{usage}\n```\n",
     ]
@@ -89,6 +96,8 @@ def subcommand(name):
             continue
         if title.startswith("Example"):
             shown.append(examples(lines))
+        elif title == "Commands":
+            continue
         elif title.startswith("Solvers"):
             shown.append("## Solvers and their keys\n")
             shown += [solver_section(solver, text) for solver, text in rows_of(lines)]
@@ -97,12 +106,16 @@ def subcommand(name):
             shown.append(f"## {title}\n\n".replace("'", "`") + options_table(lines, kind))
     if not any(part.startswith("## Example") for part in shown):
         raise ValueError(f"bridgemark {name} --help has no example")
-    return "\n".join(out + shown)
+    return "\n".join(out + [part.replace("## ", f"{level}# ", 1) for part in shown])
 
 
-def subcommands():
-    listed = next(block for block in blocks_of() if block[0] == "Commands:")
-    return rows_of(titled(listed)[1])
+def subcommands(*command):
+    listed = [block for block in blocks_of(*command) if block[0] == "Commands:"]
+    return rows_of(titled(listed[0])[1]) if listed else []
+
+
+def within(name):
+    return [[name, part] for part, _ in subcommands(name)]
 
 
 def pages():

@@ -32,20 +32,28 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Of the help: the commands, which `bridgemark --help` lists.
-std::vector<std::string> commands() {
-  std::vector<std::string> names;
+using Words = std::vector<std::string>;
+
+Words with(Words words, const std::string& last) {
+  words.push_back(last);
+  return words;
+}
+
+// Of the help: the commands that it lists, each with those within it.
+std::vector<Words> commands(const Words& within = {}) {
+  std::vector<Words> all;
   bool listed = false;
-  for (const std::string& line : lines_of(expect_success({"--help"}))) {
+  for (const std::string& line : lines_of(expect_success(with(within, "--help")))) {
     if (line == "Commands:") {
       listed = true;
     } else if (line.empty()) {
       listed = false;
     } else if (listed && line[2] != ' ') {
-      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+      all.push_back(with(within, line.substr(2, line.find(' ', 2) - 2)));
+      for (const Words& command : commands(all.back())) all.push_back(command);
     }
   }
-  return names;
+  return all;
 }
 
 void expect_narrow(const std::vector<std::string>& arguments) {
@@ -57,10 +65,10 @@ void expect_narrow(const std::vector<std::string>& arguments) {
 }
 
 TEST(HelpTest, FitsEightyColumns) {
-  ASSERT_EQ(commands().size(), 15u);
+  ASSERT_EQ(commands().size(), 21u);
   expect_narrow({"--help"});
   expect_narrow({"list"});
-  for (const std::string& command : commands()) expect_narrow({command, "--help"});
+  for (const Words& command : commands()) expect_narrow(with(command, "--help"));
   for (const auto& solver : all_solvers()) expect_narrow({"train", solver->name(), "--help"});
 }
 
@@ -103,6 +111,12 @@ TEST(HelpTest, MistypedNamesAreRefusedWithTheLikelyOne) {
           "bridgemark train --help");
   refused({"list", "everything"}, "list has no use for 'everything'; see bridgemark list --help");
   refused({"train", "dlightsb"}, "--output is required; see bridgemark train --help");
+  refused({"challenge", "comit"},
+          "unknown command 'challenge comit'; did you mean 'commit'? see bridgemark challenge "
+          "--help");
+  refused({"challenge", "commit", "x", "--lable", "y"},
+          "challenge commit has no option '--lable'; did you mean '--label'? see bridgemark "
+          "challenge commit --help");
   refused({"run", "x.toml", "-o", "x", "--job", "3"},
           "run has no option '--job'; did you mean '--jobs'? see bridgemark run --help");
 }
@@ -137,11 +151,13 @@ TEST(ManualTest, EveryCommandHasAPageWithItsOptions) {
   const TempDir dir;
   expect_success({"manual", "-o", dir.path().string()});
   EXPECT_EQ(testing::files_below(dir.path()).size(), commands().size() + 1);
-  for (const std::string& command : commands()) {
-    const std::string page = slurp(dir.path() / ("bridgemark-" + command + ".1"));
+  for (const Words& words : commands()) {
+    const std::string command = fmt::format("{}", fmt::join(words, " "));
+    const std::string page =
+        slurp(dir.path() / fmt::format("bridgemark-{}.1", fmt::join(words, "-")));
     EXPECT_EQ(page, expect_success({"manual", command}));
     EXPECT_TRUE(page.starts_with(".TH BRIDGEMARK\\-")) << command;
-    for (const std::string& line : lines_of(expect_success({command, "--help"}))) {
+    for (const std::string& line : lines_of(expect_success(with(words, "--help")))) {
       if (!line.starts_with("  -")) continue;
       std::string name = line.substr(2, line.find_first_of(" ,=", 2) - 2), escaped;
       for (const char c : name) escaped += c == '-' ? std::string("\\-") : std::string(1, c);
@@ -190,6 +206,9 @@ TEST_F(CompletionsTest, BashOffersCommandsOptionsAndNames) {
   EXPECT_EQ(offered("train dlightsb --set up"), "updates=\n");
   EXPECT_EQ(offered("train sinkhorn --set up"), "\n");  // it has no such key
   EXPECT_EQ(offered("sample --what tr"), "trajectory\n");
+  EXPECT_EQ(offered("challenge re"), "reveal\n");
+  EXPECT_EQ(offered("challenge reveal x --ki"), "--kits\n");
+  EXPECT_EQ(offered("challenge new --pair d64-uniform-0.005-t"), "d64-uniform-0.005-twosided\n");
   EXPECT_EQ(offered("train dlightsb -o tr"), "\n");  // a file: left to the shell
 }
 
@@ -200,9 +219,13 @@ TEST_F(CompletionsTest, ZshAndFishReadTheirs) {
     if (has(shell)) EXPECT_EQ(output_of(shell + " -n '" + path + "'"), "");
   }
   if (!has("fish")) return;
-  EXPECT_THAT(output_of("fish -c 'source \"" + (dir_.path() / "fish").string() +
-                        "\"; complete -C \"bridgemark train dlightsb --set upd\"'"),
-              HasSubstr("updates="));
+  const auto offered = [&](const std::string& line) {
+    return output_of("fish -c 'source \"" + (dir_.path() / "fish").string() + "\"; complete -C \"" +
+                     line + "\"'");
+  };
+  EXPECT_THAT(offered("bridgemark train dlightsb --set upd"), HasSubstr("updates="));
+  EXPECT_THAT(offered("bridgemark challenge re"), HasSubstr("reveal"));
+  EXPECT_THAT(offered("bridgemark challenge reveal x --ki"), HasSubstr("--kits"));
 }
 
 TEST_F(CompletionsTest, OtherShellsAreRefused) {

@@ -206,6 +206,12 @@ const std::map<std::string, std::set<std::string>>& used_options() {
       {"run", with({"--only", "--dry-run"})},
       {"report", with({"--whole", "--tables-only"})},
       {"check-submission", with({})},
+      {"challenge", with({})},
+      {"challenge new",
+       with({"--pair", "--instances", "--samples", "--max-seconds", "--closes", "--value-from"})},
+      {"challenge commit", with({"--label", "--files"})},
+      {"challenge reveal", with({"--value", "--kits"})},
+      {"challenge check", with({"--secret", "--files-from", "--open"})},
       {"board", with({"--submissions"})},
       {"verify", with({})},
       {"doctor", with({})},
@@ -215,9 +221,34 @@ const std::map<std::string, std::set<std::string>>& used_options() {
   return used;
 }
 
+std::string help_of(const std::string& command) {
+  std::vector<std::string> arguments;
+  std::istringstream words(command);
+  for (std::string word; words >> word;) arguments.push_back(word);
+  arguments.push_back("--help");
+  return expect_success(arguments);
+}
+
+// The commands that the help of a command lists, or of the program, and those within them.
+std::set<std::string> commands_of(const std::string& command) {
+  std::istringstream help(help_of(command));
+  std::set<std::string> commands;
+  bool listed = false;
+  for (std::string line; std::getline(help, line);) {
+    if (line.starts_with("Commands:")) listed = true;
+    if (listed && line.empty()) break;
+    if (!listed || !line.starts_with("  ") || line[2] == ' ') continue;
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    const std::string full = command.empty() ? name : command + " " + name;
+    commands.insert(full);
+    commands.merge(commands_of(full));
+  }
+  return commands;
+}
+
 // The options that the help of a command lists, by their long names where they have one.
 std::set<std::string> options_of(const std::string& command) {
-  std::istringstream help(expect_success({command, "--help"}));
+  std::istringstream help(help_of(command));
   std::set<std::string> options;
   for (std::string line; std::getline(help, line);) {
     const std::size_t first = line.find_first_not_of(' ');
@@ -276,15 +307,7 @@ TEST_F(OptionUseTest, AnOptionThatWouldDoNothingIsRefused) {
 
 // Each option of each command is in one of the two lists above, or in both.
 TEST_F(OptionUseTest, EveryOptionIsUsedOrRefused) {
-  std::istringstream help(expect_success({"--help"}));
-  std::set<std::string> commands;
-  bool listed = false;
-  for (std::string line; std::getline(help, line);) {
-    if (line.starts_with("Commands:")) listed = true;
-    if (listed && line.empty()) break;
-    if (!listed || !line.starts_with("  ") || line[2] == ' ') continue;
-    commands.insert(line.substr(2, line.find(' ', 2) - 2));
-  }
+  const std::set<std::string> commands = commands_of("");
   ASSERT_EQ(commands.size(), used_options().size());
   for (const auto& [command, used] : used_options()) {
     ASSERT_TRUE(commands.contains(command)) << command;
