@@ -153,8 +153,7 @@ class ReferenceProcess {
 // is then perfect and a benchmark says nothing. Those of the presets move by 3.8 to 76.
 inline constexpr double kLeastMovement = 0.1;
 
-// A line that says so, with gamma, S, the movement and a gamma that would do; nothing for a
-// reference that does move.
+// A line that says so, with what it is and a gamma that would do; nothing where it does move.
 std::optional<std::string> movement_warning(const ReferenceProcess& process);
 
 // A reference process seen at num_steps + 1 times, total_steps / num_steps elementary steps apart.
