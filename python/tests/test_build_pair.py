@@ -64,7 +64,7 @@ def test_spread_is_a_family():
 
 def test_reference_that_hardly_moves_is_warned_of():
     with pytest.warns(
-        UserWarning, match="gamma 0.02 at S = 17 hardly moves: .* gamma 0.4 fits"
+        UserWarning, match="gamma 0.02 at S = 17 hardly moves: .* gamma 0.071 fits"
     ) as caught:
         pair = bm.build_pair(num_categories=17)
     assert caught[0].filename == __file__

@@ -265,9 +265,9 @@ TEST(ReferenceProcess, WarnsWhereItHardlyMoves) {
   ASSERT_TRUE(still.has_value());
   EXPECT_EQ(*still,
             "[reference] gamma 0.02 at S = 17 hardly moves: 2.6e-15 categories in 128 steps (at "
-            "least 0.1 are needed), so x1 is x0 and every score is perfect; gamma 0.4 fits so many "
-            "categories");
-  EXPECT_FALSE(movement_warning(ReferenceProcess::gaussian(17, 0.4)).has_value());
+            "least 0.1 are needed), so x1 is x0 and every score is perfect; gamma 0.071 fits so "
+            "many categories");
+  EXPECT_FALSE(movement_warning(ReferenceProcess::gaussian(17, 0.071)).has_value());
   EXPECT_FALSE(movement_warning(ReferenceProcess::gaussian(50, 0.02)).has_value());
   EXPECT_FALSE(movement_warning(ReferenceProcess::uniform(50, 0.005)).has_value());
   EXPECT_TRUE(movement_warning(ReferenceProcess::uniform(50, 0.00004)).has_value());
