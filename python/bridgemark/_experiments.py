@@ -70,13 +70,13 @@ def run(
 ) -> Table:
     """Run a grid of pairs, solvers, options, training sets and seeds, and return its results.
 
-    `experiment` is a .toml file, `folder` takes the runs and results: what `bridgemark run` makes,
-    and goes on with. Each run is a Python process of its own, `jobs` of them side by side (0: one
-    for each thread, on a GPU up to 8 where they can share it; the logger "bridgemark" says how).
-    `only` keeps the runs with a part of their id, or a pattern with * and ? for all of it. With
-    `resume` finished runs are skipped and interrupted ones go on; Ctrl-C stops all of them and
-    keeps what is done. Where a run fails the others are done all the same; then RuntimeError says
-    which and why.
+    `experiment` is a .toml file, or the name of one that comes with the package, 'paper-cpu' or
+    'quick'; `folder` takes the runs and results: what `bridgemark run` makes, and goes on with.
+    Each run is a Python process of its own, `jobs` of them side by side (0: one for each thread, on
+    a GPU up to 8 where they can share it; the logger "bridgemark" says how). `only` keeps the runs
+    with a part of their id, or a pattern with * and ? for all of it. With `resume` finished runs
+    are skipped and interrupted ones go on; Ctrl-C stops all of them and keeps what is done. Where a
+    run fails the others are done all the same; then RuntimeError says which and why.
     """
     require_path(experiment=experiment, folder=folder)
     require_flag(resume=resume)
