@@ -93,7 +93,7 @@ def time_to_quality(
         if recipe == "one":
             found = [min(found, key=_order)]
         for pair, target in pairs.items():
-            reached = [f[pair] for f in found if f.get(pair) is not None]
+            reached = [r for r in (f.get(pair) for f in found) if r is not None]
             seconds, joint_kl = min(reached) if reached else (None, None)
             rows.append(dict(zip(_COLUMNS, (method, pair, target, seconds, joint_kl))))
     return Table(rows, _COLUMNS)

@@ -84,6 +84,7 @@ class Solver:
     name: ClassVar[str]
     options: dict[str, Any]
     _by_label: LabelledCoupling | None
+    _rows: numpy.typing.NDArray[numpy.int32] | None
     def __init__(self, **options: Any) -> None: ...
     def fit(self, *ends: Any, **options: Any) -> Self: ...
     @property
