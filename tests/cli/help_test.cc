@@ -216,7 +216,9 @@ TEST_F(CompletionsTest, ZshAndFishReadTheirs) {
   for (const std::string shell : {"zsh", "fish"}) {
     const std::string path = script(shell);
     EXPECT_THAT(slurp(path), AllOf(HasSubstr("check-submission"), HasSubstr("twosided")));
-    if (has(shell)) EXPECT_EQ(output_of(shell + " -n '" + path + "'"), "");
+    if (has(shell)) {
+      EXPECT_EQ(output_of(shell + " -n '" + path + "'"), "");
+    }
   }
   if (!has("fish")) return;
   const auto offered = [&](const std::string& line) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/npy.h"
 #include "tests/submission/challenge_testing.h"
 
 namespace bridgemark {
