@@ -26,7 +26,7 @@ TEST(OpenDistance, FindsAMemoriserAmongHonestPresets) {
                                            {"better", {0.5}, {0.1, 0.2}}});
   EXPECT_FALSE(verdicts[0].far);
   EXPECT_TRUE(verdicts[1].far);
-  EXPECT_EQ(verdicts[1].open, kLeastDistance);
+  EXPECT_DOUBLE_EQ(verdicts[1].open, kLeastDistance);
   EXPECT_FALSE(verdicts[2].far);
 }
 
