@@ -93,9 +93,10 @@ TreePotential tree_of(const TreeShape& shape, const std::optional<ArrayLike>& lo
 
 std::vector<std::int32_t> nodes_of(const char* name, nb::handle given) {
   const nb::object array = ArrayLike{nb::borrow(given)}.to_numpy(name);
-  if (nb::len(array.attr("shape")) != 1 || (kind_of(array) != 'i' && kind_of(array) != 'u')) {
+  const nb::object shape = array.attr("shape");
+  if (nb::len(shape) != 1 || (kind_of(array) != 'i' && kind_of(array) != 'u')) {
     throw_invalid("pair", "{} of tree must be whole numbers along one axis, got shape {}", name,
-                  nb::str(array.attr("shape")).c_str());
+                  nb::str(shape).c_str());
   }
   return nb::cast<std::vector<std::int32_t>>(array.attr("tolist")());
 }
