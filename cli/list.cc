@@ -1,4 +1,3 @@
-
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,21 +33,24 @@ nlohmann::json solver_json(const Solver& solver) {
   return {{"name", solver.name()}, {"description", solver.description()}, {"options", options}};
 }
 
-// The library's with what they are, and the names of those that packages offer: what these are
-// takes an import of each.
+// What solvers of packages are takes an import of each, so they are named alone.
 int list_all_solvers(bool as_json) {
-  const std::vector<std::string> outside = outside_solver_names();
-  nlohmann::json solvers = nlohmann::json::array();
-  for (const auto& solver : all_solvers()) {
-    solvers.push_back({{"name", solver->name()}, {"description", solver->description()}});
-    if (!as_json) say("{:<14} {}\n", solver->name(), solver->description());
+  std::vector<std::string> outside = outside_solver_names();
+  std::erase_if(outside, is_library_solver);
+  if (as_json) {
+    nlohmann::json solvers = nlohmann::json::array();
+    for (const auto& solver : all_solvers()) {
+      solvers.push_back({{"name", solver->name()}, {"description", solver->description()}});
+    }
+    for (const std::string& name : outside) solvers.push_back({{"name", name}});
+    say("{}\n", nlohmann::json{{"solvers", solvers}}.dump(2));
+    return 0;
   }
-  for (const std::string& name : outside) {
-    if (is_library_solver(name)) continue;
-    solvers.push_back({{"name", name}, {"description", "of an installed package"}});
-    if (!as_json) say("{:<14} of an installed package\n", terminal_text(name));
-  }
-  if (as_json) say("{}\n", nlohmann::json{{"solvers", solvers}}.dump(2));
+  say("{}", section_text(solver_list()));
+  if (outside.empty()) return 0;
+  HelpSection section{"Solvers of packages; bridgemark list --solver NAME has the keys of one", {}};
+  for (const std::string& name : outside) section.rows.emplace_back(terminal_text(name), "");
+  say("\n{}", section_text(section));
   return 0;
 }
 
@@ -58,7 +60,7 @@ int list_solver(const ListOptions& options) {
   if (options.common.json) {
     say("{}\n", nlohmann::json{{"solvers", {solver_json(solver)}}}.dump(2));
   } else {
-    say("{}", solver_text(solver));
+    say("{}", section_text(solver_section(solver)));
   }
   return 0;
 }

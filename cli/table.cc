@@ -11,7 +11,7 @@
 #include "bridgemark/pair/table/schema_file.h"
 #include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/core/options.h"
-#include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/table/column_model.h"
 #include "bridgemark/solver/table/table_run.h"
 #include "cli/interrupt.h"
@@ -37,7 +37,7 @@ void say_columns(const TableSchema& schema) {
 }  // namespace
 
 int train_tables(const TableTraining& request) {
-  find_solver(request.solver);  // refuses an unknown name
+  find_library_solver(request.solver);  // refuses another name
   if (request.solver != kTableSolver) {
     throw_invalid("train", "--columns goes with solver {}, got {}", kTableSolver, request.solver);
   }

@@ -15,7 +15,7 @@
 #include "bridgemark/pair/data_problem.h"
 #include "bridgemark/pair/label_problems.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/registry.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/run/labelled_run.h"
 #include "bridgemark/solver/run/run.h"
 #include "bridgemark/solver/run/run_result.h"
@@ -155,12 +155,13 @@ int run_train(const TrainOptions& options) {
   Context context = options.common.context();
   stop_on_signals();
   join_ranks(context);
-  SolverOptions solver_options(find_solver(options.solver).options());
+  const Solver& solver = find_library_solver(options.solver);
+  SolverOptions solver_options(solver.options());
   for (const std::string& assignment : options.assignments) {
     solver_options.set_assignment(assignment);
   }
   SolverOptions checked = solver_options;
-  find_solver(options.solver).resolve(checked);  // complains before anything is read
+  solver.resolve(checked);  // complains before anything is read
   const bool is_endless = !options.pair.empty() && options.rows.samples == 0;
   checked.refuse_unused_with(is_endless ? RowKind::kEndless : RowKind::kThatEnd,
                              options.pair.empty() ? "data" : options.pair);
@@ -190,8 +191,11 @@ void add_train(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("train", "Fit a solver to a pair or to data and keep it as a run");
   set_help_sections(*command, [=](HelpExtent extent) {
-    if (!options->solver.empty()) return solver_sections(options->solver);
-    return extent == HelpExtent::kHelp ? solver_list() : all_solver_sections();
+    using Sections = std::vector<HelpSection>;
+    if (!options->solver.empty()) {
+      return Sections{solver_section(find_library_solver(options->solver))};
+    }
+    return extent == HelpExtent::kHelp ? Sections{solver_list()} : all_solver_sections();
   });
   command->footer(
       "Examples:\n"

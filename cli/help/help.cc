@@ -65,6 +65,7 @@ OptionHelp help_of(const CLI::Option& option) {
 // An entry of two columns; a long name has its text below.
 std::string two_columns(const std::string& name, std::string_view text) {
   std::string out = "  " + name;
+  if (text.empty()) return out + "\n";
   const std::size_t used = columns_of(out);
   out += used + 2 > kTextColumn ? "\n" + std::string(kTextColumn, ' ')
                                 : std::string(kTextColumn - used, ' ');

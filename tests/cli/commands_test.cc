@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -110,6 +113,36 @@ TEST_F(CommandLine, ListDescribesSolvers) {
   const testing::ProgramRun wrong = run_program({"list", "--solver", "dlightsbm"});
   EXPECT_EQ(wrong.status, 2);
   contains(wrong.err, "the nearest is dlightsb-m");
+}
+
+// A line of the file is a start of Python.
+TEST_F(CommandLine, PythonIsStartedForItsOwnSolversAlone) {
+  const std::string starts = path("starts"), python = path("python");
+  std::ofstream(python) << "#!/bin/sh\necho one >> '" << starts << "'\nexit 1\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  setenv("BRIDGEMARK_PYTHON", python.c_str(), 1);
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"list"},
+           {"list", "--solver", "dlightsb"},
+           {"train", "--help"},
+           {"train", "dlightsb", "--help"},
+           {"run", "--help"},
+           {"completions", "bash"},
+           {"train", "oracle", "--pair", kSmallPair, "-o", path("run")}}) {
+    expect_success(arguments);
+  }
+  const std::string mine = "python:my_module:MySolver";
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"train", mine, "--help"}, {"train", mine, "--pair", kSmallPair, "-o", path("none")}}) {
+    const testing::ProgramRun refused = run_program(arguments);
+    EXPECT_EQ(refused.status, 2);
+    contains(refused.err, mine + " is a solver of Python: bridgemark run trains and scores it");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+  EXPECT_FALSE(std::filesystem::exists(starts));
+  contains(run_program({"train", "dlightsbm", "--help"}).err, "the nearest is dlightsb-m");
+  EXPECT_EQ(slurp(starts), "one\n");
+  unsetenv("BRIDGEMARK_PYTHON");
 }
 
 TEST_F(CommandLine, SampleShapes) {

@@ -86,6 +86,13 @@ void check_values(const SolverOptions& options) {
   }
 }
 
+[[noreturn]] void refuse_here(const std::string& name) {
+  throw_invalid("solver",
+                "{} is a solver of Python: bridgemark run trains and scores it, and "
+                "bridgemark.load_solver(folder) reads its run there",
+                name);
+}
+
 }  // namespace
 
 OutsideDescription parse_outside_description(const std::string& name, const std::string& json) {
@@ -118,21 +125,16 @@ void OutsideSolver::check(const Context&, const FitProblem&, const SolverOptions
 
 Fitted OutsideSolver::fit(const Context&, const FitProblem&, const SolverOptions&, std::uint64_t,
                           const TrainingFiles&) const {
-  refuse();
+  refuse_here(name_);
 }
 
-void OutsideSolver::save(const Coupling&, const std::filesystem::path&) const { refuse(); }
+void OutsideSolver::save(const Coupling&, const std::filesystem::path&) const {
+  refuse_here(name_);
+}
 
 std::shared_ptr<const Coupling> OutsideSolver::load(const Context&, const FitProblem&,
                                                     const std::filesystem::path&) const {
-  refuse();
-}
-
-void OutsideSolver::refuse() const {
-  throw_invalid("solver",
-                "{} is a solver of Python: bridgemark run trains and scores it, and "
-                "bridgemark.load_solver(folder) reads its run there",
-                name_);
+  refuse_here(name_);
 }
 
 void set_outside_solvers(OutsideSolvers solvers) {
@@ -147,6 +149,15 @@ bool is_library_solver(const std::string& name) {
 
 const OutsideSolver* find_outside_solver(const std::string& name) {
   return is_library_solver(name) ? nullptr : look_up(name, &OutsideSolvers::find);
+}
+
+const Solver& find_library_solver(const std::string& name) {
+  if (!is_library_solver(name)) {
+    if (name.starts_with(kPythonPrefix)) refuse_here(name);
+    const std::vector<std::string> outside = outside_solver_names();
+    if (std::ranges::find(outside, name) != outside.end()) refuse_here(name);
+  }
+  return find_solver(name);
 }
 
 const Solver& find_solver_of_file(const std::string& name, const std::filesystem::path& file) {

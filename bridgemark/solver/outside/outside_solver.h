@@ -12,6 +12,8 @@
 // package gives to one.
 namespace bridgemark {
 
+inline constexpr char kPythonPrefix[] = "python:";
+
 // What such a solver says of itself.
 struct OutsideDescription {
   std::string title;        // what tables call it
@@ -53,8 +55,6 @@ class OutsideSolver : public Solver {
                                        const std::filesystem::path& path) const override;
 
  private:
-  [[noreturn]] void refuse() const;
-
   std::string name_;
   OutsideDescription description_;
 };
@@ -79,6 +79,10 @@ bool is_library_solver(const std::string& name);
 
 // Null for a name of the library, and for one that nobody has.
 const OutsideSolver* find_outside_solver(const std::string& name);
+
+// One of the library's. Throws InvalidArgument for another name; of one from outside it says who
+// trains that, and asks nobody what it is.
+const Solver& find_library_solver(const std::string& name);
 
 // The solver that a file names, which must not make this process run code: one of the library, or
 // one that is known or loaded already. Throws FileError of that file for another.

@@ -43,18 +43,21 @@ nlohmann::json solvers_in_python(const std::string& name) {
                 interpreter(), kVersion, version.empty() ? answer.complaint : version, kVariable);
 }
 
-// Where there is no such Python there are none.
-std::vector<std::string> names_in_python() {
-  try {
-    return solvers_in_python("").at("names").get<std::vector<std::string>>();
-  } catch (const Error&) {
-    return {};
-  }
+// Where there is no such Python there are none. Asked once: it takes a start of Python.
+const std::vector<std::string>& names_in_python() {
+  static const std::vector<std::string> names = []() -> std::vector<std::string> {
+    try {
+      return solvers_in_python("").at("names");
+    } catch (const Error&) {
+      return {};
+    }
+  }();
+  return names;
 }
 
 std::unique_ptr<OutsideSolver> find_in_python(const std::string& name) {
   if (!name.starts_with(kPythonPrefix)) {
-    const std::vector<std::string> names = names_in_python();
+    const std::vector<std::string>& names = names_in_python();
     if (std::ranges::find(names, name) == names.end()) return nullptr;
   }
   const std::string said = solvers_in_python(name).at("solver").dump();

@@ -11,8 +11,6 @@
 // have the package of the program's version.
 namespace bridgemark {
 
-inline constexpr char kPythonPrefix[] = "python:";
-
 // To be followed by what `python -m bridgemark` takes.
 std::vector<std::string> python_command();
 
