@@ -141,6 +141,7 @@ class RunList {
                         "num_steps of the evaluation must divide the {} steps of {}, got {}", total,
                         pair_name, *run.evaluation.num_steps);
     }
+    refuse_taken_method(run, solver_line);
     run.id = run_id(run, options);
     run.both_directions = grid.both_directions;
     for (const ExperimentRun& scored : scored_runs(run)) {
@@ -168,6 +169,15 @@ class RunList {
     return line;
   }
 
+  // Tables tell solvers apart by their methods, and a class of Python calls itself what it likes.
+  void refuse_taken_method(const ExperimentRun& run, toml::source_index line) {
+    const auto& [method, owner] = *owners_.try_emplace(run.method, run.config.solver).first;
+    if (owner == run.config.solver) return;
+    if (is_library_solver(owner) && is_library_solver(run.config.solver)) return;
+    file_.toml().fail(line, "{} and {} must have titles or labels of their own, got '{}' for both",
+                      owner, run.config.solver, method);
+  }
+
   // pair.method[.loss][.steps][.nN.setI].seed
   static std::string run_id(const ExperimentRun& run, const SolverOptions& options) {
     std::string rest = run.method;
@@ -185,6 +195,7 @@ class RunList {
   const toml::source_index num_steps_line_;
   std::map<std::string, BenchmarkPair> pairs_;
   std::map<std::pair<std::string, std::size_t>, FitProblem> problems_;
+  std::map<std::string, std::string> owners_;  // the solver of a method
   std::set<std::string> ids_;
   std::vector<ExperimentRun> runs_;
 };

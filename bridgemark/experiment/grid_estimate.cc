@@ -6,8 +6,10 @@
 #include <tuple>
 
 #include "bridgemark/core/clock.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/experiment/make_run.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/program/child_process.h"
 #include "bridgemark/metric/record/evaluation_record.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/solver/core/reverse_coupling.h"
@@ -107,13 +109,17 @@ double estimate_evaluation(const Context& context, const ExperimentRun& run,
 
 // The same by a process of Python.
 RunEstimate estimate_in_python(const Context& context, const ExperimentRun& run) {
-  const std::string said = ask_python(
+  const ProgramAnswer answer = ask_python(
       {kEstimateRunCommand, run_text(run), "--threads", std::to_string(context.threads()),
        "--device", std::string(device_name(context.device))},
       context.stop);
-  const nlohmann::json seconds = parse_json(said, "what Python measured");
-  return {json_get<double>(seconds, "train", "what Python measured"),
-          json_get<double>(seconds, "evaluate", "what Python measured")};
+  if (answer.status != 0) {
+    throw_invalid("run", "{} cannot be estimated: it {}: {}", run.id, status_text(answer.status),
+                  answer.complaint);
+  }
+  const std::string where = "the estimate of " + run.id;
+  const nlohmann::json seconds = parse_json(answer.out, where);
+  return {json_get<double>(seconds, "train", where), json_get<double>(seconds, "evaluate", where)};
 }
 
 }  // namespace

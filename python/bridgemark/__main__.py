@@ -11,6 +11,7 @@ import signal
 import sys
 import traceback
 from types import FrameType
+from typing import TextIO
 
 from . import _core, _outside_solvers
 from ._progress import reporter
@@ -35,9 +36,17 @@ def _prepare(text: str, threads: str, device: str, sharers: str) -> None:
     )
 
 
+def _take_output() -> TextIO:
+    """Standard output for the answer alone: what solvers print goes where their complaints go."""
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return answer
+
+
 def _run(text: str, folder: str, threads: str, device: str, sharers: str) -> int:
     _prepare(text, threads, device, sharers)
-    sys.stdout = sys.stderr  # what a solver prints belongs into the run's log
+    _take_output()
     return _core.make_run(
         text,
         folder,
@@ -50,21 +59,21 @@ def _run(text: str, folder: str, threads: str, device: str, sharers: str) -> int
 
 def _estimate(text: str, threads: str, device: str) -> int:
     _prepare(text, threads, device, "1")
-    printed, sys.stdout = sys.stdout, sys.stderr
-    train, evaluate = _core.estimate_run(text, threads=int(threads), device=device)
-    json.dump({"train": train, "evaluate": evaluate}, printed)
+    with _take_output() as answer:
+        train, evaluate = _core.estimate_run(text, threads=int(threads), device=device)
+        json.dump({"train": train, "evaluate": evaluate}, answer)
     return 0
 
 
 def _describe(name: str = "") -> int:
-    printed, sys.stdout = sys.stdout, sys.stderr  # importing a module may print
-    found = _outside_solvers.find(name) if name else None
-    said = {
-        "version": _core.version,
-        "names": _outside_solvers.names(),
-        "solver": json.loads(found.describe()) if found else None,
-    }
-    json.dump(said, printed)
+    with _take_output() as answer:
+        found = _outside_solvers.find(name) if name else None
+        said = {
+            "version": _core.version,
+            "names": _outside_solvers.names(),
+            "solver": json.loads(found.describe()) if found else None,
+        }
+        json.dump(said, answer)
     return 0
 
 

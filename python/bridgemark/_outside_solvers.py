@@ -276,7 +276,7 @@ def _import(name: str, module: str) -> ModuleType:
                 f"got '{module}', which is neither"
             ) from None
         raise ValueError(f"[solver] {module} of {name} {one_line(error)}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may end itself
         raise ValueError(f"[solver] {module} of {name} {one_line(error)}") from None
 
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/program/child_process.h"
 
 namespace bridgemark {
 namespace {
@@ -22,7 +23,10 @@ TEST(AskProgram, OneThatIsNotThereEndsAsShellsSayIt) {
 }
 
 TEST(AskProgram, ASignalIsTold) {
-  EXPECT_EQ(ask_program({"sh", "-c", "kill -9 $$"}).status, 128 + 9);
+  const int status = ask_program({"sh", "-c", "kill -9 $$"}).status;
+  EXPECT_EQ(status, kSignalStatus + 9);
+  EXPECT_EQ(status_text(status), "ended by signal 9");
+  EXPECT_EQ(status_text(3), "ended with status 3");
 }
 
 TEST(AskProgram, StopEndsIt) {

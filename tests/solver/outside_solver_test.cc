@@ -62,6 +62,7 @@ TEST(OutsideSolver, DescriptionsThatAreNoneAreRefused) {
                           "counts_updates": false})"),
               HasSubstr("defaults of mine: [options] x must be a whole number"));
   EXPECT_THROW(parse_outside_description("mine", "{"), InvalidArgument);
+  EXPECT_THROW(parse_outside_description("mine", R"({"title": "two\nlines"})"), InvalidArgument);
 }
 
 // Finds one solver, and counts how often it is asked.
@@ -95,6 +96,14 @@ TEST_F(FakeSolvers, AreFoundByNameOnceAndAfterTheLibrarys) {
     EXPECT_THAT(error.what(), HasSubstr("alpha-csbm, outside-test, got 'outside-tset'; the "
                                         "nearest is outside-test"));
   }
+}
+
+TEST_F(FakeSolvers, AreNoneOfTheLibrarys) {
+  EXPECT_EQ(find_library_solver("dlightsb").name(), "dlightsb");
+  for (const char* name : {"outside-test", "python:a:B", "outside-tset"}) {
+    EXPECT_THROW(find_library_solver(name), InvalidArgument) << name;
+  }
+  EXPECT_EQ(asked_, 1);  // by the name that is nobody's
 }
 
 TEST_F(FakeSolvers, AFileFindsThoseThatAreKnownAlone) {

@@ -22,7 +22,6 @@ constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kLostRunSeconds = 0.5;  // between looks whether runs are still this worker's
 constexpr double kDeathSeconds = 2.0;    // until all processes that are killed together are dead
-constexpr int kSignalStatus = 128;       // of a process that a signal ended, plus the signal
 
 class GridRunner {
  public:
@@ -123,9 +122,7 @@ class GridRunner {
     if (status == 0) return ledger_.record_end(run, std::nullopt);
     if (ledger_.is_shared() && is_to_be_made_again(run, status)) return ledger_.put_back(run);
     const std::string said = ledger_.folder().last_log_line(run);
-    const std::string how = status > kSignalStatus
-                                ? fmt::format("ended by signal {}", status - kSignalStatus)
-                                : fmt::format("ended with status {}", status);
+    const std::string how = status_text(status);
     ledger_.record_end(run, said.empty() ? how : fmt::format("{}: {}", how, said));
   }
 

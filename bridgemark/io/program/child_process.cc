@@ -35,9 +35,14 @@ bool is_named_in(std::string_view inherited, const std::vector<std::string>& var
   });
 }
 
-int decode(int raw) { return WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw); }
+int decode(int raw) { return WIFEXITED(raw) ? WEXITSTATUS(raw) : kSignalStatus + WTERMSIG(raw); }
 
 }  // namespace
+
+std::string status_text(int status) {
+  return status > kSignalStatus ? fmt::format("ended by signal {}", status - kSignalStatus)
+                                : fmt::format("ended with status {}", status);
+}
 
 ChildProcess::ChildProcess(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments,

@@ -9,6 +9,11 @@
 
 namespace bridgemark {
 
+inline constexpr int kSignalStatus = 128;  // of a process that a signal ended, plus the signal
+
+// "ended with status 2", "ended by signal 9".
+std::string status_text(int status);
+
 // A program run beside this one. It ends with this one, however that ends, so that two never work
 // on the same files.
 class ChildProcess {

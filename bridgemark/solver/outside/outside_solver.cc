@@ -9,11 +9,14 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/solver/registry.h"
 
 namespace bridgemark {
 
 namespace {
+
+constexpr std::size_t kLongestTitle = 80;  // bytes
 
 // Those that were found, which live as long as the process.
 struct KnownOutside {
@@ -101,6 +104,10 @@ OutsideDescription parse_outside_description(const std::string& name, const std:
   try {
     const nlohmann::json fields = parse_json(json, where);
     description.title = json_get<std::string>(fields, "title", where);
+    if (!is_one_line(description.title, kLongestTitle)) {
+      throw_file(where, "'title' must be a line of 1 to {} bytes, got '{}'", kLongestTitle,
+                 printable(description.title));
+    }
     description.description = json_get<std::string>(fields, "description", where);
     description.has_both_directions = json_get<bool>(fields, "has_both_directions", where);
     description.keeps_model = json_get<bool>(fields, "keeps_model", where);

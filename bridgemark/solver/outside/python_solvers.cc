@@ -8,7 +8,6 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/program/ask_program.h"
 
 namespace bridgemark {
 
@@ -21,26 +20,22 @@ std::string interpreter() {
   return given == nullptr || *given == '\0' ? "python3" : given;
 }
 
-ProgramAnswer answer_of_python(const std::vector<std::string>& arguments,
-                               const std::function<bool()>& stop) {
-  std::vector<std::string> command = python_command();
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return ask_program(command, stop);
-}
-
 // What Python says of the solvers it has; `name` is empty or of the one that is asked for.
 nlohmann::json solvers_in_python(const std::string& name) {
   std::vector<std::string> arguments = {"describe-solvers"};
   if (!name.empty()) arguments.push_back(name);
-  const ProgramAnswer answer = answer_of_python(arguments, {});
+  const ProgramAnswer answer = ask_python(arguments);
   if (answer.status != 0 && answer.complaint.starts_with("[solver]")) {
     throw InvalidArgument(message_text(answer.complaint));
   }
   const nlohmann::json said = answer.status == 0 ? parse_json(answer.out, interpreter()) : nullptr;
   const std::string version = said.is_object() ? said.value("version", "") : "";
   if (version == kVersion) return said;
+  const std::string got = !version.empty()           ? version
+                          : answer.complaint.empty() ? fmt::format("status {}", answer.status)
+                                                     : answer.complaint;
   throw_invalid("solver", "{} must have the package of bridgemark {}, got {}; {} names another one",
-                interpreter(), kVersion, version.empty() ? answer.complaint : version, kVariable);
+                interpreter(), kVersion, got, kVariable);
 }
 
 // Where there is no such Python there are none. Asked once: it takes a start of Python.
@@ -68,14 +63,11 @@ std::unique_ptr<OutsideSolver> find_in_python(const std::string& name) {
 
 std::vector<std::string> python_command() { return {interpreter(), "-m", "bridgemark"}; }
 
-std::string ask_python(const std::vector<std::string>& arguments,
-                       const std::function<bool()>& stop) {
-  const ProgramAnswer answer = answer_of_python(arguments, stop);
-  if (answer.status == 0) return answer.out;
-  throw InvalidArgument(message_text(
-      answer.complaint.empty()
-          ? fmt::format("[solver] {} ended with status {}", interpreter(), answer.status)
-          : answer.complaint));
+ProgramAnswer ask_python(const std::vector<std::string>& arguments,
+                         const std::function<bool()>& stop) {
+  std::vector<std::string> command = python_command();
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return ask_program(command, stop);
 }
 
 OutsideSolvers solvers_of_python() { return {.find = find_in_python, .names = names_in_python}; }
