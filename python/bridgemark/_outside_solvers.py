@@ -151,7 +151,7 @@ class OutsideClass:
         return json.dumps(
             {
                 "title": getattr(self._class, "title", self._class.__name__),
-                "description": document.splitlines()[0],
+                "description": document.splitlines()[0].rstrip("."),
                 "options": [self._describe_option(key) for key in self._options],
                 "has_both_directions": bool(getattr(self._class, "both_directions", False)),
                 "keeps_model": callable(getattr(self._class, "load", None)),

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -63,7 +65,8 @@ class Answer:
 class Broken:
     """Fails in the way that it is asked for."""
 
-    options = {"how": bm.Option("raise", choices=("raise", "kill", "exit", "shape", "none"))}
+    ways = ("raise", "kill", "exit", "leave", "shape", "nan", "far", "marginals", "nothing", "none")
+    options = {"how": bm.Option("raise", choices=ways)}
 
     def fit(self, x0, x1, reference, options, run):
         self.how = options["how"]
@@ -73,9 +76,21 @@ class Broken:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.how == "exit":
             raise SystemExit(0)
+        if self.how == "leave":
+            os.write(1, b"printed by C")
+            print("rubbish", flush=True)
+            os._exit(3)
+        if self.how == "marginals":
+            self.log_marginals = lambda x0: np.full((*x0.shape, 50), np.nan)
+        if self.how == "nothing":
+            return 3
 
     def sample(self, x0, seed):
-        return x0[:, :1] if self.how == "shape" else x0
+        if self.how == "shape":
+            return x0[:, :1]
+        if self.how == "nan":
+            return np.full(x0.shape, np.nan)
+        return x0 + 50 if self.how == "far" else x0
 
 
 class Counted:
@@ -167,20 +182,28 @@ def test_runs_of_a_class_stand_beside_ours(program, folder, monkeypatch):
     assert "a module may print" in (folder / "out" / "logs" / f"{run.name}.txt").read_text()
 
 
-def test_a_run_that_breaks_leaves_the_others_alone(program, folder):
-    how = "how = ['raise', 'kill', 'exit', 'shape', 'none']"
-    done = program(grid("python:my_solvers:Broken", options=[how]))
+def test_a_run_that_breaks_leaves_the_others_alone(program, folder, monkeypatch):
+    monkeypatch.syspath_prepend(folder)
+    import my_solvers
+
+    ways = list(my_solvers.Broken.ways)
+    done = program(grid("python:my_solvers:Broken", options=[f"how = {ways}"]))
     assert done.returncode == 1
     failed = dict(
         line.removeprefix("failed: d2-gaussian-0.02.Broken--how-").split(".seed0: ")
         for line in done.stdout.splitlines()
         if line.startswith("failed: ")
     )
+    assert sorted(failed) == sorted(set(ways) - {"none"})
     assert failed["raise"].startswith("ended with status 2: KeyError: 'a table' (my_solvers.py, ")
     assert failed["raise"].endswith(", in fit)")
     assert failed["kill"].startswith("ended by signal 9")
     assert "SystemExit" in failed["exit"]
-    assert "what sample returned must have shape" in failed["shape"] and len(failed) == 4
+    assert failed["leave"] == "ended with status 3: rubbish"
+    assert "what sample returned must have shape" in failed["shape"]
+    for how in ("nan", "far", "marginals"):
+        assert "returned must" in failed[how], failed[how]
+    assert "must have sample(x0, seed), got <class 'int'>" in failed["nothing"]
     assert {row["method"] for row in bm.load_results(folder / "out")} == {"Broken, how none"}
     log = folder / "out" / "logs" / "d2-gaussian-0.02.Broken--how-raise.seed0.txt"
     assert "Traceback" in log.read_text()
@@ -215,11 +238,15 @@ def test_a_run_that_was_killed_goes_on(program, folder, sharing):
          "1..1000, got '1001'"),
         ("python:my_solvers:Rows", ["kind = 'c'"], "kind must be one of a, b, got 'c'"),
         ("python:my_solvers:Rows", ["shuffle = 1"], "shuffle must be one of false, true, got '1'"),
+        ("python:leaves:Rows", [], "leaves of python:leaves:Rows SystemExit: bye (leaves.py, "),
+        ("python:dies:Rows", [], "must have the package of bridgemark"),
         ("my-rows", [], "solver must be one of oracle, "),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_one_line(program, folder, solver, options, message):
     (folder / "bad.py").write_text("nothing\n")
+    (folder / "leaves.py").write_text("raise SystemExit('bye')\n")
+    (folder / "dies.py").write_text("import os\nos._exit(3)\n")
     done = program(grid(solver, options=options))
     assert done.returncode == 2 and message in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (folder / "out").exists()
@@ -249,6 +276,68 @@ def test_a_default_out_of_range_is_refused(program, folder):
     )
     done = program(grid("python:odd:Odd"))
     assert done.returncode == 2 and "x must be a whole number in -2147483648..2" in done.stderr
+
+
+def test_two_of_one_title_are_refused(program, folder):
+    (folder / "odd.py").write_text(
+        "class Answer:\n    title = 'Random rows'\n    fit = sample = print\n"
+    )
+    both = [grid("python:my_solvers:Rows"), grid("python:odd:Answer")]
+    done = program(*both)
+    assert (
+        done.returncode == 2 and "titles or labels of their own, got 'Random rows'" in done.stderr
+    )
+    assert (
+        program(
+            both[0], both[1].replace("[grid.options]", "label = 'x'"), arguments=["--dry-run"]
+        ).returncode
+        == 0
+    )
+
+
+def test_it_ends_with_the_program(program, folder, command_line):
+    (folder / "slow.py").write_text(
+        "import os, time\n"
+        "class Slow:\n"
+        "    def fit(self, x0, x1, reference, options, run):\n"
+        "        open('pid.part', 'w').write(str(os.getpid()))\n"
+        "        os.rename('pid.part', 'pid')\n"
+        "        time.sleep(600)\n"
+        "    def sample(self, x0, seed):\n"
+        "        return x0\n"
+    )
+    (folder / "x.toml").write_text(GRID + grid("python:slow:Slow"))
+    for end, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+        with subprocess.Popen(
+            [command_line.program, "run", "x.toml", "-o", f"out{end}"], cwd=folder,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as running:  # fmt: skip
+            while not (folder / "pid").exists():
+                assert running.poll() is None
+                time.sleep(0.02)
+            solver = int((folder / "pid").read_text())
+            running.send_signal(end)
+            assert running.wait() == status
+        while is_running(solver):
+            time.sleep(0.02)
+        (folder / "pid").unlink()
+
+
+def is_running(pid):
+    """Whether it is more than a name: nobody may ask for the end of an orphan."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_list_describes_a_class(folder, command_line):
+    said = command_line("list", "--solver", "python:my_solvers:Rows")
+    assert said.startswith("Keys of python:my_solvers:Rows, Answers with rows of x1 at random:")
+    assert "a module may print" not in said
+    options = command_line.json("list", "--solver", "python:my_solvers:Rows")["solvers"][0]
+    assert [option["key"] for option in options["options"]][:2] == ["rows", "updates"]
 
 
 def test_python_that_lacks_the_package_is_named(program, monkeypatch):
