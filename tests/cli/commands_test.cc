@@ -112,7 +112,7 @@ TEST_F(CommandLine, ListDescribesSolvers) {
   EXPECT_EQ(one["solvers"][0]["options"].size(), find_solver("dlightsb").options().size());
   const testing::ProgramRun wrong = run_program({"list", "--solver", "dlightsbm"});
   EXPECT_EQ(wrong.status, 2);
-  contains(wrong.err, "the nearest is dlightsb-m");
+  contains(wrong.err, "the nearest is dlightsb");
 }
 
 // A line of the file is a start of Python.
@@ -140,7 +140,7 @@ TEST_F(CommandLine, PythonIsStartedForItsOwnSolversAlone) {
   }
   EXPECT_FALSE(std::filesystem::exists(path("none")));
   EXPECT_FALSE(std::filesystem::exists(starts));
-  contains(run_program({"train", "dlightsbm", "--help"}).err, "the nearest is dlightsb-m");
+  contains(run_program({"train", "dlightsbm", "--help"}).err, "the nearest is dlightsb");
   EXPECT_EQ(slurp(starts), "one\n");
   unsetenv("BRIDGEMARK_PYTHON");
 }
