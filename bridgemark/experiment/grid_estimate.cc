@@ -114,8 +114,8 @@ RunEstimate estimate_in_python(const Context& context, const ExperimentRun& run)
        "--device", std::string(device_name(context.device))},
       context.stop);
   if (answer.status != 0) {
-    throw_invalid("run", "{} cannot be estimated: it {}: {}", run.id, status_text(answer.status),
-                  answer.complaint);
+    throw_invalid("run", "{} cannot be estimated: it {}{}", run.id, status_text(answer.status),
+                  answer.complaint.empty() ? "" : ": " + answer.complaint);
   }
   const std::string where = "the estimate of " + run.id;
   const nlohmann::json seconds = parse_json(answer.out, where);

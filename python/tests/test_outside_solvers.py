@@ -233,8 +233,8 @@ def test_a_run_that_was_killed_goes_on(program, folder, sharing):
         ("python:os:PathLike", [], "python:os:PathLike must have fit(x0, x1, reference, options"),
         ("python:bad:Rows", [], "bad of python:bad:Rows NameError: name 'nothing' is not defined "
          "(bad.py, line 1, in <module>)"),
-        ("python:my_solvers:Rows", ["rowz = 3"], "x.toml:10: unknown option rowz"),
-        ("python:my_solvers:Rows", ["rows = 1001"], "x.toml:10: rows must be a whole number in "
+        ("python:my_solvers:Rows", ["rowz = 3"], "unknown key 'rowz'; did you mean 'rows'?"),
+        ("python:my_solvers:Rows", ["rows = 1001"], "rows must be a whole number in "
          "1..1000, got '1001'"),
         ("python:my_solvers:Rows", ["kind = 'c'"], "kind must be one of a, b, got 'c'"),
         ("python:my_solvers:Rows", ["shuffle = 1"], "shuffle must be one of false, true, got '1'"),
