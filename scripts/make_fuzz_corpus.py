@@ -353,6 +353,7 @@ def main():
     corpus.add("verify", "reference", (golden / "reference_5.safetensors").read_bytes())
     corpus.add("verify", "bridge", (golden / "bridge_2.safetensors").read_bytes())
     corpus.add("verify", "sinkhorn", (golden / "sinkhorn_0.safetensors").read_bytes())
+    corpus.add("verify", "tree", (golden / "tree_0.safetensors").read_bytes())
 
 
 if __name__ == "__main__":
