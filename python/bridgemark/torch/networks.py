@@ -1,6 +1,7 @@
 """Networks to start from: states x [B,D] and steps n [B] to logits [B,D,S] of the clean end.
 
-Each remembers its arguments as `settings`, so that `bridgemark.torch.load` makes it again.
+Each remembers its arguments as `settings`, so that `bridgemark.torch.load` makes it again. Beside
+them is a potential for CNOT, which no fitted model has.
 """
 
 from __future__ import annotations
