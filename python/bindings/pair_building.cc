@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string>
@@ -109,7 +110,7 @@ std::variant<std::string, TreeShape> shape_of(const ArrayLike& given) {
                   nb::type_name(given.array.type()).c_str());
   }
   const auto both = nb::cast<nb::tuple>(given.array);
-  return TreeShape(nodes_of("parent", both[0]), nodes_of("node_of", both[1]));
+  return TreeShape{nodes_of("parent", both[0]), nodes_of("node_of", both[1])};
 }
 
 // An array of floats is a pmf, one of integers holds states.
@@ -150,9 +151,11 @@ BenchmarkPair build(
   parts.spec.sigma = sigma;
   if (tree) parts.tree = shape_of(*tree);
   const auto* shape = parts.tree ? std::get_if<TreeShape>(&*parts.tree) : nullptr;
-  if (log_root) {
+  if (log_root || (tree && log_moves)) {
     if (!shape) {
-      throw_invalid("pair", "log_root goes with tree=(parent, node_of), got none");
+      throw_invalid("pair",
+                    "log_root and log_moves of a tree go with tree=(parent, node_of), got {}",
+                    tree ? std::get<std::string>(*parts.tree) : "none");
     }
     parts.spec.tree_potential =
         tree_of(*shape, log_beta, log_start, log_root, log_moves, log_cores);
