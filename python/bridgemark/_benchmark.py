@@ -218,6 +218,11 @@ def benchmark(
         require_text(label=label)
     if metrics is not None:
         require_metrics(metrics)
+        for name in metrics:
+            if name in (*_COLUMNS, "training_seconds", "scores"):
+                raise ValueError(
+                    f"[benchmark] the name of a metric must be no column of the card, got '{name}'"
+                )
     seconds = _seconds(budget)
     names = benchmark_suite() if pairs is None else list(pairs)
     if not names or isinstance(pairs, str):

@@ -72,6 +72,11 @@ def test_bad_budgets_are_refused(budget):
         bm.benchmark(bm.Independent(), budget=budget)
 
 
+def test_a_metric_hides_no_column_of_the_card():
+    with pytest.raises(ValueError, match="no column of the card, got 'share'"):
+        bm.benchmark(bm.Independent(), metrics={"share": lambda *_: 0.0})
+
+
 def test_what_is_no_solver_is_refused():
     for wrong in (bm.Independent, 3, "dlightsb"):
         with pytest.raises(TypeError, match="solver must be"):
