@@ -300,7 +300,8 @@ def place_of(error: BaseException) -> traceback.FrameSummary | None:
         if _PACKAGE not in Path(frame.filename).parents and not frame.filename.startswith("<")
     ]
     own = [frame for frame in frames if not _is_installed(frame.filename)]
-    return (own or frames or [None])[-1]
+    chosen = own or frames
+    return chosen[-1] if chosen else None
 
 
 def _is_installed(file: str) -> bool:

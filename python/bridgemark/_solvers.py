@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _SPECS = {name: (description, options) for name, description, options in _core.solver_specs()}
+_OF_PYTHON: tuple[str, list[Any]] = ("a solver of Python, which bridgemark.run trains", [])
 _CLASSES: dict[str, type[Solver]] = {}
 _KEPT_ROWS = 10_000
 
@@ -48,13 +49,14 @@ SolverT = TypeVar("SolverT", bound="Solver")
 def _signature(name: str) -> inspect.Signature:
     """The keywords of a solver as help and completion show them; its defaults are texts."""
     kind = inspect.Parameter.KEYWORD_ONLY
+    _, options = _SPECS.get(name, _OF_PYTHON)
     return inspect.Signature(
-        [inspect.Parameter(o["key"], kind, default=o["default"] or None) for o in _SPECS[name][1]]
+        [inspect.Parameter(o["key"], kind, default=o["default"] or None) for o in options]
     )
 
 
 def _document(name: str) -> str:
-    description, options = _SPECS[name]
+    description, options = _SPECS.get(name, _OF_PYTHON)
     lines = [f"{description[0].upper()}{description[1:]}."]
     if options:
         lines += ["", "Options, which go to the constructor or to fit:"]

@@ -77,7 +77,7 @@ class Broken:
         if self.how == "exit":
             raise SystemExit(0)
         if self.how == "leave":
-            os.write(1, b"printed by C")
+            os.write(1, b"printed by C\\n")
             print("rubbish", flush=True)
             os._exit(3)
         if self.how == "marginals":
@@ -352,7 +352,7 @@ def test_a_package_gives_a_solver_its_name(program, folder, monkeypatch):
     package.mkdir(parents=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
     (package / "entry_points.txt").write_text("[bridgemark.solvers]\nmy-rows = my_solvers:Rows\n")
-    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setenv("PYTHONPATH", str(package.parent), prepend=os.pathsep)
     assert program(grid("my-rows")).returncode == 0
     assert {row["run"] for row in bm.load_results(folder / "out")} == {
         "d2-gaussian-0.02.my-rows.seed0"
