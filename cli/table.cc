@@ -5,17 +5,20 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/csv.h"
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
 #include "bridgemark/pair/table/schema_file.h"
-#include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/outside/outside_solver.h"
+#include "bridgemark/solver/run/run_files.h"
 #include "bridgemark/solver/table/column_model.h"
 #include "bridgemark/solver/table/table_run.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
+#include "cli/train_result.h"
 
 namespace bridgemark::cli {
 
@@ -43,6 +46,7 @@ int train_tables(const TableTraining& request) {
   }
   require_csv("train", "--x0", request.x0);
   require_csv("train", "--x1", request.x1);
+  require_no_ranks("train --columns");
   const Context context = request.common.context();
   stop_on_signals();
   SolverOptions options(column_options());
@@ -50,22 +54,26 @@ int train_tables(const TableTraining& request) {
   options.resolve();
   const CsvTable x0 = load_csv(request.x0), x1 = load_csv(request.x1);
   const ColumnsAsked asked = load_columns(request.columns, x0);
-  const TableSchema schema =
-      fit_schema(context, asked.columns, x0, x1, asked.total_steps.value_or(request.steps));
+  if (request.steps && asked.total_steps) {
+    throw_invalid("train", "--steps goes with a columns file without steps, got --columns {}",
+                  request.columns);
+  }
+  const int steps = asked.total_steps.value_or(request.steps.value_or(kDefaultTotalSteps));
+  const TableSchema schema = fit_schema(context, asked.columns, x0, x1, steps);
   if (!request.common.quiet) say_columns(schema);
-  const auto started = std::chrono::steady_clock::now();
   const TableRun run =
       train_table(context, {request.common.seed, options.values()}, schema, schema.encode(x0),
                   schema.encode(x1), request.output, request.resume);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
-  const nlohmann::json diagnostics = diagnostics_json(run.diagnostics);
+  const nlohmann::json result = load_json(std::filesystem::path(request.output) / kRunResult);
   if (request.common.json) {
-    say("{}\n", nlohmann::json({{"solver", request.solver}, {"diagnostics", diagnostics}}).dump(2));
+    say("{}\n", result.dump(2));
     return 0;
   }
   say("{}: {} on {} rows of x0 and {} of x1 in {:.2f} s\n", terminal_text(request.output),
-      request.solver, run.x0.rows(), run.x1.rows(), seconds.count());
-  for (const auto& [key, value] : diagnostics.items()) say("  {:<28} {}\n", key, value.dump());
+      request.solver, run.x0.rows(), run.x1.rows(), result["wall_seconds"].get<double>());
+  say_diagnostics(result);
+  say_next(request.common,
+           {"sample", "--run", request.output, "--given", request.x0, "-o", "x1.csv"});
   return 0;
 }
 

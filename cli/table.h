@@ -14,9 +14,9 @@ namespace bridgemark::cli {
 struct TableTraining {
   CommonOptions common;
   std::string solver;
-  std::string columns;             // a file or auto
-  std::string x0, x1;              // .csv
-  int steps = kDefaultTotalSteps;  // unless the file of columns says otherwise
+  std::string columns;       // a file or auto
+  std::string x0, x1;        // .csv
+  std::optional<int> steps;  // where the file of columns has none
   std::vector<std::string> assignments;
   std::string output;
   bool resume = false;

@@ -26,6 +26,7 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/table.h"
+#include "cli/train_result.h"
 
 namespace bridgemark::cli {
 
@@ -42,7 +43,7 @@ struct TrainOptions {
   std::string reference = "gaussian";
   std::optional<double> gamma;
   std::optional<int> categories;
-  int steps = kDefaultTotalSteps;
+  std::optional<int> steps;
   std::string output;
   std::vector<std::string> assignments;
   bool resume = false;
@@ -60,12 +61,13 @@ FitProblem problem_of(const TrainOptions& options, const Context& context) {
     throw_invalid("train", "--x0 and --x1 must be given together, got {}",
                   options.x0.empty() ? "--x1" : "--x0");
   }
-  DataProblem made = make_data_problem(context, {.x0 = load_states(options.x0),
-                                                 .x1 = load_states(options.x1),
-                                                 .reference = read_reference(options.reference),
-                                                 .gamma = options.gamma,
-                                                 .num_categories = options.categories,
-                                                 .total_steps = options.steps});
+  DataProblem made =
+      make_data_problem(context, {.x0 = load_states(options.x0),
+                                  .x1 = load_states(options.x1),
+                                  .reference = read_reference(options.reference),
+                                  .gamma = options.gamma,
+                                  .num_categories = options.categories,
+                                  .total_steps = options.steps.value_or(kDefaultTotalSteps)});
   if (!made.note.empty() && speaks_for_ranks()) {
     fmt::print(stderr, "note: {}; --gamma sets another\n", made.note);
   }
@@ -78,17 +80,6 @@ void warn_of(const nlohmann::json& result, const std::string& label = {}) {
   note("warning: {}{}\n", label, terminal_text(warning->get<std::string>()));
 }
 
-// Numbers with fractions to four significant digits; the run keeps all of them.
-nlohmann::json with_few_digits(nlohmann::json value) {
-  if (value.is_number_float() && std::isfinite(value.get<double>())) {
-    value = std::stod(fmt::format("{:.4g}", value.get<double>()));
-  }
-  if (value.is_structured()) {
-    for (nlohmann::json& each : value) each = with_few_digits(std::move(each));
-  }
-  return value;
-}
-
 void say_result(const TrainOptions& options, const FitProblem& problem,
                 const std::filesystem::path& folder, const nlohmann::json& result) {
   const std::string on = options.pair.empty() ? std::string(problem.name()) : options.pair;
@@ -97,11 +88,7 @@ void say_result(const TrainOptions& options, const FitProblem& problem,
                         ? fmt::format("{} of {}", training_rows_text(options.rows), on)
                         : on),
       result["wall_seconds"].get<double>());
-  for (const auto& [key, value] : result["diagnostics"].items()) {
-    say("  {:<28} {}\n", terminal_text(key),
-        terminal_text(
-            with_few_digits(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
-  }
+  say_diagnostics(result);
 }
 
 // Its scores, or where there is no truth its draws.
@@ -144,13 +131,15 @@ int run_train(const TrainOptions& options) {
     if (!options.pair.empty()) {
       throw_invalid("train", "give one of --pair and --x0 with --x1, got both");
     }
-    if (options.x1.empty())
+    if (options.x1.empty()) {
       throw_invalid("train", "--x0 and --x1 must be given together, got --x0");
+    }
     return train_tables({options.common, options.solver, options.columns, options.x0, options.x1,
                          options.steps, options.assignments, options.output, options.resume});
   }
-  if (is_csv(options.x0) || is_csv(options.x1)) {
-    throw_invalid("train", "tables (.csv) need --columns, a file or auto, got --x0 {}", options.x0);
+  for (const std::string& file : {options.x0, options.x1}) {
+    if (!is_csv(file)) continue;
+    throw_invalid("train", "tables (.csv) need --columns, a file or auto, got {}", file);
   }
   Context context = options.common.context();
   stop_on_signals();

@@ -18,6 +18,7 @@ from ._own_data import DataComparison
 from ._progress import reporter
 from ._tables import import_pandas
 
+
 def _is_missing(value: Any) -> bool:
     """None, a NaN, and what pandas has for them."""
     if value is None:
@@ -28,29 +29,50 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
 def _field(value: Any) -> str:
-    """A value as a field: texts in quotes, so that "NA" is no missing one."""
+    """A value as a field: texts in quotes, so that "NA" is no missing one and "1" no number."""
     if _is_missing(value):
         return ""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
-        return '"' + str(value).replace('"', '""') + '"'
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    if _is_number(value):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    return '"' + str(value).replace('"', '""') + '"'
+
+
+def _read_text(path: str | os.PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"[columns] {path} must be UTF-8 text, got other bytes") from error
+
+
+def _names_of(name: str, rows: Any) -> list[str]:
+    """The names of the columns of a table. Raises ValueError where two are the same."""
+    names = [str(key) for key in rows.keys()]
+    for i, key in enumerate(names):
+        if key in names[:i]:
+            raise ValueError(f"[columns] names of {name}'s columns must differ, got '{key}' twice")
+    return names
 
 
 def _csv_text(name: str, rows: Any) -> str:
     """The text of a table: a frame, a mapping of columns, or the path of a .csv file."""
     if isinstance(rows, (str, os.PathLike)):
-        return Path(rows).read_text(encoding="utf-8")
+        return _read_text(rows)
     if not hasattr(rows, "keys") or not hasattr(rows, "__getitem__"):
         raise TypeError(
             f"[columns] {name} must be a pandas.DataFrame, a mapping of columns or the path of a "
             f".csv file, got {type(rows).__name__}"
         )
-    names = [str(key) for key in rows.keys()]
+    names = _names_of(name, rows)
     columns = [list(rows[key]) for key in rows.keys()]
-    if len({len(column) for column in columns}) > 1:
-        raise ValueError(f"[columns] columns of {name} must be equally long, got others")
-    lines = [",".join(_field(key) for key in names)]
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"[columns] columns of {name} must be equally long, got {lengths}")
+    lines = [",".join('"' + key.replace('"', '""') + '"' for key in names)]
     lines += [",".join(_field(value) for value in row) for row in zip(*columns)]
     return "\n".join(lines) + "\n"
 
@@ -60,27 +82,36 @@ def _number(text: str) -> int | float:
     return int(value) if value.is_integer() and "." not in text and "e" not in text else value
 
 
+def _values_like(fields: list[str], given: Any) -> list[Any]:
+    """Fields as the values of a column are: numbers, booleans, or what was written like them."""
+    kinds = {str(value): value for value in given if not _is_missing(value)}
+    if any(isinstance(value, (bool, np.bool_)) for value in kinds.values()):
+        kinds = {"False": False, "True": True} | kinds
+    if kinds and not any(map(_is_number, kinds.values())):
+        return [None if field == "" else kinds.get(field, field) for field in fields]
+    try:
+        return [None if field == "" else _number(field) for field in fields]
+    except ValueError:  # without a value to look at
+        return [None if field == "" else field for field in fields]
+
+
 def _columns_of(text: str, like: Any) -> Any:
-    """The columns of a .csv text as `like` has them: numbers where all of its fields are some."""
+    """The columns of a .csv text as `like` has them."""
     names, *rows = csv.reader(io.StringIO(text))
+    is_path = isinstance(like, (str, os.PathLike))
     columns: dict[str, list[Any]] = {}
     for i, name in enumerate(names):
         # A line of one empty field is read as no field at all.
         fields = [row[i] if row else "" for row in rows]
-        values: list[Any] = [None if field == "" else field for field in fields]
-        try:
-            values = [None if value is None else _number(value) for value in values]
-        except ValueError:
-            pass
-        columns[name] = values
+        columns[name] = _values_like(fields, () if is_path else like[name])
     if isinstance(like, Mapping):
         return columns
     frame = import_pandas().DataFrame(columns)
-    if hasattr(like, "dtypes"):
-        for name in columns:
-            if frame[name].notna().all() and str(like[name].dtype) in ("bool", "category"):
-                kept = str(like[name].dtype)
-                frame[name] = frame[name].eq("True") if kept == "bool" else frame[name].astype(kept)
+    for name in () if is_path else columns:
+        dtype = like[name].dtype
+        if hasattr(dtype, "categories"):
+            known = set(frame[name].dropna()) <= set(dtype.categories)
+            frame[name] = frame[name].astype(dtype if known else "category")
     return frame
 
 
@@ -107,8 +138,8 @@ class Columns:
     any of `kind`, `bins`, `values`, `edges`, `levels`, `missing` and `gamma`; a list of names; or
     the path of a columns file. Without it all columns of `x0` are used. What is not fixed is found
     in the data: two values are binary, numbers are ordered, any other texts are not. Numbers fall
-    into at most 32 bins of equally many rows. None, NaN and empty fields are a category of their
-    own where a column has some.
+    into at most 32 bins of equally many rows; an ordered pandas categorical keeps its order. None,
+    NaN and empty fields are a category of their own where a column has some.
 
     Columns that are ordered or counts move to their neighbours, by a Gaussian reference; others to
     any value alike, by a uniform one. Each gamma leads 0.4 of the way of independent ends, or up to
@@ -124,7 +155,7 @@ class Columns:
         total_steps: int = 128,
     ):
         self._text = _core.fit_columns(
-            _columns_text(columns), _csv_text("x0", x0), _csv_text("x1", x1), total_steps
+            _columns_text(columns, x0), _csv_text("x0", x0), _csv_text("x1", x1), total_steps
         )
 
     def __str__(self) -> str:
@@ -171,21 +202,36 @@ class Columns:
 
 
 def _columns_text(
-    columns: Mapping[str, Any] | Sequence[str] | str | os.PathLike[str] | None,
+    columns: Mapping[str, Any] | Sequence[str] | str | os.PathLike[str] | None, x0: Any
 ) -> str:
-    """The text of a columns file; empty for all columns."""
-    if columns is None:
-        return ""
+    """The text of a columns file; empty for all columns as they are found."""
     if isinstance(columns, (str, os.PathLike)):
-        return Path(columns).read_text(encoding="utf-8")
+        return _read_text(columns)
+    orders = _orders_of(x0)
+    if columns is None:
+        if not orders:
+            return ""
+        columns = _names_of("x0", x0)
     named = columns if isinstance(columns, Mapping) else {name: {} for name in columns}
     text = ""
     for name, given in named.items():
         parts = {"kind": given} if isinstance(given, str) else dict(given or {})
+        if name in orders and not parts.keys() & {"values", "levels", "edges", "bins"}:
+            if parts.get("kind", "ordered") == "ordered":
+                parts |= {"kind": "ordered", "values": orders[name]}
         text += "[[column]]\n" + "".join(
             f"{key} = {_quoted(value)}\n" for key, value in ({"name": str(name)} | parts).items()
         )
     return text
+
+
+def _orders_of(rows: Any) -> dict[Any, list[str]]:
+    """The values of the columns of a frame that are categories in an order."""
+    found = {}
+    for name, dtype in getattr(rows, "dtypes", {}).items():
+        if getattr(dtype, "ordered", False):
+            found[name] = [str(value) for value in dtype.categories]
+    return found
 
 
 class TableBridge:

@@ -79,6 +79,26 @@ TEST(TableSchema, BinsHaveEquallyManyRowsAndTheirMedians) {
   EXPECT_EQ(schema.encode(table("x\n-1e9\n249\n1e9\n")), States(3, 1, {0, 1, 3}));
 }
 
+TEST(TableSchema, EdgesMayBeGivenAlone) {
+  const CsvTable ages = table("age\n3\n17\n18\n40\n41\n90\n");
+  const std::string edges = "[[column]]\nname = \"age\"\nedges = ";
+  const TableSchema schema = fit(edges + "[18, 65]\n", ages, ages);
+  EXPECT_EQ(schema.columns[0].levels, (std::vector<double>{17, 40, 90}));
+  EXPECT_EQ(schema.encode(ages), States(6, 1, {0, 0, 1, 1, 1, 2}));
+  const auto refused = [&](const std::string& list) {
+    return error_of<InvalidArgument>([&] { fit(edges + list, ages, ages); });
+  };
+  contains(refused("[1, 18]\n"),
+           "column 'age' must hold numbers in each of its bins, got none in "
+           "the one below the edge 1");
+  contains(refused("[18, 95]\n"), "got none from the edge 95");
+  contains(refused("[18]\nbins = 4\n"), "bins go with ordered columns and counts without values");
+  contains(error_of<InvalidArgument>([&] {
+             fit("[[column]]\nname = \"sex\"\nbins = 4\n", table(kBefore), table(kAfter));
+           }),
+           "got 4 for column 'sex'");
+}
+
 TEST(TableSchema, CountsHaveACategoryForEachNumber) {
   const std::string counts = "[[column]]\nname = \"n\"\nkind = \"count\"\nbins = 5\n";
   const CsvTable few = table("n\n0\n3\n1\n"), many = table("n\n0\n3\n9\n7\n8\n");
@@ -122,6 +142,27 @@ TEST(TableSchema, GammaGrowsWithTheDistanceOfTheEnds) {
   EXPECT_EQ(far, gamma_of_share(kContext, ReferenceKind::kGaussian, 20, 0.8, 16));
 }
 
+TEST(TableSchema, NumbersAreOneValueHoweverTheyAreWritten) {
+  const TableSchema schema = fit("", table("flag\n0\n1\n"), table("flag\n1.0\n-0.0\n"));
+  EXPECT_EQ(schema.columns[0].kind, ColumnKind::kBinary);
+  EXPECT_EQ(schema.columns[0].values, (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(schema.encode(table("flag\n1.0\n+1\n 0\n-0\n")), States(4, 1, {1, 1, 0, 0}));
+  contains(error_of<FileError>([&] { schema.encode(table("flag\n1.5\n")); }),
+           "line 2: column 'flag' must hold one of its 2 values, got '1.5'");
+}
+
+// Quoted and padded digits are names: nothing lies between two postcodes.
+TEST(TableSchema, DigitsMayBeNames) {
+  const CsvTable padded = table("code\n01067\n10115\n99998\n"),
+                 quoted = table("code\n\"1\"\n\"2\"\n\"3\"\n");
+  const TableSchema schema = fit("", padded, padded);
+  EXPECT_EQ(schema.columns[0].kind, ColumnKind::kUnordered);
+  EXPECT_EQ(csv_text(schema.decode(schema.encode(padded), "o")), "code\n01067\n10115\n99998\n");
+  EXPECT_EQ(fit("", quoted, quoted).columns[0].kind, ColumnKind::kUnordered);
+  const std::string ordered = "[[column]]\nname = \"code\"\nkind = \"ordered\"\n";
+  EXPECT_EQ(fit(ordered, quoted, quoted).columns[0].levels, (std::vector<double>{1, 2, 3}));
+}
+
 TEST(TableSchema, FileReadsBack) {
   const testing::TempDir temp;
   const TableSchema schema = fit("", table(kBefore), table(kAfter));
@@ -161,8 +202,47 @@ TEST(TableSchema, RefusalsNameTheColumnAndTheLine) {
   contains(refused("[[column]]\nname = \"age\"\n[[column]]\nname = \"age\"\n"), "'age' twice");
   contains(refused("[[column]]\nname = \"city\"\ngamma = 1.5\n"),
            "column 'city': [reference] gamma of a uniform reference must lie in (0, 1), got 1.5");
+  contains(refused("[[column]]\nname = \"age\"\nkind = 3\n"), "c.toml: line 3: 'kind' must be");
+  contains(refused("[[column]]\nname = \"age\"\nbins = 1\n"), "c.toml: line 3: 'bins' must");
+  contains(refused("[[column]]\nname = \"age\"\nmissing = 1\n"), "c.toml: line 3: 'missing'");
+  contains(refused("[[column]]\nname = \"age\"\ngamma = \"big\"\n"),
+           "c.toml: line 3: 'gamma' must be a number, got");
+  contains(refused("[[column]]\nname = \"rank\"\nvalues = \"low\"\n"),
+           "c.toml: line 3: 'values' must be a list, got");
+  contains(refused("column = 3\n"), "c.toml");
+  contains(refused(""), "c.toml");
   contains(refused("[[column]]\nname = \"age\"\nlevels = [1, 2]\nedges = [3]\n"),
            "column 'age' must have a level within each bin");
+}
+
+TEST(TableSchema, RefusesColumnsThatSayNothing) {
+  const auto refused = [](const std::string& x0, const std::string& x1,
+                          const std::string& columns = "") {
+    return error_of<Error>([&] { fit(columns, table(x0), table(x1)); });
+  };
+  contains(refused("a,b\n1,\n2,NA\n", "a,b\n3,\n"), "column 'b' must hold values, got none");
+  contains(refused("a\n1\n1.0\n", "a\n1\n"),
+           "column 'a' must have at least two values, got 1; leave it out");
+  contains(refused("a\n1\n", "a\n1\n\n", "[[column]]\nname = \"a\"\nkind = \"ordered\"\n"),
+           "column 'a' must have at least two values, got 1; leave it out");
+  contains(refused("a\n", "a\n1\n"), "t.csv: it must have rows, got none");
+  contains(refused("a\n1\n2\n", "a\n"), "t.csv: it must have rows, got none");
+  // Numbers with a slip among them: neither a vocabulary of numbers nor bins of texts.
+  contains(refused("a\n1\n2\n3\n", "a\n4\n5O\n"),
+           "column 'a' must hold numbers or be given its kind, got 4 numbers and '5O' in line 3 of "
+           "t.csv");
+  contains(refused("a\n1\n2\ninf\n", "a\n4\n5\n"), "got 4 numbers and 'inf' in line 4 of t.csv");
+  contains(
+      refused("a\n1\n2\n3\n", "a\n4\n-\n", "[[column]]\nname = \"a\"\nkind = \"count\"\n"),
+      "column 'a' must hold numbers or be given its values in their order to be count, got '-' "
+      "in line 3 of t.csv");
+}
+
+// A column whose only value may be missing has two categories.
+TEST(TableSchema, OneValueAndMissingFieldsAreTwoCategories) {
+  const TableSchema schema = fit("", table("a,b\n7,1\n,2\n"), table("a,b\n7,1\n7,2\n"));
+  EXPECT_EQ(schema.columns[0].kind, ColumnKind::kUnordered);
+  EXPECT_EQ(schema.columns[0].num_categories(), 2);
 }
 
 }  // namespace bridgemark::table_schema_testing

@@ -15,6 +15,7 @@
 #include "bridgemark/solver/table/column_loss.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/context.h"
+#include "tests/support/killed_run.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tolerance.h"
@@ -180,6 +181,21 @@ TEST(TableRun, AStoppedRunGoesOnToTheSameBridge) {
   EXPECT_EQ(loaded.x0, tables.from);
   EXPECT_TRUE(same_categories(loaded.schema, tables.schema));
   EXPECT_TRUE(is_table_run(temp.path() / "stopped"));
+}
+
+// kill -9 at any moment: the folder stays readable, and going on ends in the same parameters.
+TEST(TableRun, KilledRunsResume) {
+  const Tables tables;
+  const TempDir temp;
+  TableRequest asked = request("400");
+  asked.options["checkpoint_every"] = "0.01";
+  const auto train = [&](const Context& context, const char* folder) {
+    train_table(context, asked, tables.schema, tables.from, tables.to, temp.path() / folder, true);
+  };
+  train({.num_threads = 1}, "whole");
+  testing::end_through_kills([&](const Context& context) { train(context, "killed"); }, 4);
+  EXPECT_EQ(testing::slurp(temp.path() / "killed" / "model.safetensors"),
+            testing::slurp(temp.path() / "whole" / "model.safetensors"));
 }
 
 TEST(TableRun, RefusesOtherRunsOptionsAndDevices) {

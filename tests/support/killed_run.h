@@ -11,10 +11,10 @@
 
 namespace bridgemark::testing {
 
-// Trains into a folder in a process that is killed (kill -9) again and again, each time a little
-// later, and goes on from what it left; then lets it end.
-inline void train_through_kills(const RunConfig& config, const std::filesystem::path& folder,
-                                int kills) {
+// Calls train(context) in a process that is killed (kill -9) again and again, each time a little
+// later; then lets it end.
+template <typename Train>
+void end_through_kills(const Train& train, int kills) {
   // One thread: a forked process has none of its parent's others.
   const Context context{.num_threads = 1};
   for (int i = 0; i < kills; ++i) {
@@ -22,7 +22,7 @@ inline void train_through_kills(const RunConfig& config, const std::filesystem::
     ASSERT_GE(child, 0);
     if (child == 0) {
       try {
-        train_run(context, config, folder, true);
+        train(context);
       } catch (...) {
         _exit(1);
       }
@@ -34,7 +34,14 @@ inline void train_through_kills(const RunConfig& config, const std::filesystem::
     waitpid(child, &status, 0);
     EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
   }
-  train_run(context, config, folder, true);
+  train(context);
+}
+
+// The same of a run that goes on from what is in its folder.
+inline void train_through_kills(const RunConfig& config, const std::filesystem::path& folder,
+                                int kills) {
+  end_through_kills([&](const Context& context) { train_run(context, config, folder, true); },
+                    kills);
 }
 
 }  // namespace bridgemark::testing

@@ -65,8 +65,8 @@ void TableColumn::check() const {
   const auto refuse = [&](std::string_view what) {
     throw_invalid("columns", "column '{}' {}", name, what);
   };
-  if (num_values() < (has_order(kind) ? 2 : 1) || num_categories() < 2) {
-    refuse(fmt::format("must have at least two categories, got {}", num_categories()));
+  if (num_values() < 2 && (has_order(kind) || num_categories() < 2)) {
+    refuse(fmt::format("must have at least two values, got {}; leave it out", num_values()));
   }
   const int most = has_order(kind) ? kMaxFactoredTable : kMaxCategories;
   if (num_categories() > most) {
@@ -108,7 +108,12 @@ std::optional<std::int32_t> TableColumn::category_of(const CsvField& field) cons
     return std::nullopt;
   }
   if (!is_numeric()) {
-    const auto found = std::ranges::find(values, field.text);
+    auto found = std::ranges::find(values, field.text);
+    if (found == values.end() && !field.quoted) {
+      if (const std::optional<double> number = number_of(field.text)) {
+        found = std::ranges::find(values, number_text(*number));
+      }
+    }
     if (found == values.end()) return std::nullopt;
     return static_cast<std::int32_t>(found - values.begin());
   }
@@ -120,7 +125,7 @@ std::optional<std::int32_t> TableColumn::category_of(const CsvField& field) cons
 CsvField TableColumn::field_of(std::int32_t category) const {
   const auto s = static_cast<std::size_t>(category);
   if (category == num_values()) return {};
-  if (is_numeric()) return {fmt::format("{}", levels[s]), false};
+  if (is_numeric()) return {number_text(levels[s]), false};
   CsvField field{values[s], false};
   field.quoted = field.is_missing();
   return field;
@@ -149,7 +154,9 @@ std::optional<double> number_of(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
     return std::nullopt;
   }
-  return value;
+  return value + 0.0;  // no -0
 }
+
+std::string number_text(double number) { return fmt::format("{}", number); }
 
 }  // namespace bridgemark

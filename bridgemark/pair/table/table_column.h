@@ -41,7 +41,8 @@ struct TableColumn {
   // Throws InvalidArgument that names the column where its parts do not fit each other.
   void check() const;
 
-  // The category of a field; nothing where it has none. A number may lie outside of the bins.
+  // The category of a field; nothing where it has none. A number may lie outside of the bins, and
+  // is the value that is the same number: 1.0 where 1 is one.
   std::optional<std::int32_t> category_of(const CsvField& field) const;
 
   // The field that a category is written as.
@@ -58,5 +59,8 @@ struct TableColumn {
 // The number that a text is, with spaces around it or none; nothing for any other and for an
 // infinite one.
 std::optional<double> number_of(std::string_view text);
+
+// The shortest text that is this number: 1 for 1.0.
+std::string number_text(double number);
 
 }  // namespace bridgemark

@@ -36,9 +36,9 @@ bool same_categories(const TableSchema& a, const TableSchema& b);
 struct ColumnRequest {
   std::string name;
   std::optional<ColumnKind> kind = {};  // else: binary with two values, ordered for numbers
-  int bins = kDefaultBins;              // of numbers, at the most
+  std::optional<int> bins = {};         // of numbers, at the most; else kDefaultBins
   std::vector<std::string> values = {};
-  std::vector<double> edges = {}, levels = {};
+  std::vector<double> edges = {}, levels = {};  // without levels: the medians between the edges
   std::optional<bool> has_missing = {};
   std::optional<double> gamma = {};
 };
@@ -47,9 +47,10 @@ struct ColumnRequest {
 std::vector<ColumnRequest> requests_for_all(const CsvTable& table);
 
 // The schema of two tables: values in alphabetical order, bins of equally many rows, a category for
-// missing fields where there are some. A gamma lets the reference lead 0.4 of the way of
-// independent ends, or further, up to 0.8, where the column's two distributions lie further apart.
-// Throws InvalidArgument and FileError that name the column.
+// missing fields where there are some. Digits that are quoted or padded by 0 are texts. A gamma
+// lets the reference lead 0.4 of the way of independent ends, or further, up to 0.8, where the
+// column's two distributions lie further apart. Throws InvalidArgument and FileError that name the
+// column.
 TableSchema fit_schema(const Context& context, const std::vector<ColumnRequest>& requests,
                        const CsvTable& x0, const CsvTable& x1,
                        int total_steps = kDefaultTotalSteps);
