@@ -33,7 +33,7 @@ build: packages build/build.ninja
 
 # Everything but the timings, which nothing here runs.
 test: packages build/build.ninja
-	cmake --build --preset cpu --target bridgemark_tests bridgemark_cli sample_and_score
+	cmake --build --preset cpu --target bridgemark_tests bridgemark_cli sample_and_score column_bridge
 	ctest --preset cpu -j 2
 
 # Tests share their cores: a thread that waits by spinning takes another's time, ten times as much as

@@ -212,9 +212,12 @@ def _columns_text(
         if not orders:
             return ""
         columns = _names_of("x0", x0)
-    named = columns if isinstance(columns, Mapping) else {name: {} for name in columns}
+    if not isinstance(columns, Mapping):
+        listed: list[tuple[Any, Any]] = [(name, {}) for name in columns]
+    else:
+        listed = list(columns.items())
     text = ""
-    for name, given in named.items():
+    for name, given in listed:
         parts = {"kind": given} if isinstance(given, str) else dict(given or {})
         if name in orders and not parts.keys() & {"values", "levels", "edges", "bins"}:
             if parts.get("kind", "ordered") == "ordered":

@@ -86,8 +86,39 @@ TEST_F(TableCommands, WhatDoesNotGoTogetherIsRefusedInOneLine) {
   refused(train({"--columns", "auto", "--set", "source=none"}), "source");
   refused(train({"--columns", path("no.toml")}), "no.toml");
   refused(train({"--columns", "auto", "--device", "cuda"}), "");
-  testing::put(path("before.csv"), "age,city\n1,Ulm\n2\n");
-  refused(train({"--columns", "auto"}), "before.csv: line 3: a row must have 2 fields, got 1");
+  refused(train({"--columns", "auto", "--tensorboard", path("events")}),
+          "--tensorboard goes with arrays (.npy) and pairs, got --columns auto");
+  testing::put(path("columns.toml"), "steps = 8\n[[column]]\nname = \"city\"\n");
+  refused(train({"--columns", path("columns.toml"), "--steps", "16"}),
+          "--steps goes with a columns file without steps");
+  testing::put(path("columns.toml"), "[[column]]\nname = \"city\"\nkind = \"count\"\n");
+  refused(train({"--columns", path("columns.toml")}),
+          "column 'city' must hold numbers or be given its values in their order to be count, got "
+          "'Bonn' in line 2 of");
+  testing::put(path("columns.toml"), "[[column]]\nname = \"city\"\nkind = 2\n");
+  refused(train({"--columns", path("columns.toml")}), "columns.toml: line 3: 'kind' must be");
+  testing::put(path("columns.toml"), "[[column]]\nname = \"height\"\n");
+  refused(train({"--columns", path("columns.toml")}),
+          "before.csv: it must have a column 'height', its columns are age, city");
+}
+
+TEST_F(TableCommands, TablesThatAreNoneAreRefusedByTheirLine) {
+  const std::pair<const char*, const char*> slips[] = {
+      {"", "before.csv: it must begin with the names of its columns, got none"},
+      {"age,city\n", "before.csv: it must have rows, got none"},
+      {"age,city\n1,Ulm\n2\n", "before.csv: line 3: a row must have 2 fields, got 1"},
+      {"age,age\n1,2\n", "before.csv: line 1: names of columns must differ, got 'age' twice"},
+      {"age,city,sex\n1,Ulm,f\n2,Bonn,m\n", "after.csv: it must have a column 'sex'"},
+      {"age,city\n1,Ulm\ntwo,Bonn\n",
+       "column 'age' must hold numbers or be given its kind, got 81 numbers and 'two' in line 3 "
+       "of"}};
+  for (const auto& [text, message] : slips) {
+    testing::put(path("before.csv"), text);
+    const ProgramRun run = train({"--columns", "auto"});
+    EXPECT_EQ(run.status, 2) << text;
+    EXPECT_THAT(run.err, HasSubstr(message));
+    EXPECT_FALSE(std::filesystem::exists(path("run")));
+  }
 }
 
 TEST_F(TableCommands, OtherCommandsSayWhatATableRunTakes) {
@@ -103,6 +134,12 @@ TEST_F(TableCommands, OtherCommandsSayWhatATableRunTakes) {
               HasSubstr("--reverse goes with a run of arrays"));
   EXPECT_THAT(run_program({"evaluate", "d2-gaussian-0.02", "--run", path("run")}).err,
               HasSubstr("holds a run of a table, whose rows are given as .csv"));
+  testing::put(path("new.csv"), "age\n33\n");
+  EXPECT_THAT(with(sample, {path("new.csv"), "-o", path("x1.csv")}).err,
+              HasSubstr("new.csv: it must have a column 'city'"));
+  testing::put(path("new.csv"), "age,city\nold,Ulm\n");
+  EXPECT_THAT(with(sample, {path("new.csv"), "-o", path("x1.csv")}).err,
+              HasSubstr("new.csv: line 2: column 'age' must hold a number, got 'old'"));
   testing::put(path("new.csv"), "age,city\n33,Rome\n");
   EXPECT_THAT(with(sample, {path("new.csv"), "-o", path("x1.csv")}).err,
               HasSubstr("new.csv: line 2: column 'city' must hold one of its 3 values or nothing, "
