@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/csv.h"
@@ -44,8 +45,10 @@ int train_tables(const TableTraining& request) {
   if (request.solver != kTableSolver) {
     throw_invalid("train", "--columns goes with solver {}, got {}", kTableSolver, request.solver);
   }
-  require_csv("train", "--x0", request.x0);
-  require_csv("train", "--x1", request.x1);
+  for (const auto& [option, file] : {std::pair("--x0", request.x0), {"--x1", request.x1}}) {
+    if (is_csv(file)) continue;
+    throw_invalid("train", "--columns goes with tables (.csv), got {} {}", option, file);
+  }
   require_no_ranks("train --columns");
   const Context context = request.common.context();
   stop_on_signals();
