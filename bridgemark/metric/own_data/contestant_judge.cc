@@ -105,6 +105,17 @@ bool ContestantJudge::ordered(const DataContestant& contestant) const {
   return contestant.reference && contestant.reference->kind() == ReferenceKind::kGaussian;
 }
 
+namespace {
+
+// Why distances of categories are missing.
+const char* no_order(const DataContestant& contestant) {
+  return dynamic_cast<const ColumnBridge*>(contestant.coupling.get())
+             ? "its columns differ in what a step between categories is"
+             : "its reference gives categories no order";
+}
+
+}  // namespace
+
 ContestantJudge::Fit ContestantJudge::fit_of_x1(const States& rows) const {
   Fit fit{marginal_fit(context_.on_host(), x1_, rows, num_categories_), {}};
   // As many of either set.
@@ -206,8 +217,7 @@ void ContestantJudge::add_memory(const DataContestant& contestant, const Ceiling
   if (ordered(contestant)) {
     add(kNearestMoved, nearest(RowMetric::kMoved), ceiling->nearest_moved);
   } else {
-    scores.scores.push_back(
-        missing_score(kNearestMoved, "its reference gives categories no order"));
+    scores.scores.push_back(missing_score(kNearestMoved, no_order(contestant)));
   }
 }
 
@@ -222,8 +232,7 @@ void ContestantJudge::add_cost(const DataContestant& contestant, ContestantScore
   if (ordered(contestant)) {
     add(kTransportMoved, RowMetric::kMoved);
   } else {
-    scores.scores.push_back(
-        missing_score(kTransportMoved, "its reference gives categories no order"));
+    scores.scores.push_back(missing_score(kTransportMoved, no_order(contestant)));
   }
 }
 
