@@ -159,7 +159,7 @@ TEST(TableRun, LearnsWhatColumnsDoTogetherAndIsJudged) {
   EXPECT_GT(found.differences[0].difference.mean, 0.1);
   EXPECT_GT(found.contestants[0].score("shape_score").value.mean, 0.8);
   EXPECT_GT(found.contestants[0].score("reference_kl").value.mean, 0.0);
-  contains(found.contestants[0].score("transport_moved").missing, "its columns differ");
+  contains(found.contestants[0].score(kTransportMoved).missing, "its columns differ");
 }
 
 TEST(TableRun, AStoppedRunGoesOnToTheSameBridge) {
