@@ -89,10 +89,10 @@ void log_info(const std::string& text) {
   nb::module_::import_("logging").attr("getLogger")("bridgemark").attr("info")("%s", text);
 }
 
-void warn_if_still(const ReferenceProcess& process, CalledFrom from) {
+void warn_if_still(const ReferenceProcess& process) {
+  constexpr Py_ssize_t kStackLevel = 2;  // the caller of the package's function in front of it
   const auto warning = movement_warning(process);
-  const auto stack_level = static_cast<Py_ssize_t>(from);
-  if (warning && PyErr_WarnEx(PyExc_UserWarning, warning->c_str(), stack_level) != 0) {
+  if (warning && PyErr_WarnEx(PyExc_UserWarning, warning->c_str(), kStackLevel) != 0) {
     throw nb::python_error();
   }
 }

@@ -39,11 +39,9 @@ class SignalWatch {
   Context context_;
 };
 
-// Which Python frame called the package: that of a native function, or of one in Python above it.
-enum class CalledFrom { kNative = 1, kPackage = 2 };
-
-// A UserWarning in the caller's code where the reference of a pair hardly moves.
-void warn_if_still(const ReferenceProcess& process, CalledFrom from);
+// A UserWarning in the caller's code where the reference of a pair hardly moves. Between the caller
+// and what is native lies one function of the package (bridgemark/_signatures.py, or its own).
+void warn_if_still(const ReferenceProcess& process);
 
 // To Python's logger "bridgemark", whether this thread holds the GIL or not.
 void log_info(const std::string& text);

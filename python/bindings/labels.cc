@@ -73,7 +73,7 @@ nb::dict fit_labels(const std::string& name, const ArrayLike& x0, const ArrayLik
                of_x1 = labels_argument("condition[1]", labels1);
   const FitProblem data = data_problem({x0, x1, reference, gamma, num_categories, total_steps});
   const RunConfig config = run_config(call, "");
-  warn_if_still(data.reference(), CalledFrom::kPackage);
+  warn_if_still(data.reference());
   std::vector<LabelFit> fits = interruptible(
       [&](const Context& context, const SignalWatch& signals) {
         const std::vector<LabelProblem> problems = problems_by_label(data, of_x0, of_x1);

@@ -174,7 +174,7 @@ BenchmarkPair build(
   BenchmarkPair pair = interruptible([&](const Context& context) {
     return build_pair(custom_spec(std::move(parts), context), context);
   });
-  warn_if_still(pair.bridge().process(), CalledFrom::kNative);
+  warn_if_still(pair.bridge().process());
   return pair;
 }
 

@@ -45,7 +45,7 @@ namespace {
 FittedCoupling fit_problem(const FitCall& call, const FitProblem& problem) {
   const RunConfig config =
       run_config(call, problem.pair() ? std::string(problem.name()) : std::string());
-  warn_if_still(problem.reference(), CalledFrom::kPackage);
+  warn_if_still(problem.reference());
   const auto started = std::chrono::steady_clock::now();
   Fitted fitted = interruptible(
       [&](const Context& context, const SignalWatch& signals) {
