@@ -6,6 +6,10 @@ namespace bridgemark {
 
 namespace {
 
+// What scores see, in the words of pages.
+constexpr std::string_view kGivenX0 = "Given x0", kWholeCoupling = "Whole coupling",
+                           kPaths = "Paths", kEndsAlone = "Ends alone";
+
 // What the KLs have in common.
 constexpr ScoreSpec kl(ScoreSpec spec) {
   spec.unit = "nats";
@@ -18,6 +22,7 @@ constexpr ScoreSpec kl(ScoreSpec spec) {
 constexpr ScoreSpec kSpecs[] = {
     {.name = kConditionalShape,
      .title = "Conditional shape score",
+     .group = kGivenX0,
      .note = "Overlap of single coordinates of x1 given x0, draws of the solver against as many of "
              "the truth, so that a perfect solver scores what the Oracle does. Blind to how the "
              "coordinates go together.",
@@ -29,6 +34,7 @@ constexpr ScoreSpec kSpecs[] = {
      .against_time = true},
     {.name = kConditionalTrend,
      .title = "Conditional trend score",
+     .group = kGivenX0,
      .note = "Overlap of pairs of coordinates of x1 given x0, the pairs (d, d) included as "
              "published.",
      .of_conditional_samples = true,
@@ -36,9 +42,10 @@ constexpr ScoreSpec kSpecs[] = {
      .reversed_place = 2,
      .headline_place = 5,
      .against_time = true,
-     .decides_otherwise = true},
+     .deciding_place = 2},
     kl({.name = kForwardTrajectoryKl,
         .title = "Forward trajectory KL",
+        .group = kPaths,
         .note = "KL(truth || solver), summed over the steps of the solver's chain (16 where it has "
                 "none) and all dimensions, in nats. Blind to how the coordinates of a step move "
                 "together.",
@@ -48,24 +55,28 @@ constexpr ScoreSpec kSpecs[] = {
         .against_time = true}),
     kl({.name = kReverseTrajectoryKl,
         .title = "Reverse trajectory KL",
+        .group = kPaths,
         .note = "KL(solver || truth), summed over steps and dimensions, in nats. Blind to what the "
                 "forward one is blind to.",
         .in_paper = true,
         .reversed_place = 6}),
     {.name = kShapeScore,
      .title = "Shape score",
+     .group = kEndsAlone,
      .note = "Overlap of single coordinates of x1 over the test set; blind to which x0 an x1 "
              "belongs to.",
      .in_paper = true,
      .marks_best = false},
     {.name = kTrendScore,
      .title = "Trend score",
+     .group = kEndsAlone,
      .note = "Overlap of pairs of coordinates of x1 over the test set; blind to which x0 an x1 "
              "belongs to.",
      .in_paper = true,
      .marks_best = false},
     {.name = kC2stScore,
      .title = "C2ST score of the reversed pairs",
+     .group = kWholeCoupling,
      .note = "1 - 2 |AUC - 1/2| of a classifier trained to tell (x0, x1) of the solver from those "
              "of the truth; 1: it cannot.",
      .of_classifier = true,
@@ -74,6 +85,7 @@ constexpr ScoreSpec kSpecs[] = {
      .marks_best = false},
     {.name = kExactConditionalShape,
      .title = "Exact conditional shape score",
+     .group = kGivenX0,
      .note = "Between closed-form marginals, free of any sampling noise: 1 is perfect. Only for "
              "couplings that have them. Blind to how the coordinates go together.",
      .reversed_place = 4,
@@ -82,6 +94,7 @@ constexpr ScoreSpec kSpecs[] = {
      .against_time = true},
     {.name = kSampledConditionalShape,
      .title = "Sampled conditional shape score",
+     .group = kGivenX0,
      .note = "Draws of the solver against the closed-form marginals of the truth, so that a "
              "perfect solver scores what the Oracle does. Blind to how the coordinates go "
              "together.",
@@ -89,10 +102,12 @@ constexpr ScoreSpec kSpecs[] = {
      .against_time = true},
     {.name = kConditionalTrendOffdiagonal,
      .title = "Conditional trend score without (d, d)",
+     .group = kGivenX0,
      .note = "Pairs of different coordinates only.",
      .of_conditional_samples = true},
     kl({.name = kJointKl,
         .title = "Joint KL",
+        .group = kWholeCoupling,
         .note = "Mean over the test set of log q*(x1|x0) - log q(x1|x0), in nats; it does not "
                 "saturate. Of a solver that has steps alone it is an upper bound, by particles.",
         .reversed_place = 3,

@@ -35,8 +35,9 @@ enum class TablePairs { kNone, kForward, kReversed };
 struct ScoreSpec {
   std::string_view name;
   std::string_view title;
-  std::string_view note;       // what the number means, in a sentence
-  std::string_view unit = {};  // "nats" of a KL
+  std::string_view group = {};  // what it sees, by which pages list the tables; of scores with one
+  std::string_view note;        // what the number means, in a sentence
+  std::string_view unit = {};   // "nats" of a KL
   Better better = Better::kHigher;
 
   // How it is made.
@@ -60,9 +61,9 @@ struct ScoreSpec {
   bool of_submission_list = false;  // a headline in the list of what a submission would add
   bool against_time = false;        // a report draws it against the time of training
 
-  // Who is best on a pair. What sees the whole coupling and does not saturate decides first.
+  // Who is best on a pair: what sees the whole coupling and does not saturate, else a score of
+  // draws, which every solver has. See best_of_pairs().
   int deciding_place = 0;
-  bool decides_otherwise = false;  // of draws, so that every solver has it: see best_of_pairs()
 
   constexpr bool lower_is_better() const { return better == Better::kLower; }
 };

@@ -68,7 +68,7 @@ PairBest best_of(const std::vector<const Table*>& tables, const std::string& pai
   best.methods = methods.size();
   const auto table_of = [&](int place) -> const Table* {
     const auto found = std::ranges::find_if(tables, [&](const Table* table) {
-      return table->deciding_place() == place && column_of(*table, pair) < table->pairs.size();
+      return table->score->deciding_place == place && column_of(*table, pair) < table->pairs.size();
     });
     return found == tables.end() ? nullptr : *found;
   };

@@ -53,12 +53,12 @@ class Suite {
   // `tables` are of one number of rows.
   explicit Suite(const std::vector<const Table*>& tables) {
     for (const Table* table : tables) {
-      if (table->deciding_place() > 0) find_pairs(*table);
+      if (table->score->deciding_place > 0) find_pairs(*table);
     }
     keep_pairs_of_the_oracle();
     for (const Table* table : tables) {
-      if (table->deciding_place() == 2) read_draws(*table);
-      if (table->deciding_place() == 1) read_distances(*table);
+      if (table->score->deciding_place == 2) read_draws(*table);
+      if (table->score->deciding_place == 1) read_distances(*table);
     }
   }
 

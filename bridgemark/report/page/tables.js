@@ -149,7 +149,7 @@ function tableDownloads(table) {
 
 // What a page lists its tables by: what decides first, then by what a score sees.
 const lineOf = (table) => (table.reversed_pairs ? "Reversed pairs" : table.deciding_place > 0 ? "Headline" : table.group);
-const tableLines = ["Headline", "Given x0", "Whole coupling", "Paths", "Ends alone", "Reversed pairs"];
+const tableLines = ["Headline", ...unique(data.tables.map((table) => table.group)), "Reversed pairs"];
 const inLines = (tables, of, lines) => lines.flatMap((line) => tables.filter((table) => of(table) === line)
   .sort((a, b) => (a.deciding_place || Infinity) - (b.deciding_place || Infinity) || 0));
 

@@ -19,18 +19,6 @@ std::string Table::title() const {
   return short_title() + (has_forward_twin() ? ", reversed pairs" : "");
 }
 
-std::string Table::group() const {
-  const std::string_view name = score->name;
-  if (name == kJointKl || name == kC2stScore) return "Whole coupling";
-  if (name == kForwardTrajectoryKl || name == kReverseTrajectoryKl) return "Paths";
-  if (name == kShapeScore || name == kTrendScore) return "Ends alone";
-  return "Given x0";
-}
-
-int Table::deciding_place() const {
-  return score->deciding_place > 0 ? 1 : score->decides_otherwise ? 2 : 0;
-}
-
 std::string Table::note() const {
   std::string text(score->note);
   if (has_forward_twin()) text += " x0 is drawn from p1 and x1 from p0.";

@@ -68,9 +68,6 @@ struct Table {
   std::string title() const;
   std::string short_title() const;  // without the direction
   std::string note() const;         // what the numbers mean
-  std::string group() const;        // what its score sees, which pages list tables by
-  // 1 for the score that decides who is best, 2 for that of draws, which does otherwise; else 0.
-  int deciding_place() const;
   bool in_paper() const;
   // Whether its score has a table of the forward pairs, too.
   bool has_forward_twin() const;
@@ -148,7 +145,7 @@ struct PairBest {
 };
 
 // One for each pair of the tables of each number of training rows, in their order. The first score
-// by Table::deciding_place() that two methods have decides: the joint KL, else the conditional
+// by ScoreSpec::deciding_place that two methods have decides: the joint KL, else the conditional
 // trend of draws. So a method that joins two with a joint KL never changes what decides between
 // them. A pair where no two methods have the same of these has none.
 std::vector<PairBest> best_of_pairs(const std::vector<Table>& tables);

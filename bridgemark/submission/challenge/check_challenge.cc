@@ -31,9 +31,7 @@ constexpr int kTruthRepetitions = 2;
 double finite_or_zero(double error) { return std::isfinite(error) ? error : 0.0; }
 
 // The score of draws that every solver has.
-const ScoreSpec& score_of_draws() {
-  return *std::ranges::find_if(score_specs(), &ScoreSpec::decides_otherwise);
-}
+const ScoreSpec& score_of_draws() { return *scores_by(&ScoreSpec::deciding_place).back(); }
 
 bool has_finite(const RunResult& result, std::string_view score) {
   const Score* found = result.find(score);
