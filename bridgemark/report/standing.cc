@@ -226,9 +226,11 @@ Order order_of(const Suite& suite, const Chosen& chosen) {
   Order order;
   for (std::size_t i = 0; i < ranked.size(); ++i) order.ahead[ranked[i]] = i;
   for (const std::size_t m : by_draws) {
-    order.ahead[m] = static_cast<std::size_t>(std::ranges::count_if(ranked, [&](std::size_t r) {
-      return !compare(methods[m], methods[r], chosen).separated();
-    }));
+    std::size_t& ahead = order.ahead[m];
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      if (std::isinf(reach[ranked[i]].distance.mean)) break;  // so are all that follow
+      if (!compare(methods[m], methods[ranked[i]], chosen).separated()) ahead = i + 1;
+    }
   }
   for (const std::size_t m : partial) {
     order.ahead[m] = static_cast<std::size_t>(std::ranges::count_if(ranked, [&](std::size_t r) {

@@ -51,7 +51,8 @@ struct StandingRow {
   std::vector<Reach> groups;  // of Standing::groups
   bool whole = false;         // measured on all pairs
   bool by_draws = false;      // some of its pairs have no joint KL that is more than a bound
-  // Methods with a joint KL on all pairs that are ahead of it on the pairs that it has.
+  // Methods with a joint KL on all pairs that stand before it; of a method of some pairs, that are
+  // nearer on these.
   std::size_t ahead = 0;
 };
 
@@ -71,14 +72,14 @@ struct Dropped {
   const TableRow* first = nullptr;
 };
 
-// All methods of one number of training rows. Between two methods nothing counts but these two,
-// Independent and the Oracle, so that no third method can turn their order.
+// All methods of one number of training rows.
 //
-// Methods with a joint KL on all pairs are in the order of its mean in nats a coordinate. One that
-// has all pairs, but not such a joint KL, stands behind all of them that it is not shown to beat by
-// draws: the interval of the difference of the shares must exclude 0. These are the numbered
-// places. Then come the methods of some pairs, those of most pairs first; of them `ahead` says how
-// many are nearer on the same pairs, by the joint KL where it has that.
+// Methods with a joint KL on all pairs are in the order of its mean in nats a coordinate, which no
+// third method can turn. One that has all pairs, but not such a joint KL, stands behind all of them
+// with a finite mean that it is not shown to beat by draws: the interval of the difference of the
+// shares must exclude 0. These are the numbered places. Then come the methods of some pairs, those
+// of most pairs first; of them `ahead` says how many are nearer on the same pairs, by the joint KL
+// where it has that.
 struct Standing {
   std::size_t samples = 0;
   std::vector<std::string> pairs;  // that the Oracle has; without any Oracle all

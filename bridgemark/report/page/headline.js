@@ -72,8 +72,8 @@ const rankingNote = () => element("details", { class: "note" }, element("summary
     "a 95 % interval over the pairs (Student's t)."),
   element("p", {}, "The joint KL decides. A solver that was measured on all pairs, but has draws alone, stands behind each " +
     "solver that it is not shown to beat by its share of the way. A solver of some pairs has no number: the last column " +
-    "counts who is ahead of it on the same pairs. Two solvers are compared by what these two have, so no third one can " +
-    "turn their order."));
+    "counts who is ahead of it on the same pairs. Two solvers with a joint KL are compared by these two alone, so no third " +
+    "one can turn their order."));
 
 // The first row of each solver; its other losses and steps behind a click.
 function withVariants(rows, make) {
