@@ -16,7 +16,7 @@ version = re.search(
 release = version
 html_title = f"Bridgemark {version}"
 
-extensions = ["myst_parser", "katex"]
+extensions = ["myst_parser", "katex", "accessible"]
 exclude_patterns = ["**/*.py"]
 nitpicky = True
 smartquotes = False  # would turn --option into a dash
@@ -47,5 +47,5 @@ html_theme_options = {
         "color-brand-content": "#7fb8dd",
     },
 }
-pygments_style = "friendly"
+pygments_style = "xcode"  # whose colours can be read on grey
 pygments_dark_style = "github-dark"

@@ -33,7 +33,7 @@ def visit(self, node, display):
     except JSEvalException as error:
         html = ""
         LOGGER.warning("%s: %s", node.astext(), str(error).splitlines()[0], location=node)
-    self.body.append(f'<div class="formula">{html}</div>\n' if display else html)
+    self.body.append(f'<div class="formula" tabindex="0">{html}</div>\n' if display else html)
     raise nodes.SkipNode
 
 
