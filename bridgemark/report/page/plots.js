@@ -40,11 +40,14 @@ function plotConfig(colours) {
 
 let plots = [];  // {view, drawn} of all that are on the page
 
+// Single marks say nothing to a screen reader: the plot's description does.
+const unspoken = (marks = []) => marks.map((mark) => ({ ...mark, aria: false, ...(mark.marks && { marks: unspoken(mark.marks) }) }));
+
 function plot(container, spec, renderer) {
   vega = vega || loadVega();
   // Expressions are walked, not compiled: the page's policy allows no code made from text.
   const view = new vega.View(vega.parse({ $schema: "https://vega.github.io/schema/vega/v5.json",
-    ...spec }, plotConfig(ink()), { ast: true }), { expr: vega.expr, renderer, container, hover: true,
+    ...spec, marks: unspoken(spec.marks) }, plotConfig(ink()), { ast: true }), { expr: vega.expr, renderer, container, hover: true,
     tooltip: (_handler, event, _item, value) => {
       if (value === null || value === undefined || value === "") hideTooltip();
       else showTooltip(String(value), event.clientX, event.clientY);
@@ -70,13 +73,14 @@ afterShown.push(dropPlots);
 
 // A colour for each method with its loss and steps, at every number of training rows, from a palette that most colour-blind readers can tell apart; where
 // there are more of them than colours, for each method.
-const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8E6CC0",
-  "#B5762A", "#35978F", "#7A828C", "#D6455D", "#7FBC41"];
+// None is near the green of targets and truths.
+const palette = ["#0072B2", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#8E6CC0", "#B5762A", "#7A828C", "#D6455D",
+  "#A9B12F"];
 const colourName = unique(data.runs.map(methodName)).length > palette.length ? (row) => row.method : methodName;
 const coloured = unique(data.runs.map(colourName));
 const colourNames = new Map(data.runs.map((run) => [rowName(run), colourName(run)]));
 const colourOf = (name) => palette[coloured.indexOf(colourNames.get(name) ?? name) % palette.length];
-// The same colour everywhere; past twelve methods the colours begin again.
+// The same colour everywhere; past ten methods the colours begin again.
 const colourScale = (names) => ({ name: "method", type: "ordinal", domain: names, range: names.map(colourOf) });
 
 // Buttons that save a plot as it is shown, a PNG with twice its pixels; view() is the plot's own.
