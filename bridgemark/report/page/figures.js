@@ -224,7 +224,7 @@ function figures() {
       addCloud(spec, "target", spread(figure.target, jitter), colours.target, "target");
     }), ...figure.methods.map((method) => panel(figure, plane.samples, method.name, "samples",
       `Answers of ${method.name} ${extent(method.samples)}; the target ${extent(figure.target)}.`, (spec) =>
-      addCloud(spec, "samples", spread(method.samples, jitter), method.oracle ? colours.samples : colourOf(method.name), method.name)))];
+      addCloud(spec, "samples", spread(method.samples, jitter), colourOf(method.name), method.name)))];
     const conditionals = conditionalPanels(figure, plane.conditional);
     const paths = figure.methods.filter((method) => method.trajectories.length > 0)
       .map((method) => panel(figure, plane.trajectories, method.name, "trajectories",
@@ -240,10 +240,9 @@ function figures() {
     const starts = paths.length === 0 ? 0 :
       figure.methods.find((method) => method.trajectories.length > 0).trajectories.length / pathsEach;
     byId("figure-body").replaceChildren(
-      element("p", {}, "Answers of each method to the same inputs, beside the inputs and the target. A " +
+      element("p", {}, "Answers of each method, in its colour, to the same inputs, beside these and the target. A " +
         `method may match the target and still answer each input wrongly: see below.${projected}`),
-      key(["dot", colours.input, "inputs x0"], ["dot", colours.target, "target x1"],
-        ["dot", colours.samples, "answers of the Oracle; of a method in its colour"]), grid(clouds),
+      key(["dot", colours.input, "inputs x0"], ["dot", colours.target, "target x1"]), grid(clouds),
       element("h3", {}, "Conditionals"),
       element("p", {}, "Draws of x1 given three inputs that lie far apart, by the truth and by each " +
         `method. A method that ignores its input mixes the colours.${chosenTwo}`),

@@ -24,7 +24,7 @@ const ink = () => {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(`--${name}`).trim();
   return { page: of("plot"), text: of("ink"), soft: of("soft"), line: of("line"), grid: of("grid"),
-    backdrop: of("backdrop"), input: of("input"), target: of("target"), samples: of("samples") };
+    backdrop: of("backdrop"), input: of("input"), target: of("target") };
 };
 
 // Of every axis and legend, so that no plot names a colour of text or lines itself.
