@@ -88,7 +88,7 @@ TEST_F(BoardTest, UpperBoundsProveNothingWorse) {
       const nlohmann::json& cell = row["cells"][0];
       if (row["oracle"] == true) continue;
       text += row["method"].get<std::string>() + " " + cell["group"].get<std::string>() +
-              (cell.value("undecided", false) ? " undecided; " : "; ");
+              (cell.contains("undecided") ? " undecided; " : "; ");
     }
     return text;
   };

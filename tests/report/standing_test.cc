@@ -12,6 +12,7 @@
 
 #include "bridgemark/pair/pair_spec.h"
 #include "tests/experiment/results_testing.h"
+#include "tests/support/tolerance.h"
 
 namespace bridgemark {
 namespace {
