@@ -200,7 +200,7 @@ def test_a_run_that_breaks_leaves_the_others_alone(program, folder, monkeypatch)
     assert failed["kill"].startswith("ended by signal 9")
     assert "SystemExit" in failed["exit"]
     assert failed["leave"] == "ended with status 3: rubbish"
-    assert "what sample returned must have shape" in failed["shape"]
+    assert "what sample returned must have 2 columns" in failed["shape"]
     for how in ("nan", "far", "marginals"):
         assert "returned must" in failed[how], failed[how]
     assert "must have sample(x0, seed), got <class 'int'>" in failed["nothing"]
