@@ -73,7 +73,7 @@ TEST_F(BoardCommands, EvaluateMakesASubmission) {
   const std::string submission = path("mine");
   expect_success({"evaluate", testing::kBoardPair, "--run", path("run"), "--label", "Mine",
                   "--submission", submission});
-  testing::fill_blanks(submission);
+  testing::fill_authors(submission);
   EXPECT_THAT(expect_success({"check-submission", submission}), HasSubstr("Mine of A. Author"));
   const SubmissionCheck check = check_submission({}, submission);
   EXPECT_EQ(check.results.at(0).seed, 3u);  // the run's own
@@ -117,7 +117,7 @@ TEST_F(BoardCommands, NewInputsAreAskedForAndAnswered) {
   }
   expect_success({"evaluate", pair, "--run", path("independent"), "--label", "Mine", "--submission",
                   path("mine")});
-  testing::fill_blanks(path("mine"));
+  testing::fill_authors(path("mine"));
   const auto check = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"check-submission", path("mine")});
     return run_program(more);

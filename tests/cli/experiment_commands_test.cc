@@ -111,7 +111,8 @@ TEST_F(ExperimentCommands, BadInputIsOneLineAndLeavesNothing) {
   refuses({"run", path("x.toml"), "-o", path("out"), "--shard", "3/2"},
           "--shard must be I/N with 1 <= I <= N <= 1048576, got '3/2'");
   refuses({"run", path("x.toml"), "-o", path("out"), "--stale-after", "5"}, "--shard or --slurm");
-  refuses({"run", path("x.toml"), "-o", path("out"), "--partition=main"}, "--partition=main");
+  refuses({"run", path("x.toml"), "-o", path("out"), "--partition=main"},
+          "run has no option '--partition'");
   refuses({"run", path("x.toml"), "-o", path("out"), "--slurm", "--shard", "1/2"}, "--shard");
   refuses({"run", path("x.toml"), "-o", path("out"), "--slurm", "--dry-run"}, "--dry-run");
   refuses({"run", path("x.toml"), "-o", path("out"), "--slurm", "--array=0-3"}, "--array=0-3 is");

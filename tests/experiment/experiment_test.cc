@@ -232,7 +232,7 @@ TEST_F(ExperimentFile, RefusesWrongTypes) {
   expect(grid + "solvers = ['dlightsb']\n[grid.options]\nupdates = 2026-11-19\n", "6",
          "must be text, a number or true or false");
   expect(grid + "solvers = ['dlightsb']\n[grid.options]\nupdates = true\n", "6",
-         "updates must be a whole number in 1..1000000000, got 'true'");
+         "updates must be a whole number in 1..1073741824, got 'true'");
 }
 
 TEST_F(ExperimentFile, FiltersSelectById) {

@@ -152,7 +152,7 @@ TEST(DirectedRuns, NeedALawToBeTurnedRoundBy) {
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(),
-                HasSubstr("source must be mixture or product with direction=reverse"));
+                HasSubstr("source must be auto, mixture, product or chain with direction=reverse"));
   }
 }
 
