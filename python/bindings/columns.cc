@@ -140,7 +140,9 @@ void init_columns(nb::module_& module) {
               "bool, progress: collections.abc.Callable[[str, int, int, str], object] | None) -> "
               "TableRun"),
       "A bridge between two tables, what bridgemark.Columns.fit wraps.");
-  module.def("load_table_run", load_table_run, "folder"_a, "A run of train --columns.");
+  module.def("load_table_run", load_table_run, "folder"_a,
+             nb::sig("def load_table_run(folder: str | os.PathLike[str]) -> TableRun"),
+             "A run of train --columns.");
   module.def(
       "compare_columns", compare_columns, "runs"_a, "names"_a, "x0"_a, "x1"_a, nb::kw_only(),
       "seed"_a.none(), "progress"_a.none(),

@@ -43,7 +43,7 @@ def benchmark_suite() -> list[str]:
 def _seconds(budget: float | str) -> float:
     """ "5min", "90 s" or a number of seconds."""
     if isinstance(budget, str):
-        found = re.fullmatch(r"\s*([0-9.]+)\s*(s|min|h|)\s*", budget)
+        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(s|min|h|)\s*", budget)
         if not found:
             raise ValueError(
                 f"[benchmark] budget must be seconds or like '90s', '5min' or '1h', got {budget!r}"

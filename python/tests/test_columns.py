@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from pausing import pausing
 
 import bridgemark as bm
 
@@ -153,7 +154,7 @@ def test_a_stopped_fit_goes_on(columns, ends, tmp_path):
             raise Stopped
 
     with pytest.raises(Stopped):
-        columns.fit(*ends, **options, output=tmp_path / "run", progress=stop)
+        columns.fit(*ends, **options, output=tmp_path / "run", progress=pausing(stop))
     with pytest.raises(OSError, match="not complete"):
         bm.TableBridge.load(tmp_path / "run")
     resumed = columns.fit(*ends, **options, output=tmp_path / "run", resume=True)

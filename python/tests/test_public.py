@@ -21,8 +21,9 @@ def public_members():
         if name != "__version__":
             yield name, value
         if inspect.isclass(value):
+            fields = getattr(value, "__dataclass_fields__", {})  # the class explains them
             for member, content in vars(value).items():
-                if not member.startswith("_") and not isinstance(content, str):
+                if not (member in fields or member.startswith("_") or isinstance(content, str)):
                     yield f"{name}.{member}", content
 
 

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from pausing import pausing
 
 import bridgemark as bm
 
@@ -260,7 +261,6 @@ def test_fit_in_a_folder_resumes(pair, tmp_path):
             raise KeyboardInterrupt
 
     folder = tmp_path / "run"
-    # A pause in each report makes the library look at Python in between.
     with pytest.raises(KeyboardInterrupt):
         solver.fit(pair, seed=1, folder=folder, log_every=1, progress=pausing(stop_halfway))
     assert (folder / "checkpoint.safetensors").exists() and not (folder / "result.json").exists()
@@ -278,14 +278,6 @@ def test_fit_in_a_folder_resumes(pair, tmp_path):
     assert np.array_equal(again.sample(x0, seed=2), whole.sample(x0, seed=2))
     losses = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     assert [entry["update"] for entry in losses] == list(range(1, 41))
-
-
-def pausing(report):
-    def paused(*arguments):
-        time.sleep(0.06)
-        report(*arguments)
-
-    return paused
 
 
 def test_progress_reaches_its_end(pair, capsys):
