@@ -70,12 +70,15 @@ test-ranks: build-mpi
 # in many ways. Without Slurm its test says that it is skipped.
 KILLS ?= 20
 SLURM_KILLS ?= 5
+SHARD_RUNS ?= 30
+SLURM_RUNS ?= 80
 test-system: packages build/build.ninja
 	cmake --build --preset cpu --target bridgemark_cli
 	tests/system/kill_test.py build/bridgemark --kills $(KILLS)
-	tests/system/shard_test.py build/bridgemark
+	tests/system/shard_test.py build/bridgemark --runs $(SHARD_RUNS)
 	@scripts/install-packages.sh slurm || true
-	tests/system/slurm_test.py build/bridgemark --runs-per-task 8 --max-array-size 8 --kills $(SLURM_KILLS)
+	tests/system/slurm_test.py build/bridgemark --runs $(SLURM_RUNS) --runs-per-task 8 \
+	  --max-array-size 8 --kills $(SLURM_KILLS)
 
 # Shared grids on a disk and a clock that fail.
 FAULTS ?= 100
