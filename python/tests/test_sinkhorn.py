@@ -13,8 +13,7 @@ import bridgemark as bm
 
 TOLERANCE = 1e-10  # of total variations
 STOP = 1e-13  # of POT: the error of the plan's second marginal
-FAMILIES = ["", "-spread", "-twosided"]
-REFERENCES = ["gaussian-0.05", "uniform-0.01"]
+PAIRS = ["d2-gaussian-0.05", "d2-uniform-0.01-spread", "d2-gaussian-0.05-twosided"]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +21,7 @@ def pot():
     return pytest.importorskip("ot", reason="POT is not installed")
 
 
-@pytest.fixture(scope="module", params=[f"d2-{r}{f}" for r in REFERENCES for f in FAMILIES])
+@pytest.fixture(scope="module", params=PAIRS)
 def name(request):
     return request.param
 
