@@ -49,9 +49,12 @@ void print_tables(const std::vector<Table>& tables, bool brief) {
 }
 
 int run_report(const ReportOptions& options) {
-  const WrittenReport report = write_report(
-      options.common.context(),
-      {options.folder, options.output, options.whole, options.tables_only, {options.vega}});
+  const std::filesystem::path file = options.output.empty()
+                                         ? std::filesystem::path(options.folder) / "report.html"
+                                         : std::filesystem::path(options.output);
+  const WrittenReport report =
+      write_report(options.common.context(),
+                   {options.folder, file, options.whole, options.tables_only, {options.vega}});
   std::vector<std::string> written;
   for (const std::filesystem::path& path : report.files) {
     written.push_back(terminal_text(path.string()));
@@ -75,12 +78,13 @@ void add_report(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("report", "Tables and one HTML file of an experiment's results");
   command->footer(
-      "Example: bridgemark report quick -o quick/report.html\n"
+      "Example: bridgemark report quick\n"
       "Writes tables.md, tables.tex and tables.csv beside it. Prints who is best on each pair and "
       "the tables, with groups of ties as letters and the smallest gap to a column's best that was "
       "told apart. The folder is one of bridgemark run, or any with its results.jsonl.");
   command->add_option("DIR", options->folder, "Folder with results.jsonl")->required();
-  command->add_option("-o,--output", options->output, "HTML file to write")->required();
+  command->add_option("-o,--output", options->output,
+                      "HTML file to write; report.html in the folder where it is left out");
   command->add_flag("--whole", options->whole,
                     "All rows and columns of the paper's tables, blank where nothing was measured");
   command->add_flag("--tables-only", options->tables_only, "Write the tables, no HTML file");

@@ -178,6 +178,10 @@ int run_sample(const SampleOptions& options) {
                   options.run.empty() ? "none" : "both");
   }
   if (options.run.empty()) {
+    if (options.output.ends_with(".csv")) {
+      throw_invalid("sample", "-o must be an .npy file where a PAIR is drawn from, got {}",
+                    options.output);
+    }
     if (options.reverse) {
       throw_invalid("sample", "--reverse belongs to --run, got PAIR {}: take {}{}", options.pair,
                     options.pair, kReverseSuffix);

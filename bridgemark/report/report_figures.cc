@@ -26,6 +26,7 @@
 #include "bridgemark/report/tables/tables.h"
 #include "bridgemark/solver/core/training_log.h"
 #include "bridgemark/solver/core/validation.h"
+#include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/run/run.h"
 #include "bridgemark/solver/run/run_files.h"
 #include "bridgemark/solver/run/run_pair.h"
@@ -253,7 +254,7 @@ bool has_model(const std::filesystem::path& folder, const RunResult& result) {
   if (run.empty()) return false;
   return result.solver == kOutsideSolver
              ? path_exists(added_folder(folder, result) / kAddedSamplesFile)
-             : is_complete_run(run);
+             : is_library_solver(result.solver) && is_complete_run(run);
 }
 
 std::shared_ptr<const Coupling> find_model(const Context& context, const BenchmarkPair& pair,

@@ -9,6 +9,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/metric/answers_digest.h"
@@ -109,6 +110,12 @@ void judge(const Context& context, const std::filesystem::path& kept_folder,
     return;
   }
   try {
+    // A kit that was answered where it lies still has its inputs.
+    const std::filesystem::path inputs = new_folder / "test_x0.npy";
+    if (path_exists(inputs) && load_states(inputs.string()) != asked.test_set(context).x0) {
+      refuse(fmt::format("holds new inputs of another seed than {}", seed));
+      return;
+    }
     const auto found = load_predictions(context, asked, new_folder);
     const BenchmarkPair pair = load_pair(answers.pair);
     const ValuesOfAnswers before =

@@ -174,6 +174,8 @@ def test_runs_of_a_class_stand_beside_ours(program, folder, monkeypatch):
     x0 = bm.load("d2-gaussian-0.02").sample_x0(20, seed=1)
     with pytest.raises(OSError, match="config.toml: names the solver 'python:my_solvers:Rows'"):
         bm.load_solver(run)
+    bm.report(folder / "out", folder / "report.html")
+    assert "Random rows" in (folder / "report.html").read_text()
     monkeypatch.syspath_prepend(folder)
     import my_solvers  # noqa: F401
 

@@ -126,6 +126,9 @@ TEST_F(BoardCommands, NewInputsAreAskedForAndAnswered) {
               HasSubstr(kit + ": new inputs, to be answered like a kit"));
   expect_success({"evaluate", pair, "--run", path("independent"), "--answer", kit});
   EXPECT_EQ(check({"--answers", path("new"), "--seed", "7"}).status, 0);
+  const ProgramRun other_seed = check({"--answers", path("new"), "--seed", "9"});
+  EXPECT_EQ(other_seed.status, 2);
+  EXPECT_THAT(other_seed.err, HasSubstr("holds new inputs of another seed than 9"));
   expect_success({"evaluate", pair, "--run", path("reference"), "--answer", kit});
   const ProgramRun other = check({"--answers", path("new"), "--seed", "7"});
   EXPECT_EQ(other.status, 2);

@@ -61,6 +61,8 @@ TEST_F(ExperimentCommands, RunThenReport) {
     EXPECT_GT(slurp(path(name)).size(), 500u) << name;
   }
   EXPECT_FALSE(std::filesystem::exists(path("tables/report.html")));
+  expect_success({"report", path("out"), "--brief"});  // as `run` says it
+  EXPECT_TRUE(std::filesystem::exists(path("out/report.html")));
   EXPECT_THAT(expect_success({"report", path("out"), "-o", path("tables/report.html"),
                               "--tables-only", "--brief"}),
               AllOf(Not(HasSubstr("higher is better")), HasSubstr("tables.md")));

@@ -120,6 +120,9 @@ TEST_F(NewInputs, AnswersToOthersAreRefused) {
   judge(NearlyTruth(pair_), NearlyTruth(pair_));
   const SolverFile solver = load_solver_file(mine(), Blanks::kRefused);
   EXPECT_THAT(judge_new_answers({}, mine(), solver, kAsked + 1, asked()),
+              ElementsAre(HasSubstr("holds new inputs of another seed than")));
+  std::filesystem::remove(kit() / "test_x0.npy");  // answers alone
+  EXPECT_THAT(judge_new_answers({}, mine(), solver, kAsked + 1, asked()),
               Contains(HasSubstr("not of the solver of the submission")));
   std::filesystem::resize_file(kit() / "pred_x1.npy", std::uintmax_t{200} << 30);  // sparse
   EXPECT_THAT(judge_again(), ElementsAre(HasSubstr("pred_x1.npy: expected at most")));

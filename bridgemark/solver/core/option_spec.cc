@@ -70,9 +70,10 @@ std::string OptionSpec::allowed() const { return allowed_text(kind, or_auto); }
 
 std::string OptionSpec::described() const {
   std::string text = help;
-  if (use) text += "; goes with " + use->when;
-  if (rows != RowKind::kAny) text += fmt::format("; goes with {}", row_kind_text(rows));
-  if (const std::string values = allowed(); !values.empty()) text += "; " + values;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  if (use) add("goes with " + use->when);
+  if (rows != RowKind::kAny) add(fmt::format("goes with {}", row_kind_text(rows)));
+  if (const std::string values = allowed(); !values.empty()) add(values);
   if (paper) {
     text += fmt::format(" (tuned {}; paper {})", default_value.text, paper->text);
   } else if (default_value.rule) {
