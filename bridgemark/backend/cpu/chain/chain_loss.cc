@@ -96,16 +96,8 @@ class ChainLoss {
     return static_cast<double>(high);
   }
 
-  template <typename Body>
-  void each_block_of_states(Body&& body) const {
-    for (std::size_t first = 0; first < K_; first += kPropagationBlock) {
-      body(first, std::min(K_, first + kPropagationBlock));
-    }
-  }
-
   void make_tables(std::size_t d) {
-    each_block_of_states(
-        [&](std::size_t first, std::size_t last) { propagation_.propagate(d, first, last); });
+    propagation_.propagate(d);
     for (std::size_t side = 0; side < 2; ++side) {
       for (std::size_t i = d * S_; i < (d + 1) * S_; ++i) {
         work_.log_emissions_high[side][i] =
@@ -137,9 +129,7 @@ class ChainLoss {
     T* cores = gradient_.log_cores.data() + d * S_ * K_;
     std::fill_n(cores, S_ * K_, T(0));
     scatter(0, d, cores);
-    each_block_of_states([&](std::size_t first, std::size_t last) {
-      propagation_.pull_back(d, first, last, gradient_.log_cores.data());
-    });
+    propagation_.pull_back(d, gradient_.log_cores.data());
     scatter(1, d, cores);
     if (d == 0) collect_start();
     if (d + 1 < D_) collect_moves(d);

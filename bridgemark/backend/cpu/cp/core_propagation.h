@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -22,12 +23,25 @@ class CorePropagation {
 
   // Sets log_u of dimension d for the components of a block, [first, last).
   void propagate(std::size_t d, std::size_t first, std::size_t last);
+  // The same for all components, block after block.
+  void propagate(std::size_t d) {
+    each_block([&](std::size_t first, std::size_t last) { propagate(d, first, last); });
+  }
   const T* log_u() const { return work_.log_product.data(); }  // [D,S,K]
 
   // Turns a gradient [D,S,K] of log u into one of log r, once after each propagation.
   void pull_back(std::size_t d, std::size_t first, std::size_t last, T* gradient);
+  void pull_back(std::size_t d, T* gradient) {
+    each_block([&](std::size_t first, std::size_t last) { pull_back(d, first, last, gradient); });
+  }
 
  private:
+  template <typename Body>
+  void each_block(Body&& body) const {
+    for (std::size_t first = 0; first < K_; first += kPropagationBlock) {
+      body(first, std::min(K_, first + kPropagationBlock));
+    }
+  }
   std::size_t core(std::size_t d, std::size_t s) const { return (d * S_ + s) * K_; }
   const T* q() const { return chain_.linear_power(chain_.num_steps); }
   // log Q[s, :]; without a table made in `scratch`.

@@ -51,10 +51,7 @@ class TreeLoss {
   }
 
   double run(const Context& context, std::span<double> log_c, std::span<double> log_v) {
-    parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) {
-      each_block_of_states(
-          [&](std::size_t first, std::size_t last) { propagation_.propagate(d, first, last); });
-    });
+    parallel_blocks(context, D_, 1, [&](std::size_t d, std::size_t) { propagation_.propagate(d); });
     parallel_blocks(context, M_ - 1, 1, [&](std::size_t i, std::size_t) { scale_moves(i); });
     const std::size_t blocks = (B_ + kTreeRows - 1) / kTreeRows;
     parallel_blocks(context, 2 * blocks, 1, [&](std::size_t i, std::size_t) {
@@ -85,13 +82,6 @@ class TreeLoss {
             side == 0 ? propagation_.log_u() : parameters_.log_cores.data()};
   }
 
-  template <typename Body>
-  void each_block_of_states(Body&& body) const {
-    for (std::size_t first = 0; first < K_; first += kPropagationBlock) {
-      body(first, std::min(K_, first + kPropagationBlock));
-    }
-  }
-
   void scale_moves(std::size_t edge) {
     const std::size_t size = K_ * K_;
     const T* log_moves = parameters_.log_moves.data() + edge * size;
@@ -105,9 +95,7 @@ class TreeLoss {
     T* cores = gradient_.log_cores.data() + d * S_ * K_;
     std::fill_n(cores, S_ * K_, T(0));
     scatter(0, d, cores);
-    each_block_of_states([&](std::size_t first, std::size_t last) {
-      propagation_.pull_back(d, first, last, gradient_.log_cores.data());
-    });
+    propagation_.pull_back(d, gradient_.log_cores.data());
     scatter(1, d, cores);
   }
 
