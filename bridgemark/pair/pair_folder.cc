@@ -248,6 +248,15 @@ BenchmarkPair assemble(const Config& config, const SafetensorsFile& tensors,
   std::vector<double> log_weights = tensors.read_doubles("log_alpha");
   Array3<double> log_cores(D, S, K, tensors.read_doubles("log_cp_cores"));
   const bool distilled = config.family == PairFamily::kDistilled;
+  const auto pair_of = [&](auto bridge) -> BenchmarkPair {
+    if (distilled) {
+      return BenchmarkPair::of_bridge(
+          std::move(identity),
+          bridge.with_source(read_source_potential(config, tensors, tensor_file)), config.reverse);
+    }
+    return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
+            std::move(bridge), config.reverse};
+  };
   if (tensors.has("tree_parent")) {
     const std::vector<std::size_t>& nodes = tensors.shape("tree_parent");
     if (nodes.size() != 1 || nodes[0] < 1) {
@@ -260,42 +269,22 @@ BenchmarkPair assemble(const Config& config, const SafetensorsFile& tensors,
                             std::move(log_weights),
                             Array3<double>(nodes[0] - 1, K, K, tensors.read_doubles("log_moves")),
                             std::move(log_cores));
-    TreeBridge bridge(std::move(reference), std::move(potential));
-    if (distilled) {
-      return BenchmarkPair::of_bridge(
-          std::move(identity),
-          bridge.with_source(read_source_potential(config, tensors, tensor_file)), config.reverse);
-    }
-    return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
-            std::move(bridge), config.reverse};
+    return pair_of(TreeBridge(std::move(reference), std::move(potential)));
   }
   if (tensors.has("log_moves")) {
     tensors.expect_shape("log_moves", std::vector{D - 1, K, K});
     ChainPotential potential(std::move(log_weights),
                              Array3<double>(D - 1, K, K, tensors.read_doubles("log_moves")),
                              std::move(log_cores));
-    ChainBridge bridge(std::move(reference), std::move(potential));
-    if (distilled) {
-      return BenchmarkPair::of_bridge(
-          std::move(identity),
-          bridge.with_source(read_source_potential(config, tensors, tensor_file)), config.reverse);
-    }
-    return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
-            std::move(bridge), config.reverse};
+    return pair_of(ChainBridge(std::move(reference), std::move(potential)));
   }
   CpBridge bridge(std::move(reference), {std::move(log_weights), std::move(log_cores)});
-  if (distilled) {
-    return BenchmarkPair::of_bridge(
-        std::move(identity),
-        bridge.with_source(read_source_potential(config, tensors, tensor_file)), config.reverse);
-  }
-  if (config.source == source_kind_name(SourceKind::kMixture)) {
+  if (!distilled && config.source == source_kind_name(SourceKind::kMixture)) {
     return BenchmarkPair::two_sided(std::move(identity),
                                     read_source_potential(config, tensors, tensor_file),
                                     std::move(bridge), config.reverse);
   }
-  return {std::move(identity), read_source(config, tensors, config_file, tensor_file),
-          std::move(bridge), config.reverse};
+  return pair_of(std::move(bridge));
 }
 
 std::vector<std::int64_t> widen(const States& states) {
