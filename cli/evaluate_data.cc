@@ -14,7 +14,6 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
-#include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
 #include "bridgemark/report/data_page.h"
 #include "bridgemark/solver/run/compare_runs.h"
@@ -123,6 +122,15 @@ void check_data_request(const CLI::App& command) {
   }
 }
 
+void say_comparison(const CommonOptions& common, const DataComparisonRecord& record) {
+  for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
+  if (common.json) {
+    say("{}\n", record.record().dump(2));
+  } else {
+    say("{}\n", comparison_text(record.comparison));
+  }
+}
+
 int evaluate_data(const CommonOptions& common, const DataFiles& files,
                   const std::vector<std::string>& runs) {
   if (is_csv(files.x0) || is_csv(files.x1)) {
@@ -147,12 +155,7 @@ int evaluate_data(const CommonOptions& common, const DataFiles& files,
   if (!files.report.empty()) {
     write_file_atomically(files.report, data_page(record.comparison, x0, x1, page));
   }
-  for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
-  if (common.json) {
-    say("{}\n", record.record().dump(2));
-  } else {
-    say("{}\n", comparison_text(record.comparison));
-  }
+  say_comparison(common, record);
   return 0;
 }
 

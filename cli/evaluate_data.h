@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "bridgemark/metric/own_data/comparison_json.h"
 #include "cli/command.h"
 
 // evaluate --x0 --x1: runs on data, which has no truth.
@@ -23,6 +24,9 @@ bool asks_for_data(const CLI::App& command);
 
 // Refuses what does not go with data: PAIR and all options of a pair's truth.
 void check_data_request(const CLI::App& command);
+
+// Prints a comparison, as JSON where that is asked for.
+void say_comparison(const CommonOptions& common, const DataComparisonRecord& record);
 
 int evaluate_data(const CommonOptions& common, const DataFiles& files,
                   const std::vector<std::string>& runs);

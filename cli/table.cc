@@ -8,14 +8,13 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
-#include "bridgemark/metric/own_data/comparison_json.h"
-#include "bridgemark/metric/own_data/comparison_text.h"
 #include "bridgemark/pair/table/schema_file.h"
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/outside/outside_solver.h"
 #include "bridgemark/solver/run/run_files.h"
 #include "bridgemark/solver/table/column_model.h"
 #include "bridgemark/solver/table/table_run.h"
+#include "cli/evaluate_data.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
@@ -124,12 +123,7 @@ int evaluate_tables(const CommonOptions& common, const std::string& x0, const st
   const DataComparisonRecord record = record_comparison(context, [&] {
     return compare_on(context, rows0, rows1, contestants, {.seed = common.seed});
   });
-  for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
-  if (common.json) {
-    say("{}\n", record.record().dump(2));
-  } else {
-    say("{}\n", comparison_text(record.comparison));
-  }
+  say_comparison(common, record);
   return 0;
 }
 

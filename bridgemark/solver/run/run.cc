@@ -162,16 +162,8 @@ void complete_run(const Context& context, const RunConfig& config, const RunIden
     write_file_atomically(folder / kRunLog,
                           fitted.history.empty() ? event.dump() + "\n" : log_text(fitted.history));
   }
-  nlohmann::json result = {{"solver", config.solver},
-                           {"seed", config.seed},
-                           {"options", config.options},
-                           {"version", kVersion},
-                           {"device", device_name(context.device)},
-                           {"machine", backend::of(context).machine()},
-                           {"threads", context.threads()},
-                           {"wall_seconds", seconds},
-                           {"peak_memory_bytes", peak_memory_bytes()},
-                           {"diagnostics", diagnostics_json(fitted.diagnostics)}};
+  nlohmann::json result =
+      run_result(context, config.solver, config.seed, config.options, fitted.diagnostics, seconds);
   add_identity(result, identity, folder / kRunModel);
   add_training_rows(result, config.rows);
   save_json(folder / kRunResult, result);
@@ -356,6 +348,21 @@ void save_run(const Context& context, const RunConfig& request, const FitProblem
   sweep_temporaries(folder, kRunFiles);
   begin_run(config, problem, folder);
   complete_run(context, config, identity, fitted, seconds, folder);
+}
+
+nlohmann::json run_result(const Context& context, std::string_view solver, std::uint64_t seed,
+                          const std::map<std::string, std::string, std::less<>>& options,
+                          const Diagnostics& diagnostics, double seconds) {
+  return {{"solver", solver},
+          {"seed", seed},
+          {"options", options},
+          {"version", kVersion},
+          {"device", device_name(context.device)},
+          {"machine", backend::of(context).machine()},
+          {"threads", context.threads()},
+          {"wall_seconds", seconds},
+          {"peak_memory_bytes", peak_memory_bytes()},
+          {"diagnostics", diagnostics_json(diagnostics)}};
 }
 
 nlohmann::json load_run_result(const std::filesystem::path& folder) {

@@ -5,11 +5,8 @@
 #include <sstream>
 #include <utility>
 
-#include "bridgemark/backend/backend.h"
 #include "bridgemark/core/clock.h"
 #include "bridgemark/core/error.h"
-#include "bridgemark/core/resources.h"
-#include "bridgemark/core/version.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/disk/paths.h"
@@ -22,6 +19,7 @@
 #include "bridgemark/solver/core/options.h"
 #include "bridgemark/solver/run/data_file.h"
 #include "bridgemark/solver/run/run_files.h"
+#include "bridgemark/solver/run/run_result.h"
 #include "bridgemark/solver/table/column_model.h"
 
 namespace bridgemark {
@@ -140,21 +138,6 @@ class TableFolder {
   std::optional<FolderLock> lock_;
 };
 
-nlohmann::json result_of(const Context& context, const TableRequest& request,
-                         const SolverOptions& options, const Diagnostics& diagnostics,
-                         double seconds) {
-  return {{"solver", kTableSolver},
-          {"seed", request.seed},
-          {"options", options.values()},
-          {"version", kVersion},
-          {"device", device_name(context.device)},
-          {"machine", backend::of(context).machine()},
-          {"threads", context.threads()},
-          {"wall_seconds", seconds},
-          {"peak_memory_bytes", peak_memory_bytes()},
-          {"diagnostics", diagnostics_json(diagnostics)}};
-}
-
 }  // namespace
 
 bool is_table_run(const std::filesystem::path& folder) {
@@ -193,8 +176,8 @@ TableRun train_table(const Context& context, const TableRequest& request, const 
   run.diagnostics["training_seconds"] = summary.seconds;
   if (place) {
     save_bridge(*run.bridge, folder / kRunModel);
-    save_json(folder / kRunResult,
-              result_of(context, request, options, run.diagnostics, seconds_since(started)));
+    save_json(folder / kRunResult, run_result(context, kTableSolver, request.seed, options.values(),
+                                              run.diagnostics, seconds_since(started)));
   }
   return run;
 }
