@@ -30,6 +30,7 @@
 #include "bridgemark/metric/sample_scores.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/process/pinned_steps.h"
+#include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/csbm/csbm_model.h"
 #include "bridgemark/solver/registry.h"
 
@@ -185,6 +186,7 @@ void run(const Request& request) {
                  {"seed", request.seed},
                  {"iteration", iteration},
                  {"train_seconds", training_seconds},
+                 {"diagnostics", diagnostics_json(model.diagnostics())},
                  {"device", request.device},
                  {"machine", machine_description()},
                  {"version", kVersion}});
