@@ -35,7 +35,7 @@ class PathPosteriors {
   std::vector<double> states_;          // [D,K]
   std::vector<double> scratch_;         // [K]
   std::vector<double> scale_;           // [D]: what the sums into z_d were divided by
-  std::vector<double> sums_;            // [D]: of before emission after
+  std::vector<double> sums_;            // [D]: over z_d of before times emission times after
   bool is_linear_ = false;
   double log_total_ = 0.0;  // where the pass was in the log domain
 };

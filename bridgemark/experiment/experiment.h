@@ -65,9 +65,9 @@ struct Experiment {
 // The longest experiment file.
 inline constexpr std::size_t kMaxExperimentBytes = std::size_t{1} << 20;
 
-// Reads and checks the whole file, or one of named_experiments(). Throws FileError that names the
-// line, what is wrong and what was probably meant: unknown keys, wrong types, names that do not
-// exist, options that a solver does not have or would refuse, a run that appears twice.
+// Reads and checks the whole file, or one of named_experiments(). Throws FileError for unknown
+// keys, wrong types, names that do not exist, options that a solver does not have or would refuse,
+// and a run that appears twice. It names the line and the fault, and suggests the nearest name.
 Experiment load_experiment(const std::filesystem::path& path);
 
 // Keeps the runs that one of the filters names: a pattern with * and ? must match the whole id,

@@ -255,7 +255,7 @@ Order order_of(const Suite& suite, const Chosen& chosen) {
   return order;
 }
 
-// Leaves out each pair by turns.
+// Ranks again without each pair, one at a time.
 void drop_pairs(const Suite& suite, const Chosen& all, const Order& order, Standing& standing) {
   if (order.places < 2) return;
   const std::vector<Method>& methods = suite.methods();

@@ -34,7 +34,7 @@ function stability(standing) {
     const some = dropped.slice(0, 3).map((one) => `without ${one.pair} it is ${one.first}`).join("; ");
     return `One pair can change that: ${some}${dropped.length > 3 ? `; and ${dropped.length - 3} more` : ""}.`;
   }
-  return `No single pair decides that: each of the ${standing.pairs} was left out by turns, and the first place stayed. ` +
+  return `No single pair decides that: the first place stays without any one of the ${standing.pairs}. ` +
     `Without ${lead.weakest_pair}, the pair it owes most to, the lead is ${lead.by_draws ? percent(Number(lead.least)) : lead.least}.`;
 }
 

@@ -139,17 +139,6 @@ class NetworkCoupling(ChainCoupling):
     else in torch on the network's device.
     """
 
-    def __init__(
-        self,
-        network: nn.Module,
-        reference: Reference,
-        *,
-        device: torch.device | str = "cpu",
-        precision: str = "float32",
-    ):
-        """The network as it is: it is not copied, moved or put into another mode."""
-        super().__init__(network, reference, device=device, precision=precision)
-
     def log_step(self, x: Tensor, n: int, logits: Tensor) -> Tensor:
         """The reference's step to the clean end that the logits weigh."""
         return self.reference.step(x, n, logits)
