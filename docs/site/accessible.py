@@ -6,13 +6,16 @@ headings, say of which level.
 
 import re
 
-SCROLLS = re.compile(r'<pre>|<div class="table-wrapper')
+SCROLLS = re.compile(r'<pre>|<div class="table-wrapper|<p>(?=<img [^>]*></p>)')
 
 
 def mend(app, name, template, context, doctree):
     context["body"] = SCROLLS.sub(
         lambda found: (
-            found[0].replace("<pre", '<pre tabindex="0"').replace("<div", '<div tabindex="0"')
+            found[0]
+            .replace("<pre", '<pre tabindex="0"')
+            .replace("<div", '<div tabindex="0"')
+            .replace("<p>", '<p class="picture" tabindex="0">')
         ),
         context.get("body", ""),
     )

@@ -35,6 +35,7 @@ REFERENCE = """\
 - [C++](../reference/cpp.md): the public headers.
 """
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"!\[[^\]]*\]")
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -53,7 +54,8 @@ def staged(path):
 
 
 def relinked(path, text):
-    """A page's text with its links as they are on the site."""
+    """A page's text with its links as they are on the site, and the words for each image on one line:
+    the parser drops the ends of lines there, and with them the space between two words."""
 
     def link(match):
         target = staged(posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1])))
@@ -61,7 +63,10 @@ def relinked(path, text):
         return f"]({link}{match[2] or ''})"
 
     parts = re.split(f"({CODE.pattern})", text, flags=CODE.flags)
-    return "".join(part if i % 2 else LINK.sub(link, part) for i, part in enumerate(parts))
+    return "".join(
+        part if i % 2 else SHOWN.sub(lambda m: " ".join(m[0].split()), LINK.sub(link, part))
+        for i, part in enumerate(parts)
+    )
 
 
 def navigation(path, pages, caption=None):

@@ -5,8 +5,8 @@
 
 Needs Debian's chromium and chromium-driver, PyPI's selenium and axe-playwright-python. Checks of each
 page, wide and as on a phone, light and dark: no message on the console, nothing asked of another
-machine, nothing wider than the screen, nothing that axe-core objects to, and that the search finds
-what is there. Exits 1 where one fails.
+machine, nothing wider than the screen, no figure whose words shrink, nothing that axe-core objects
+to, that paper has all of it and nothing to press, and that the search finds what is there. Exits 1 where one fails.
 """
 
 import argparse
@@ -52,7 +52,32 @@ def wrong(driver):
             ".map(n => n.tagName + '.' + n.className).slice(0, 3).join(', ')"
         )
         yield f"{over} px wider than the screen: {widest}"
+    shrunk = driver.execute_script(
+        "return [...document.querySelectorAll('article img')].filter(n => innerWidth < 600 && n.width < n.naturalWidth)"
+        ".map(n => n.alt)"
+    )
+    if shrunk:
+        yield f"figures whose words shrink: {'; '.join(shrunk)[:200]}"
     yield from (line[:400] for line in violations(driver))
+
+
+def wrong_on_paper(driver):
+    """What is cut off or covered where the page is printed on A4 upright, a line each."""
+    metrics = {"width": 672, "height": 1002, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    pressed, cut = driver.execute_script("""
+        const shown = (selector) => [...document.querySelectorAll(selector)].filter((node) => node.offsetParent !== null ||
+          (getComputedStyle(node).position === 'fixed' && getComputedStyle(node).display !== 'none'));
+        return [shown('.skip-to-content, .sidebar-drawer, .toc-drawer, .content footer').map((node) => node.className || node.tagName),
+          [...document.querySelectorAll('article pre, article table, article img, .formula')].filter((node) =>
+            Math.max(node.getBoundingClientRect().right, node.getBoundingClientRect().left + node.scrollWidth) > innerWidth + 1)
+            .map((node) => node.textContent.slice(0, 40) || node.alt)]""")
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    if pressed:
+        yield f"in print there is still {', '.join(pressed)}"
+    if cut:
+        yield f"cut off in print: {'; '.join(cut)}"
 
 
 def search(driver, site):
@@ -76,12 +101,11 @@ def main():
         for theme in ("light", "dark"):
             with tempfile.TemporaryDirectory() as profile:
                 driver = start(width, height, profile, screen == "phone", {"performance": "ALL"})
+                scheme = [{"name": "prefers-color-scheme", "value": theme}]
+                media = {"media": "", "features": scheme}
                 try:
-                    driver.execute_cdp_cmd(
-                        "Emulation.setEmulatedMedia",
-                        {"features": [{"name": "prefers-color-scheme", "value": theme}]},
-                    )
                     for page in pages:
+                        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
                         driver.get(page.as_uri())
                         name = str(page.relative_to(site).with_suffix(""))
                         found = list(wrong(driver))
@@ -95,6 +119,11 @@ def main():
                                 / f"{name.replace('/', '-')}-{screen}-{theme}.png"
                             )
                             driver.save_screenshot(str(file))
+                        if (screen, theme) == ("wide", "light"):
+                            on_paper = list(wrong_on_paper(driver))
+                            for line in on_paper:
+                                print(f"FAILED on paper: {name}: {line}")
+                            failed += len(on_paper)
                     for line in search(driver, site):
                         print(f"FAILED {screen}, {theme}: {line}")
                         failed += 1
