@@ -54,8 +54,11 @@ def staged(path):
 
 
 def relinked(path, text):
-    """A page's text with its links as they are on the site, and the words for each image on one line:
-    the parser drops the ends of lines there, and with them the space between two words."""
+    """A page's text with its links as they are on the site.
+
+    The words for an image are on one line: the parser drops the ends of lines there, and with them
+    the space between two words.
+    """
 
     def link(match):
         target = staged(posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1])))
