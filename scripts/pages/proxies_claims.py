@@ -4,7 +4,9 @@ Each function of CLAIMS gets the cells of results/proxies and yields (page, word
 claims.py do.
 """
 
-from proxies import CLOSE, agreement, belief
+import statistics
+
+from proxies import CLOSE, agreement, belief, ranked
 from proxies_cells import PROXIES, comparisons, misled
 
 PAGE, SCORES = "results/proxies/README.md", "docs/scores.md"
@@ -52,4 +54,27 @@ def fooled(cells):
     yield PAGE, f"its path KL is lower in {of('reference_kl', 'reference')}"
 
 
-CLAIMS = (beliefs, signs, fooled)
+def of_networks(cells):
+    """How numbers rank networks."""
+
+    def mean(proxy, kind):
+        return statistics.mean(each[0] for each in ranked(cells, proxy, kind))
+
+    shapes = [mean("shape_score", kind) for kind in ("networks", "bridges")]
+    yield PAGE, f"shape ranks better ({shapes[0]:.2f}) than among bridges ({shapes[1]:.2f})"
+    means = {
+        proxy: mean(proxy, "networks") for proxy in PROXIES if ranked(cells, proxy, "networks")
+    }
+    best = max(
+        (proxy for proxy in means if proxy != "copies"),  # which few networks have
+        key=means.get,
+    )
+    assert best == "bridge_distance"
+    yield PAGE, f"ranks them best ({means[best]:.2f})"
+    pairs = {cell.pair for cell in cells if cell.menu == "networks"}
+    assert {cell.samples for cell in cells if cell.menu == "networks"} == {3000}
+    yield PAGE, f"On 3,000 rows of {len(pairs)} pairs"
+    assert all("gaussian" in pair for pair in pairs)
+
+
+CLAIMS = (beliefs, signs, fooled, of_networks)
