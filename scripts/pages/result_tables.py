@@ -234,29 +234,47 @@ def csbm_ends():
 
 
 def csbm_first_share():
-    """Joint KLs of both directions beside those of the default (results/judge)."""
-    default = {
+    """Joint KLs of both directions without first pairs (results/judge), with a share of them, and
+    with the default, which looks for drift."""
+    without = {
         (line["pair"], line["solver"]): digits_of(line)
         for line in score_lines(ROOT / "results" / "judge" / "judge.jsonl")
         if line["score"] == "joint_kl"
     }
+    shared = {
+        (pair, line["solver"]): scores
+        for line in study_lines("first-share.jsonl")
+        for pair, scores in both_ways(line)
+    }
     bound = "joint KL, at most"
-    head("pair", "solver", f"{bound}: default", "`first_share=0.5`", "shape")
-    for line in study_lines("first-share.jsonl"):
-        if "reverse" not in line:
-            continue
-        for pair, scores in (
-            (line["pair"], line),
-            (line["pair"] + "-reverse", line["reverse"]),
-        ):
+    head(
+        "pair",
+        "solver",
+        "lost an end in",
+        f"{bound}: `first_share=0`",
+        "0.5",
+        "auto",
+        "shape, auto",
+    )
+    for line in study_lines("first-share-auto.jsonl"):
+        lost = line["diagnostics"]["drifted_after_iteration"]
+        for pair, scores in both_ways(line):
+            key = pair, line["solver"]
             row(
                 pair,
                 NETWORKS[line["solver"]],
-                default[pair, line["solver"]],
+                f"iteration {lost}" if lost else "",
+                without.get(key, ""),
+                at_most(shared[key]) if key in shared else "",
                 at_most(scores),
                 f"{scores['shape_score']:.3f}",
             )
     print()
+
+
+def both_ways(line):
+    """(pair, scores) of a training, forward and reversed."""
+    return (line["pair"], line), (line["pair"] + "-reverse", line["reverse"])
 
 
 def switch_rate():

@@ -127,12 +127,14 @@ std::vector<OptionSpec> csbm_options(const CsbmVariant& variant) {
       updates_later,
       {.key = "first_share",
        .kind = RealRange{0.0, 1.0},
-       .default_value = "0",
+       .default_value = kAuto,
+       .paper = "0",
        .help =
            fmt::format("share of the updates of later iterations that train on first pairs, so "
                        "that the walks keep to both ends; auto: 0, and {} once an iteration has "
-                       "lost them, which is undone (not looked for where rows are held out)",
-                       kShareOnDrift),
+                       "lost them, which is undone (looked for from updates_first={} on, and not "
+                       "where rows are held out)",
+                       kShareOnDrift, kUpdatesBeforeDrift),
        .or_auto = true,
        .use = used_above("imf_iterations", 1)},
       batch_size_option(variant.batch_size, {}, "pairs for a network in an update"),
@@ -182,7 +184,8 @@ CsbmRecipe read_csbm_recipe(const SolverOptions& options, const CsbmVariant& var
   recipe.imf_iterations = options.integer("imf_iterations");
   recipe.updates_first = options.integer("updates_first");
   recipe.updates_later = options.integer("updates_later");
-  recipe.keeps_ends = options.is_auto("first_share") && recipe.imf_iterations > 1;
+  recipe.keeps_ends = options.is_auto("first_share") && recipe.imf_iterations > 1 &&
+                      recipe.updates_first >= kUpdatesBeforeDrift;
   recipe.first_share = options.is_auto("first_share") ? 0.0 : options.real("first_share");
   recipe.batch_size = static_cast<std::size_t>(options.integer("batch_size"));
   recipe.points = static_cast<std::size_t>(options.integer("points"));

@@ -92,6 +92,10 @@ inline constexpr CsbmVariant kAlphaCsbmVariant{true, "64", "0.001"};
 // The share of updates on first pairs that brings walks back to their ends.
 inline constexpr double kShareOnDrift = 0.5;
 
+// Updates of the first iteration from which on drift is looked for. After fewer, the walks of a
+// look cost as much as the training.
+inline constexpr std::int64_t kUpdatesBeforeDrift = 1000;
+
 // What rows held out try beside the usual, where the options leave it to them.
 inline constexpr double kOtherDecays[] = {1.0, 3.0};
 inline constexpr std::size_t kOtherWidths[] = {64, 256};
