@@ -44,7 +44,7 @@ class BoardChecks(Checks):
         pairs = self.script("return data.standings[0].pairs")
         if pairs > 2:
             stays = self.script("return data.standings[0].dropped.length === 0")
-            told = ("the first place stayed" if stays else "One pair can change that") in text
+            told = ("the first place stays" if stays else "One pair can change that") in text
             self.expect("and whether one pair decides it", told)
         below = self.script("""
             scrollTo(0, 0);
