@@ -7,9 +7,9 @@ Needs Debian's chromium and chromium-driver and PyPI's selenium; says so and suc
 where they are missing, unless --require is given. Checks: no message on the console, nothing fetched,
 every section filled, plots drawn in the colours of the page, light and dark, columns that sort, tooltips
 of cells and of plots, axes, legends and the Oracle's line, filters that the address keeps, files that are
-saved, trajectories that move only when they may, all tables and pairs, nothing wider than a phone, no part
-that failed, nothing that the data says was run, and a policy that lets no other script run. Exits 1 where
-one fails.
+saved, trajectories that move only when they may, all tables and pairs, the answer before what can be pressed,
+nothing wider than a phone, no part that failed, nothing that the data says was run, and a policy that lets
+no other script run. Exits 1 where one fails.
 """
 
 import pathlib
@@ -152,6 +152,23 @@ class ReportChecks(Checks):
             "decades where KLs span them", seen and not wrong, ", ".join(wrong) or f"{seen} axes"
         )
         self.script("document.querySelector('#time-choices button')?.click()")
+
+    # Who is best, before anything to press; what is long, folded; prose in tables, on as many lines as it takes.
+    def answer_first(self):
+        first, long, cut = self.script("""
+            const filters = document.getElementById('filters'), answer = document.querySelector('.answer');
+            const below = answer === null || filters.hidden ||
+              answer.getBoundingClientRect().bottom <= filters.getBoundingClientRect().top;
+            const open = [...document.querySelectorAll('#reproduce-body tbody')].filter((node) => !node.closest('details:not([open])'));
+            const folded = document.querySelector('#corrections-body details:not([open])');
+            if (folded) folded.open = true;
+            const tables = [...document.querySelectorAll('#corrections-body table')];
+            const cut = tables.filter((node) => innerWidth > 1000 && node.offsetWidth > node.closest('section').clientWidth);
+            if (folded) folded.open = false;
+            return [below, open.reduce((sum, node) => sum + node.rows.length, 0), cut.length]""")
+        self.expect("the answer comes before the filters", first)
+        self.expect("a long list of runs is folded", long <= 30, f"{long} rows")
+        self.expect("tables of corrections are whole", cut == 0, f"{cut} are not")
 
     # The colours of the page and of the plots in it, and a button that changes both.
     def theme(self, scheme):
@@ -325,6 +342,7 @@ def every_part(checks, size):
 def check_report(checks, size, scheme, screenshots):
     checks.loading()
     checks.layout()
+    checks.answer_first()
     checks.plots()
     if screenshots:
         checks.screenshots(screenshots)

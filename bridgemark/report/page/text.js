@@ -3,6 +3,8 @@
 // A comment of a shell ends with its line.
 const oneLine = (text) => text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, " ");
 
+const mostOpen = 30;  // runs: more are behind a line to open
+
 function reproduce() {
   const nodes = [element("p", {}, `Made by bridgemark ${data.version}. The same file and seeds give ` +
     "the same scores on any number of threads; times depend on the machine.")];
@@ -21,7 +23,9 @@ function reproduce() {
     element("td", {}, duration(run.evaluate_seconds)),
     element("td", {}, `${Math.round(run.peak_memory_bytes / 1048576)} MiB`),
     element("td", {}, String(run.threads))) }));
-  nodes.push(element("h3", {}, "The runs"), sortableTable(columns, rows));
+  const table = sortableTable(columns, rows);
+  nodes.push(...(rows.length <= mostOpen ? [element("h3", {}, "The runs"), table]
+    : [element("details", {}, element("summary", {}, `Time and memory of all ${rows.length} runs`), table)]));
   nodes.push(element("details", {}, element("summary", {}, "Commands of each run"),
     element("pre", {}, data.runs.map((run) => [`# ${oneLine(run.run)}`, ...run.commands].join("\n"))
       .join("\n\n"))));
