@@ -97,6 +97,12 @@ class Checks:
     def layout(self):
         wide = self.script("return document.documentElement.scrollWidth - innerWidth")
         self.expect("no sideways scrolling of the page", wide <= 0, f"{wide} px over")
+        names = self.script(
+            "return [...document.querySelectorAll('main tbody th')]"
+            ".filter((node) => innerWidth < 600 && node.offsetWidth > innerWidth / 2 &&"
+            " !node.closest('details:not([open])')).length"
+        )
+        self.expect("names of rows leave room for a number", names == 0, f"{names} do not")
 
     # A script of somebody else, and code made from text.
     def policy(self):
@@ -181,9 +187,23 @@ class Checks:
               table.getBoundingClientRect().right > innerWidth + 1).length""")
         self.expect("no table is clipped in print", wide == 0, f"{wide} tables")
         shown = self.script("""
-            return [...document.querySelectorAll('nav, .choices, #filters, #theme')].filter((node) =>
-              node.offsetParent !== null).length""")
+            const pressed = 'nav, .choices, #filters, #theme, details:not([open])';
+            return [...document.querySelectorAll(pressed)].filter((node) => node.offsetParent !== null).length""")
         self.expect("nothing to press in print", shown == 0, f"{shown} parts")
+        # Chromium leaves boxes of buttons out where it prints a head again, and prints a foot on each page.
+        once = self.script("""
+            const display = (selector) => [...document.querySelectorAll(selector)].map((node) => getComputedStyle(node).display);
+            return display('thead th button').every((kind) => kind === 'contents') &&
+              display('tfoot').every((kind) => kind === 'table-row-group')""")
+        self.expect("heads of tables are whole on each page, feet are at the end", once)
+        opened = self.script("""
+            const notes = () => document.querySelectorAll('details.note:not([open])').length;
+            const before = notes();
+            dispatchEvent(new Event('beforeprint'));
+            const during = notes();
+            dispatchEvent(new Event('afterprint'));
+            return during === 0 && notes() === before""")
+        self.expect("notes are open in print alone", opened)
         if folder:
             self.whole_page(folder / f"{self.name}-print.png", 6000)
         media = [

@@ -41,6 +41,11 @@ addEventListener("hashchange", () => {
   goToSection();
 });
 addEventListener("popstate", goToSection);
+// On paper a note cannot be opened: it is printed open.
+addEventListener("beforeprint", () => document.querySelectorAll("details.note:not([open])").forEach((note) => {
+  note.open = true;
+  addEventListener("afterprint", () => { note.open = false; }, { once: true });
+}));
 
 readAddress();
 render();
