@@ -8,7 +8,7 @@ namespace {
 
 // What scores see, in the words of pages.
 constexpr std::string_view kGivenX0 = "Given x0", kWholeCoupling = "Whole coupling",
-                           kPaths = "Paths", kEndsAlone = "Ends alone";
+                           kPaths = "Paths", kEndsAlone = "Ends alone", kOwnMetrics = "Own metrics";
 
 // What the KLs have in common.
 constexpr ScoreSpec kl(ScoreSpec spec) {
@@ -146,6 +146,25 @@ std::span<const ScoreSpec> score_specs() { return kSpecs; }
 const ScoreSpec* find_score(std::string_view name) {
   const auto found = std::ranges::find(kSpecs, name, &ScoreSpec::name);
   return found == std::ranges::end(kSpecs) ? nullptr : found;
+}
+
+bool may_be_own_score(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_of_word = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
+  };
+  return !name.empty() && name.size() <= kMaxOwnScoreName && !is_digit(name[0]) &&
+         std::ranges::all_of(name, is_of_word) && find_score(name) == nullptr;
+}
+
+ScoreSpec own_score_spec(std::string_view name) {
+  return {.name = name,
+          .title = name,
+          .group = kOwnMetrics,
+          .note = "A metric of its user's own, which Bridgemark knows by its name alone.",
+          .better = Better::kNeither,
+          .marks_best = false,
+          .significant_digits = 3};
 }
 
 std::vector<const ScoreSpec*> scores_by(int ScoreSpec::*place) {

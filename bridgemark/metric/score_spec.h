@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,7 @@ struct ScoreSpec {
   int deciding_place = 0;
 
   constexpr bool lower_is_better() const { return better == Better::kLower; }
+  constexpr bool is_ranked() const { return better != Better::kNeither; }
 };
 
 // Every score of an evaluation, in the order of their tables: the paper's seven first.
@@ -73,6 +75,16 @@ std::span<const ScoreSpec> score_specs();
 
 // Null for a name that no score has.
 const ScoreSpec* find_score(std::string_view name);
+
+inline constexpr std::size_t kMaxOwnScoreName = 80;  // characters
+
+// Whether a score of this name may be a caller's own: a word of at most kMaxOwnScoreName letters of
+// ASCII, digits and underscores that begins with no digit, and that no score above has.
+bool may_be_own_score(std::string_view name);
+
+// What tables know of a caller's own score: its name and nothing of its direction, so it ranks
+// nobody. The spec has the name by reference.
+ScoreSpec own_score_spec(std::string_view name);
 
 // The scores that have a place of this kind, in its order: scores_by(&ScoreSpec::headline_place).
 std::vector<const ScoreSpec*> scores_by(int ScoreSpec::*place);

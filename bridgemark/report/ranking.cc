@@ -178,6 +178,7 @@ class Ranking {
 
 void rank(Table& table) {
   table.smallest_gaps.assign(table.pairs.size(), std::numeric_limits<double>::quiet_NaN());
+  if (!table.score->is_ranked()) return;
   Ranking ranking(table);
   for (std::size_t column = 0; column < table.pairs.size(); ++column) ranking.rank(column);
 }

@@ -30,6 +30,8 @@ namespace bridgemark {
 // errors of the difference, taken as independent; an error that is not known counts as the column's
 // largest, and where none is known the digits alone decide. Table::unpaired says that there are
 // such.
+//
+// A table of a score that ranks nobody stays without groups and gaps.
 void rank(Table& table);
 
 // "a" for the first group of ties, "b" for the second, after "z" "aa"; "" for rank 0.

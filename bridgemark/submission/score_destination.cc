@@ -51,13 +51,21 @@ KnownOfSolver known_of_run(const RunConfig& config, const nlohmann::json& result
                          : 0};
 }
 
+EvaluationRecord evaluate_with_own(const Context& context, const BenchmarkPair& pair,
+                                   const Coupling& coupling, const EvaluationOptions& options,
+                                   const ScoreDestination& destination) {
+  EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, destination.rows);
+  if (destination.own_scores) add_own_scores(destination.own_scores(), record);
+  return record;
+}
+
 EvaluationRecord evaluate_and_add(const Context& context, const BenchmarkPair& pair,
                                   const Coupling& coupling, const EvaluationOptions& options,
                                   const ScoreDestination& destination) {
   AddedResult added(context, pair, options,
                     {*destination.add_to, destination.label.value_or(""), destination.pair_name,
                      destination.rows, destination.training_seconds, destination.note});
-  EvaluationRecord record = evaluate_and_record(context, pair, coupling, options, destination.rows);
+  EvaluationRecord record = evaluate_with_own(context, pair, coupling, options, destination);
   added.write(context, pair, coupling, record);
   return record;
 }
@@ -139,7 +147,7 @@ EvaluationRecord evaluate_to(const Context& context, const BenchmarkPair& pair,
   if (destination.answer) {
     return evaluate_and_answer(context, pair, coupling, options, destination);
   }
-  return evaluate_and_record(context, pair, coupling, options, destination.rows);
+  return evaluate_with_own(context, pair, coupling, options, destination);
 }
 
 }  // namespace bridgemark

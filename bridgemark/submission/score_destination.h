@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bridgemark/bridge/coupling.h"
 #include "bridgemark/core/context.h"
@@ -29,6 +30,8 @@ struct ScoreDestination {
   std::uint64_t training_seed = 0;
   std::optional<double> training_seconds = {};
   KnownOfSolver known = {};
+  // Scores of the caller's own, asked for once those of the protocol are there.
+  std::function<std::vector<Score>()> own_scores = {};
   // Told what the caller waits for.
   std::function<void(const std::string&)> note = {};
 };

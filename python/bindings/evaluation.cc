@@ -5,13 +5,17 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/joint_kl.h"
@@ -87,6 +91,20 @@ constexpr DestinationWords kDestinationWords = {
     .rows_are_known = "samples is of solvers other than Bridgemark's, which know their own",
     .none = "None"};
 
+// own_scores(seed, num_seeds) of Python: (name, value of each repetition, mean, standard error or
+// None) of each of a caller's metrics.
+std::vector<Score> ask_own_scores(nb::handle own_scores, const EvaluationOptions& options) {
+  using Given = std::tuple<std::string, std::vector<double>, double, std::optional<double>>;
+  const nb::gil_scoped_acquire acquire;
+  std::vector<Score> scores;
+  for (auto& [name, values, mean, error] :
+       nb::cast<std::vector<Given>>(own_scores(options.seed, options.num_seeds))) {
+    scores.push_back(
+        {name, mean, error.value_or(std::numeric_limits<double>::quiet_NaN()), values});
+  }
+  return scores;
+}
+
 nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const Seed& seed,
                        const WholeNumber& num_seeds, const std::optional<WholeNumber>& num_steps,
                        const WholeNumber& num_trajectories, const WholeNumber& conditional_samples,
@@ -96,8 +114,8 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
                        const std::optional<std::filesystem::path>& answer,
                        const Seed& training_seed, std::optional<double> training_seconds,
                        const WholeNumber& samples, const WholeNumber& training_set,
-                       const std::optional<std::string>& label, nb::handle progress,
-                       const std::string& device_text) {
+                       const std::optional<std::string>& label, nb::handle own_scores,
+                       nb::handle progress, const std::string& device_text) {
   const bool is_fit = nb::isinstance<FittedCoupling>(coupling);
   ScoreDestination destination{.add_to = add_to,
                                .submission = submission,
@@ -123,6 +141,9 @@ nb::dict evaluate_pair(const PairArgument& given, nb::handle coupling, const See
   options.c2st = c2st;
   options.particles = particles.in_range("particles", 0, kMaxParticles);
   options.max_seconds = max_seconds;
+  if (!own_scores.is_none()) {
+    destination.own_scores = [&] { return ask_own_scores(own_scores, options); };
+  }
   const std::shared_ptr<const Coupling> scored =
       coupling_of(pair, coupling, like, options.conditional_samples);
   const EvaluationRecord record = interruptible(
@@ -172,7 +193,8 @@ void init_evaluation(nb::module_& module) {
       "num_seeds"_a, "num_steps"_a.none(), "num_trajectories"_a, "conditional_samples"_a, "c2st"_a,
       "particles"_a, "max_seconds"_a, "like"_a.none(), "add_to"_a.none(), "submission"_a.none(),
       "answer"_a.none(), "training_seed"_a, "training_seconds"_a.none(), "samples"_a.none(),
-      "training_set"_a.none(), "label"_a.none(), "progress"_a.none(), "device"_a,
+      "training_set"_a.none(), "label"_a.none(), "own_scores"_a.none(), "progress"_a.none(),
+      "device"_a,
       nb::sig("def evaluate(pair: Pair | str | os.PathLike[str], coupling: typing.Any, *, seed: "
               "int | numpy.random.Generator | None, "
               "num_seeds: int, "
@@ -182,6 +204,8 @@ void init_evaluation(nb::module_& module) {
               "os.PathLike[str] | None, answer: str | os.PathLike[str] | None, training_seed: int, "
               "training_seconds: float | None, samples: "
               "int, training_set: int, label: str | None, "
+              "own_scores: collections.abc.Callable[[int, int], list[tuple[str, list[float], "
+              "float, float | None]]] | None, "
               "progress: "
               "collections.abc.Callable[[str, int, int, str], object] "
               "| None, device: str) -> dict[str, typing.Any]"),

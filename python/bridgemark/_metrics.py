@@ -20,8 +20,11 @@ def require_metrics(metrics: Mapping[str, Metric]) -> None:
             f"[evaluate] metrics must be a dict of functions, got {type(metrics).__name__}"
         )
     for name, metric in metrics.items():
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"[evaluate] the name of a metric must be a word, got {name!r:.80}")
+        if not isinstance(name, str) or not (name.isidentifier() and name.isascii()):
+            raise ValueError(
+                "[evaluate] the name of a metric must be a word of letters of ASCII, digits and "
+                f"underscores, got {name!r:.80}"
+            )
         if not callable(metric):
             raise TypeError(f"[evaluate] metric '{name}' must be a function, got {metric!r:.80}")
 
@@ -43,21 +46,19 @@ def _draws(coupling: Any, x0: Any, seed: int, like: Any) -> Any:
     return _numpy(coupling(given))
 
 
-def add_metrics(
-    values: dict[str, Any],
+def own_scores(
     metrics: Mapping[str, Metric],
     pair: _core.Pair,
     coupling: Any,
     like: Any,
-) -> None:
-    """Adds the metrics to a record of evaluate, as it has its own scores."""
-    for name in metrics:
-        if name in values:
-            raise ValueError(f"[evaluate] the name of a metric must be a new one, got '{name}'")
+    seed: int,
+    num_seeds: int,
+) -> list[tuple[str, list[float], float, float | None]]:
+    """Name, value of each repetition, mean and standard error, None where nothing is drawn anew."""
     found: dict[str, list[float]] = {name: [] for name in metrics}
     x0, x1 = pair.test_set()
-    for repetition in range(values["num_seeds"]):
-        drawn = _draws(coupling, x0, int(values["seed"]) + repetition, like)
+    for repetition in range(num_seeds):
+        drawn = _draws(coupling, x0, seed + repetition, like)
         if drawn.shape != x0.shape:
             raise ValueError(
                 f"[evaluate] x1 must have the shape of x0, {x0.shape}, got {drawn.shape}"
@@ -67,9 +68,13 @@ def add_metrics(
             if not math.isfinite(value):
                 raise ValueError(f"[evaluate] metric '{name}' must be a finite number, got {value}")
             found[name].append(value)
-    for name, each in found.items():
-        values[name] = float(np.mean(each))
-        values["values"][name] = each
-        several = len(each) > 1 and not isinstance(coupling, tuple)
-        error = float(np.std(each, ddof=1) / math.sqrt(len(each))) if several else None
-        values["standard_errors"][name] = error
+    several = num_seeds > 1 and not isinstance(coupling, tuple)
+    return [
+        (
+            name,
+            values,
+            float(np.mean(values)),
+            float(np.std(values, ddof=1) / math.sqrt(num_seeds)) if several else None,
+        )
+        for name, values in found.items()
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from . import _core
 from ._arguments import require_flag, require_number, require_path, require_text
 from ._labels import LabelledCoupling
-from ._metrics import add_metrics, require_metrics
+from ._metrics import own_scores, require_metrics
 from ._outside import OutsideCoupling
 from ._progress import reporter
 from ._record import Record
@@ -159,7 +160,8 @@ def evaluate(
     `metrics` are scores of your own by their names: functions of the test inputs x0, the truth's x1
     of each and the x1 that the solver draws for them, integer arrays [20000,D] of NumPy, that
     return a number. They come after the protocol's scores in `scores`, printed and in compare, over
-    the same repetitions; folders of experiments and submissions have the protocol's alone.
+    the same repetitions. With `add_to` the experiment keeps them, and its tables and report show
+    them in a group of their own; a submission has the protocol's scores alone.
     `samples` and `training_set` say that a solver of your own was trained on
     pair.training_set(samples, training_set) instead of endless draws; fits of this package know it.
     A solver that was fitted to arrays is scored on a pair whose reference, S and D are those of its
@@ -186,10 +188,11 @@ def evaluate(
         )
     if metrics is not None:
         require_metrics(metrics)
-        for given, folder in (("add_to", add_to), ("submission", submission), ("answer", answer)):
+        for given, folder in (("submission", submission), ("answer", answer)):
             if folder is not None:
                 raise ValueError(
-                    f"[evaluate] metrics are of the result alone, got {given} beside them"
+                    "[evaluate] metrics go into results and experiments alone, got "
+                    f"{given} beside them"
                 )
     name = label if label is not None else _label(coupling)
     scored = coupling.coupling if isinstance(coupling, Solver) else coupling
@@ -213,11 +216,10 @@ def evaluate(
         samples=samples,
         training_set=training_set,
         label=label,
+        own_scores=partial(own_scores, metrics, _pair_of(pair), scored, like) if metrics else None,
         progress=reporter(progress),
         device=device,
     )
-    if metrics:
-        add_metrics(values, metrics, _pair_of(pair), scored, like)
     return Result(values, name)
 
 

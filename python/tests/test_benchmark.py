@@ -118,7 +118,8 @@ def test_metrics_stand_beside_the_scores():
         ({"joint_kl": lambda *_: 0.0}, {}, "must be a new one"),
         ({"bad": lambda *_: math.nan}, {}, "finite"),
         ({"number": 3}, {}, "must be a function"),
-        ({"fine": lambda *_: 0.0}, {"add_to": "folder"}, "got add_to"),
+        ({"größe": lambda *_: 0.0}, {}, "letters of ASCII"),
+        ({"fine": lambda *_: 0.0}, {"submission": "folder"}, "got submission"),
     ],
 )
 def test_bad_metrics_are_refused(metrics, more, match):

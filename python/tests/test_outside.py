@@ -286,6 +286,24 @@ def test_result_enters_an_experiment(command_line, experiment, pair):
     assert str(result["conditional_shape_score"]) in line
 
 
+def test_own_metrics_enter_an_experiment(experiment, pair):
+    result = bm.evaluate(
+        pair,
+        lambda x0: x0,
+        label="Same",
+        add_to=experiment,
+        num_trajectories=20,
+        conditional_samples=20,
+        metrics={"moved": lambda x0, x1, drawn: 7.25 + (x0 != drawn).mean()},
+    )
+    assert result["moved"] == 7.25
+    (row,) = bm.load_results(experiment).where(score="moved")
+    assert (row["method"], row["value"]) == ("Same", 7.25)
+    bm.report(experiment, experiment / "m.html")
+    assert "## moved (own metric)" in (experiment / "tables.md").read_text()
+    assert '"group":"Own metrics"' in (experiment / "m.html").read_text()
+
+
 def test_bad_additions_are_refused(experiment, pair, tmp_path):
     def never(x0):
         raise AssertionError("must not be asked")

@@ -103,5 +103,15 @@ TEST(ScoreSpec, AreExplainedByThePageOfTheBenchmark) {
   }
 }
 
+TEST(ScoreSpec, OwnScoresAreNewWords) {
+  EXPECT_TRUE(may_be_own_score("my_distance2"));
+  EXPECT_TRUE(may_be_own_score(std::string(kMaxOwnScoreName, 'a')));
+  for (const std::string& name :
+       {std::string(), std::string("joint_kl"), std::string("2nd"), std::string("a b"),
+        std::string("größe"), std::string("<b>"), std::string(kMaxOwnScoreName + 1, 'a')}) {
+    EXPECT_FALSE(may_be_own_score(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace bridgemark

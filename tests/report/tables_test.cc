@@ -177,6 +177,39 @@ TEST(Tables, ScoresThatOnlyTellBadOnesHaveNoMark) {
   EXPECT_THAT(best_of_pairs(tables), ::testing::IsEmpty());
 }
 
+// Nothing is known of which values are better, so no form says anything of that.
+TEST(Tables, OwnMetricsHaveTablesOfTheirOwn) {
+  std::vector<RunResult> results;
+  for (const char* solver : {"oracle", "reference", "dlightsb"}) {
+    const double value = std::string(solver) == "dlightsb" ? 12.5 : 0.25;
+    results.push_back(result(kPair, solver, 0,
+                             {{"moved", value, 0.02, {value}},
+                              {"\x1b[2J", value, kNaN, {value}},
+                              {"joint_kl", value, kNaN, {value}}}));
+    results.push_back(result(kPair + "-reverse", solver, 0, {{"moved", value, kNaN, {value}}}));
+  }
+  const std::vector<Table> tables = make_tables(results, false);
+  ASSERT_EQ(tables.size(), 3u);
+  EXPECT_EQ(tables[0].score->name, "joint_kl");
+  EXPECT_EQ(tables[1].title(), "moved");
+  EXPECT_EQ(tables[1].score->group, "Own metrics");
+  EXPECT_EQ(tables[2].title(), "moved, reversed pairs");
+  for (const TableRow& row : tables[1].rows) {
+    EXPECT_EQ(row.cells[0].rank, 0);
+    EXPECT_EQ(row.cells[0].band, Band::kNone);
+    EXPECT_EQ(group_mark(row.cells[0]), "");
+  }
+  const std::vector<Table> own = {tables[1]};
+  EXPECT_THAT(text_table(own[0], true), AllOf(HasSubstr("moved (own metric)"), HasSubstr("12.5"),
+                                              Not(HasSubstr("better")), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(markdown_tables(own, "x"),
+              AllOf(HasSubstr("## moved (own metric)"), HasSubstr("12.5 ± 0.020"),
+                    Not(HasSubstr("is better"))));
+  EXPECT_THAT(latex_tables(own), AllOf(HasSubstr("\\caption{moved. "), Not(HasSubstr("uparrow"))));
+  EXPECT_THAT(csv_tables(own), HasSubstr("moved,DLightSB,"));
+  EXPECT_THAT(best_of_pairs(own), ::testing::IsEmpty());
+}
+
 TEST(Tables, KlsKeepSignificantDigits) {
   const auto kl = [](const char* solver, double value, double error) {
     return result(kPair, solver, 0, {{"forward_trajectory_kl", value, error, {value}}});

@@ -2,12 +2,16 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/core/clock.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/core/resources.h"
 #include "bridgemark/core/version.h"
+#include "bridgemark/io/printable.h"
 #include "bridgemark/metric/record/evaluation_json.h"
+#include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 
 namespace bridgemark {
@@ -36,6 +40,23 @@ EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair
   record.json["wall_seconds"] = seconds;
   record.json["peak_memory_bytes"] = peak_memory_bytes();
   return record;
+}
+
+void add_own_scores(std::vector<Score> scores, EvaluationRecord& record) {
+  for (Score& score : scores) {
+    if (record.json.contains(score.name) || find_score(score.name) != nullptr) {
+      throw_invalid("evaluate", "the name of a metric must be a new one, got '{}'",
+                    printable(score.name));
+    }
+    if (!may_be_own_score(score.name)) {
+      throw_invalid("evaluate",
+                    "the name of a metric must be a word of at most {} letters of ASCII, digits "
+                    "and underscores, got '{}'",
+                    kMaxOwnScoreName, printable(score.name));
+    }
+    record.evaluation.scores.push_back(std::move(score));
+    record.json.update(evaluation_json(record.evaluation));
+  }
 }
 
 }  // namespace bridgemark

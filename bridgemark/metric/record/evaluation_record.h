@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "bridgemark/metric/evaluation.h"
 #include "bridgemark/pair/training_set.h"
@@ -22,5 +23,9 @@ struct EvaluationRecord {
 EvaluationRecord evaluate_and_record(const Context& context, const BenchmarkPair& pair,
                                      const Coupling& coupling, const EvaluationOptions& options,
                                      const TrainingRows& rows = {});
+
+// Adds a caller's own scores after those of the protocol. Throws InvalidArgument for a name that
+// may_be_own_score() refuses or that the record has already.
+void add_own_scores(std::vector<Score> scores, EvaluationRecord& record);
 
 }  // namespace bridgemark

@@ -115,7 +115,7 @@ function scores() {
   const body = byId("scores-body");
   if (shown.length === 0) body.replaceChildren(element("p", { class: "note" }, nothingMatches));
   choices(byId("scores-choices"), shown, (table) => table.title, (table) => {
-    const nodes = [element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.`),
+    const nodes = [element("p", {}, table.note + betterText(table)),
       legend(table)];
     for (const family of familyOrder) {
       const own = familyTable(table, family);

@@ -114,7 +114,11 @@ function scoreTable(table, look = {}) {
 const decadeBands = (least) => Array.from({ length: decadesShown }, (_, i) => [`decade${i}`,
   i + 1 < decadesShown ? `< ${Number((least * 10 ** i).toPrecision(1))}` : `≥ ${Number((least * 10 ** (i - 1)).toPrecision(1))}`]);
 
+// Which values are better; empty for a score that ranks nobody, a metric of the user's own.
+const betterText = (table) => (!table.ranked ? "" : table.lower_is_better ? " Lower is better." : " Higher is better.");
+
 function legend(table) {
+  if (!table.ranked) return element("div", { class: "legend" });
   const [a, b, c] = table.bounds;
   const bands = table.lower_is_better ? decadeBands(leastKl)
     : [["bad", `< ${a}`], ["mid-bad", `< ${b}`], ["mid-good", `< ${c}`], ["good", `≥ ${c}`]];
@@ -124,8 +128,8 @@ function legend(table) {
     : "no mark: a coupling that ignores x0 can look best here; a, b, ...: groups of ties"));
 }
 
-const howToRead = (table) => element("details", { class: "note" }, element("summary", {}, "What the letters and ± mean"),
-  element("p", {}, `${table.ties} ${data.spread}`));
+const howToRead = (table) => element("details", { class: "note" }, element("summary", {}, table.ranked ? "What the letters and ± mean" : "What ± means"),
+  element("p", {}, `${table.ties} ${data.spread}`.trim()));
 
 // The table without the rows and columns that the filters leave out.
 function filtered(table) {
@@ -171,8 +175,8 @@ function tables() {
   }
   choices(byId("table-choices"), shown, (table) => table.title, (table) => {
     byId("table-body").replaceChildren(
-      element("p", {}, `${table.note} ${table.lower_is_better ? "Lower" : "Higher"} is better.` +
-        (table.in_paper ? "" : " The paper does not have this one.")),
+      element("p", {}, table.note + betterText(table) +
+        (table.in_paper || !table.ranked ? "" : " The paper does not have this one.")),
       legend(table), scoreTable(table),
       howToRead(table), tableDownloads(table));
   });

@@ -53,6 +53,9 @@ std::string group_of(const TableRow& row) {
 
 std::string caption(const Table& table) {
   const ScoreSpec& score = *table.score;
+  if (!score.is_ranked()) {
+    return fmt::format("{}. {}", escape_latex(table.title()), escape_latex(table.note()));
+  }
   const char* bands = score.lower_is_better()
                           ? "bluish-green below {0}, yellow below {1}, orange below {2}, else "
                             "vermillion"

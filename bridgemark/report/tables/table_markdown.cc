@@ -41,11 +41,19 @@ std::string cell_markdown(const Table& table, const TableCell& cell) {
 
 constexpr char kNoMarkNote[] = " No best is marked: a coupling that ignores x0 can look best here.";
 
-std::string bounds_text(const ScoreSpec& score) {
-  const char* worst_first = "🟥 < {0}, 🟧 < {1}, 🟨 < {2}, 🟩 ≥ {2}";
-  const char* best_first = "🟩 < {0}, 🟨 < {1}, 🟧 < {2}, 🟥 ≥ {2}";
+// Which values are better, and the squares of their bands.
+std::string better_text(const ScoreSpec& score) {
+  if (!score.is_ranked()) return {};
+  const char* worst_first = " Higher is better: 🟥 < {0}, 🟧 < {1}, 🟨 < {2}, 🟩 ≥ {2}.";
+  const char* best_first = " Lower is better: 🟩 < {0}, 🟨 < {1}, 🟧 < {2}, 🟥 ≥ {2}.";
   return fmt::format(fmt::runtime(score.lower_is_better() ? best_first : worst_first),
-                     score.bounds[0], score.bounds[1], score.bounds[2]);
+                     score.bounds[0], score.bounds[1], score.bounds[2]) +
+         (score.marks_best ? "" : kNoMarkNote);
+}
+
+const char* kind_of(const Table& table) {
+  if (!table.score->is_ranked()) return " (own metric)";
+  return table.in_paper() ? "" : " (not in the paper)";
 }
 
 }  // namespace
@@ -57,10 +65,8 @@ std::string markdown_tables(const std::vector<Table>& tables, std::string_view t
       "brackets the number of the paper; – is a score that the method cannot give. {}\n",
       escape_markdown(title), tie_note(tables), spread_note(tables));
   for (const Table& table : tables) {
-    out += fmt::format("\n## {}{}\n\n{} {} is better: {}.{}\n\n", table.title(),
-                       table.in_paper() ? "" : " (not in the paper)", table.note(),
-                       table.score->lower_is_better() ? "Lower" : "Higher",
-                       bounds_text(*table.score), table.score->marks_best ? "" : kNoMarkNote);
+    out += fmt::format("\n## {}{}\n\n{}{}\n\n", table.title(), kind_of(table), table.note(),
+                       better_text(*table.score));
     std::string header = "| method | loss, N+1 |", rule = "| --- | --- |";
     for (const std::string& pair : table.pairs) {
       header += fmt::format(" {} |", escape_markdown(pair));

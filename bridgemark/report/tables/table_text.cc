@@ -129,8 +129,10 @@ std::string text_best(const std::vector<PairBest>& pairs) {
 }
 
 std::string text_table(const Table& table, bool colour) {
-  std::string out = fmt::format("{} ({} is better)\n", table.title(),
-                                table.score->lower_is_better() ? "lower" : "higher");
+  const ScoreSpec& score = *table.score;
+  const char* better = score.lower_is_better() ? "lower is better" : "higher is better";
+  std::string out =
+      fmt::format("{} ({})\n", table.title(), score.is_ranked() ? better : "own metric");
   for (std::size_t first = 0; first < table.pairs.size(); first += kColumnsAtATime) {
     const std::size_t last = std::min(table.pairs.size(), first + kColumnsAtATime);
     std::vector<GridLine> grid = {GridLine(2)};  // above method and details: nothing

@@ -215,6 +215,7 @@ class Builder {
     const auto above =
         static_cast<int>(std::count_if(std::begin(score_.bounds), std::end(score_.bounds),
                                        [&](double bound) { return cell.mean >= bound; }));
+    if (!score_.is_ranked()) return;
     constexpr Band kBands[] = {Band::kBad, Band::kMidBad, Band::kMidGood, Band::kGood};
     cell.band = kBands[score_.lower_is_better() ? 3 - above : above];
   }
@@ -373,23 +374,42 @@ static std::set<std::size_t> numbers_of_rows(const std::vector<RunResult>& resul
   return numbers;
 }
 
+// Of users' own scores, in the order in which they first appear.
+static std::vector<std::string_view> own_score_names(const std::vector<RunResult>& results) {
+  std::vector<std::string_view> names;
+  for (const RunResult& result : results) {
+    for (const Score& score : result.scores) {
+      if (may_be_own_score(score.name) && std::ranges::find(names, score.name) == names.end()) {
+        names.push_back(score.name);
+      }
+    }
+  }
+  return names;
+}
+
 // A table of each score and direction, without rows: first one of each score that has any, then
-// those of the reversed pairs beside tables of forward ones.
-static std::vector<Table> empty_tables() {
+// those of the reversed pairs beside tables of forward ones, then those of users' own scores.
+static std::vector<Table> empty_tables(const std::vector<RunResult>& results) {
   std::vector<Table> tables;
   for (const ScoreSpec& score : score_specs()) {
     if (score.table == TablePairs::kNone) continue;
-    tables.push_back({&score, score.table == TablePairs::kReversed});
+    tables.push_back({.score = &score, .reversed_pairs = score.table == TablePairs::kReversed});
   }
   for (const ScoreSpec* score : scores_by(&ScoreSpec::reversed_place)) {
-    tables.push_back({score, true});
+    tables.push_back({.score = score, .reversed_pairs = true});
+  }
+  for (const std::string_view name : own_score_names(results)) {
+    const auto spec = std::make_shared<const ScoreSpec>(own_score_spec(name));
+    for (const bool reversed : {false, true}) {
+      tables.push_back({.score = spec.get(), .own_score = spec, .reversed_pairs = reversed});
+    }
   }
   return tables;
 }
 
 std::vector<Table> make_tables(const std::vector<RunResult>& results, bool whole) {
   std::vector<Table> tables;
-  for (Table& empty : empty_tables()) {
+  for (Table& empty : empty_tables(results)) {
     for (const std::size_t samples : numbers_of_rows(results, whole)) {
       empty.samples = samples;
       const bool whole_table = whole && samples == 0 && empty.in_paper();

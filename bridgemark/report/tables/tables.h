@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,7 +55,8 @@ struct TableRow {
 
 struct Table {
   const ScoreSpec* score = nullptr;
-  bool reversed_pairs = false;          // the table of p1 -> p0
+  std::shared_ptr<const ScoreSpec> own_score = {};  // keeps `score` of a user's own metric
+  bool reversed_pairs = false;                      // the table of p1 -> p0
   std::vector<std::string> pairs = {};  // instances of a pair share the column of the first
   // Rows a side that its solvers were trained on, of training sets of their pairs; 0: endless
   // draws.
@@ -93,6 +95,9 @@ struct Table {
 // instances of their means over seeds, the standard error over instances, and both spreads apart.
 //
 // Cells of a column are in groups of ties (rank() of ranking.h).
+//
+// A score of the results that the protocol does not have (may_be_own_score()) has its tables after
+// the others. Nobody knows which of its values are better: its cells have neither groups nor bands.
 //
 // Rows and columns are those that were measured, and a table without any is left out; with `whole`
 // all seven tables of the paper have all their rows and columns, blank where nothing was measured.
