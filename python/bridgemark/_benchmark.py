@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from ._arguments import require_number, require_text
 from ._metrics import Metric, require_metrics
+from ._outside_solvers import fit_by_defaults, is_of_experiments
 from ._paper import paper_results
 from ._record import Record
 from ._results import _label, evaluate
@@ -145,14 +148,87 @@ class BenchmarkCard(Record):
         return self.table()._repr_html_()
 
 
+_FITTED = (
+    "which is of one pair; score it there with bm.evaluate(pair, f), or hand over its training, "
+    "which each pair gets anew: bm.benchmark(lambda pair: train(pair)), where train returns f"
+)
+
+
+def _require_trainable(solver: Any) -> None:
+    """Raises TypeError for what cannot be trained on one pair after another."""
+    if hasattr(solver, "fit"):
+        return
+    if isinstance(solver, type):
+        raise TypeError(f"[benchmark] a class must have fit(pair), got {solver.__name__}")
+    if isinstance(solver, (tuple, _core.Coupling)) or hasattr(solver, "sample"):
+        what = "answers" if isinstance(solver, tuple) else type(solver).__name__
+        raise TypeError(f"[benchmark] solver must have fit(pair), got {what}, {_FITTED}")
+    if not callable(solver):
+        raise TypeError(
+            "[benchmark] solver must be a solver, a class or an object with fit(pair), or a "
+            f"function of a pair, got {solver!r:.80}"
+        )
+
+
+def _maps_states(function: Any, pair: _core.Pair) -> bool:
+    """Whether it is a function x0 -> x1."""
+    x0 = pair.sample_x0(2, seed=0)
+    try:
+        return bool(np.shape(function(x0)) == x0.shape)
+    except Exception:
+        return False
+
+
+def _called(function: Any, pair: _core.Pair) -> Any:
+    fitted = f"[benchmark] solver must be a function of a pair, got a function x0 -> x1, {_FITTED}"
+    try:
+        trained = function(pair)
+    except Exception as error:
+        if not _maps_states(function, pair):
+            raise
+        raise TypeError(fitted) from error
+    if not _can_be_scored(trained) and _maps_states(function, pair):
+        raise TypeError(fitted)
+    return trained
+
+
+def _can_be_scored(trained: Any) -> bool:
+    if isinstance(trained, type):
+        return False
+    kinds = (Solver, _core.Coupling, tuple)
+    return isinstance(trained, kinds) or hasattr(trained, "sample") or callable(trained)
+
+
+def _made(kind: type[Any]) -> Any:
+    try:
+        return kind()
+    except TypeError as error:
+        name = kind.__name__
+        raise TypeError(
+            f"[benchmark] a class must be made without arguments, got {name}: {error}; an object "
+            f"has them, bm.benchmark({name}(...))"
+        ) from error
+
+
 def _trained(solver: Any, pair: _core.Pair, seed: int, device: str) -> Any:
     """What evaluate takes."""
+    if isinstance(solver, type):
+        solver = _made(solver)
     if isinstance(solver, Solver):
         return make_solver(solver.name, **solver.options).fit(pair, seed=seed, device=device)
-    if hasattr(solver, "fit"):
+    if not hasattr(solver, "fit"):
+        trained = _called(solver, pair)
+    elif is_of_experiments(solver):
+        trained = fit_by_defaults(solver, pair, seed, device)
+    else:
         fitted = solver.fit(pair)
-        return solver if fitted is None else fitted
-    return solver(pair)
+        trained = solver if fitted is None else fitted
+    if not _can_be_scored(trained):
+        raise TypeError(
+            "[benchmark] solver must return what evaluate takes, such as a callable x0 -> x1 or an "
+            f"object with sample(x0, seed), got {type(trained).__name__}"
+        )
+    return trained
 
 
 def _row(
@@ -166,7 +242,15 @@ def _row(
     started = time.monotonic()
     trained = _trained(solver, pair, seed, device)
     training = time.monotonic() - started
-    result = evaluate(pair, trained, seed=seed, num_seeds=num_seeds, metrics=metrics, device=device)
+    result = evaluate(
+        pair,
+        trained,
+        seed=seed,
+        num_seeds=num_seeds,
+        like=getattr(trained, "like", None),
+        metrics=metrics,
+        device=device,
+    )
     bounds = [
         evaluate(pair, make_solver(name).fit(pair), seed=seed, particles=0, device=device)[_SCORE]
         for name in ("oracle", "independent")
@@ -203,9 +287,14 @@ def benchmark(
     `solver` is
       - a solver of the library with its options, bm.DLightSB(components=300);
       - an object with fit(pair), which returns what `evaluate` takes, or itself has `sample`;
+      - a class of such objects, made anew for each pair without arguments;
+      - a class of an experiment, with fit(x0, x1, reference, options, run), or an object of it:
+        it gets the pair as x0, and the defaults of its options;
       - a function of a pair that trains on it and returns what `evaluate` takes, for example a
         callable x0 -> x1. It should look at nothing of the pair but draws of its two ends
         (pair.sample_x0, pair.sample_x1, pair.training_set) and pair.reference.
+    What is fitted already is of one pair: `evaluate` takes it. States come in the library and on
+    the device of the array `like` of what was trained, where it has one.
 
     `pairs` are those of `benchmark_suite()`, in its order, or names of your own. A pair is begun
     where the budget, seconds or a text like '90s', '5min' or '1h', is likely to have room for it;
@@ -227,11 +316,7 @@ def benchmark(
     names = benchmark_suite() if pairs is None else list(pairs)
     if not names or isinstance(pairs, str):
         raise ValueError(f"[benchmark] pairs must be a list of names, got {pairs!r:.80}")
-    if isinstance(solver, type) or not (hasattr(solver, "fit") or callable(solver)):
-        raise TypeError(
-            "[benchmark] solver must be a solver, an object with fit(pair) or a function of a "
-            f"pair, got {solver!r:.80}"
-        )
+    _require_trainable(solver)
     started = time.monotonic()
     rows: list[dict[str, Any]] = []
     last = 0.0  # seconds of the last pair, for each of its dimensions

@@ -231,6 +231,29 @@ def _diagnostics_text(name: str, told: dict[str, Any]) -> str:
     return json.dumps(plain)
 
 
+def is_of_experiments(solver: Any) -> bool:
+    """Whether an object's fit has the arguments of a class of an experiment."""
+    try:
+        signature = inspect.signature(solver.fit)
+        signature.bind(*range(5))
+    except (TypeError, ValueError):
+        return False
+    needed = [p for p in signature.parameters.values() if p.default is p.empty]
+    return sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in needed) == 5
+
+
+def fit_by_defaults(solver: Any, pair: _core.Pair, seed: int, device: str) -> Any:
+    """What such an object fits to endless draws of a pair, by the defaults of its options."""
+    kind = type(solver)
+    options = {
+        key: given.default if isinstance(given, Option) else given
+        for key, given in _options_of(kind.__name__, kind).items()
+    }
+    run = dataclasses.replace(_make_run(pair, seed, None), device=device)
+    fitted = solver.fit(pair, None, pair.reference, options, run)
+    return solver if fitted is None else fitted
+
+
 def find(name: str) -> OutsideClass | None:
     """The solver of a name, None where no package gives it."""
     place = _place_of(name)

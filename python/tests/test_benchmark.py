@@ -77,10 +77,79 @@ def test_a_metric_hides_no_column_of_the_card():
         bm.benchmark(bm.Independent(), metrics={"share": lambda *_: 0.0})
 
 
+class Unmoved:
+    """A solver whose fit returns nothing."""
+
+    def fit(self, pair):
+        self.dim = pair.dim
+
+    def sample(self, x0, seed):
+        return x0
+
+
+class OfExperiments:
+    options = {"shift": bm.Option(1), "sign": -1}
+
+    def fit(self, x0, x1, reference, options, run):
+        assert x1 is None and reference == x0.reference and run.seed == 7
+        return lambda states: (states + options["shift"] + options["sign"]) % run.num_categories
+
+
+@pytest.mark.parametrize("solver", [Unmoved, Unmoved(), OfExperiments, OfExperiments()])
+def test_classes_and_objects_are_trained_on_each_pair(solver):
+    card = bm.benchmark(solver, pairs=[PAIR], seed=7)
+    same = bm.benchmark(lambda pair: lambda x: x, pairs=[PAIR], seed=7)
+    assert card["rows"][0]["scores"] == same["rows"][0]["scores"]
+    assert card["label"] in ("Unmoved", "OfExperiments")
+
+
+def test_a_class_of_the_library_has_its_defaults():
+    (row,) = bm.benchmark(bm.Independent, pairs=[PAIR])["rows"]
+    assert abs(row["share"]) < 0.02
+
+
 def test_what_is_no_solver_is_refused():
-    for wrong in (bm.Independent, 3, "dlightsb"):
+    for wrong in (3, "dlightsb", None):
         with pytest.raises(TypeError, match="solver must be"):
             bm.benchmark(wrong)
+    with pytest.raises(TypeError, match="a class must have fit.pair., got dict"):
+        bm.benchmark(dict)
+
+    class Needs(Unmoved):
+        def __init__(self, rate):
+            self.rate = rate
+
+    with pytest.raises(TypeError, match=r"got Needs: .*bm.benchmark\(Needs\(...\)\)"):
+        bm.benchmark(Needs, pairs=[PAIR])
+    with pytest.raises(TypeError, match="must return what evaluate takes.* got list"):
+        bm.benchmark(lambda pair: [pair.dim], pairs=[PAIR])
+
+
+class Sampler:
+    def sample(self, x0, seed):
+        return x0
+
+
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        lambda x: x,
+        lambda x: x[:, ::-1],
+        lambda x: np.flip(x, axis=1),
+        lambda x: np.zeros_like(x),
+        Sampler(),
+        bm.Independent().fit(PAIR).coupling,
+        (np.zeros((20000, 2), int), np.zeros((157, 1000, 2), int)),
+    ],
+)
+def test_what_is_fitted_already_is_told_how_to_be_wrapped(fitted):
+    with pytest.raises(TypeError, match=r"of one pair; .*bm.benchmark\(lambda pair: train"):
+        bm.benchmark(fitted, pairs=[PAIR])
+
+
+def test_a_fault_of_a_training_stays_what_it_is():
+    with pytest.raises(ZeroDivisionError):
+        bm.benchmark(lambda pair: 1 // 0, pairs=[PAIR])
 
 
 def test_metrics_stand_beside_the_scores():
