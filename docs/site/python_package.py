@@ -65,7 +65,7 @@ PAGES = {
     "board": ("The board", ["check_submission", "board"]),
     "pictures": (
         "Pictures",
-        ["plot_samples", "plot_trajectories", "plot_conditional", "plot_rows"],
+        ["plot_samples", "plot_trajectories", "plot_conditional", "plot_rows", "draw_figures"],
     ),
 }
 

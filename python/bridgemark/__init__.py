@@ -25,6 +25,7 @@ from ._core import version as __version__
 from ._distill import distill
 from ._doctor import doctor
 from ._experiments import load_results, report, run
+from ._figures import draw_figures
 from ._gamma import GammaScan, scan_gamma
 from ._labels import LabelledCoupling
 from ._outside import OutsideCoupling
@@ -65,6 +66,7 @@ __all__ = [
     "compare_on",
     "distill",
     "doctor",
+    "draw_figures",
     "evaluate",
     "load",
     "load_results",
