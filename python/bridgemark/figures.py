@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     print(*files, sep="\n")
     if not any(file.name.startswith("trajectories-") for file in files):
-        print(f"no trajectories: no model of these runs is in {given.results}/runs")
+        print(f"no trajectories: no model in {given.results}/runs has any")
     return 0
 
 
