@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ std::string start_of(const Fitted& fitted) {
   return std::get<std::string>(fitted.diagnostics.at("start"));
 }
 
+std::int64_t updates_of(const Fitted& fitted, const char* key) {
+  return std::get<std::int64_t>(fitted.diagnostics.at(key));
+}
+
 // A chain of one state is a product of coordinates, which three components are not: the mixture
 // that the training begins with is nearer, is what is kept, and comes back from its file.
 TEST(ChainStarts, TheMixtureIsKeptWhereNoChainIsBetter) {
@@ -25,6 +30,8 @@ TEST(ChainStarts, TheMixtureIsKeptWhereNoChainIsBetter) {
   const Fitted fitted = testing::fit_solver(
       "dlightsb-chain", pair, {"states=1", "updates=300", "batch_size=64", "source=none"});
   EXPECT_EQ(start_of(fitted), "mixture alone");
+  EXPECT_EQ(updates_of(fitted, "updates"), 120);         // of the mixture
+  EXPECT_EQ(updates_of(fitted, "updates_in_all"), 570);  // and of both chains
   const auto* kept = dynamic_cast<const CpBridge*>(fitted.coupling.get());
   ASSERT_NE(kept, nullptr);
   EXPECT_EQ(kept->num_components(), 256u);
@@ -47,6 +54,8 @@ TEST(ChainStarts, OneStartTrainsOneChain) {
       "dlightsb-chain", pair,
       {"states=2", "updates=3", "batch_size=8", "start=samples", "source=none"});
   EXPECT_EQ(fitted.diagnostics.count("start"), 0u);
+  EXPECT_EQ(updates_of(fitted, "updates"), 3);
+  EXPECT_EQ(fitted.diagnostics.count("updates_in_all"), 0u);
   EXPECT_EQ(dynamic_cast<const CpBridge*>(fitted.coupling.get()), nullptr);
 }
 

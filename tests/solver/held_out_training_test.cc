@@ -74,6 +74,8 @@ TEST_P(HeldOutTraining, StatesTheObjectiveOfTheModelItKeeps) {
   EXPECT_NEAR(found["held_out_error"], again.standard_error, 1e-5);
   EXPECT_EQ(found["held_out_rows"], 60);
   EXPECT_EQ(found["held_out_update"].get<int>() % 50, 0);
+  EXPECT_EQ(found["updates"], found["held_out_update"]);
+  EXPECT_GT(found["updates_in_all"], found["updates"]);
   EXPECT_FALSE(found["refit"]);
 }
 

@@ -89,6 +89,8 @@ TEST(Training, StoppedAndResumedGivesTheSameParameters) {
     EXPECT_EQ(cores_of(dir.path() / "parts"), cores_of(dir.path() / "whole"));
     const nlohmann::json result = load_json(dir.path() / "parts" / "result.json");
     EXPECT_EQ(result["diagnostics"]["resumed_from"], 25);
+    const nlohmann::json whole = load_json(dir.path() / "whole" / "result.json");
+    EXPECT_FALSE(whole["diagnostics"].contains("resumed_from"));
     const auto lines = log_lines(dir.path() / "parts");
     EXPECT_EQ(lines.size(), 6u);
     EXPECT_EQ(lines, log_lines(dir.path() / "whole"));

@@ -55,6 +55,20 @@ std::shared_ptr<const Coupling> finish(const Context& context, const TrainedMode
 
 }  // namespace
 
+Diagnostics training_diagnostics(const TrainingSummary& summary, Diagnostics of_model) {
+  Diagnostics all = {{"updates", summary.updates},
+                     {"last_loss", summary.last_loss},
+                     {"training_seconds", summary.seconds}};
+  if (summary.resumed_from > 0) all["resumed_from"] = summary.resumed_from;
+  const auto kept = of_model.find("updates");
+  if (kept != of_model.end() && kept->second != all["updates"]) {
+    all["updates_in_all"] = summary.updates;
+    all["updates"] = kept->second;
+  }
+  all.merge(std::move(of_model));
+  return all;
+}
+
 Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
                           const SolverOptions& given, std::uint64_t seed,
                           const TrainingFiles& files) const {
@@ -80,11 +94,7 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
     plan.validate = make_validation(context, problem, files.watch.truth, *model);
   }
   TrainingSummary summary = run_training(context, plan, files, *model);
-  Diagnostics diagnostics = {{"updates", summary.updates},
-                             {"resumed_from", summary.resumed_from},
-                             {"last_loss", summary.last_loss},
-                             {"training_seconds", summary.seconds}};
-  diagnostics.merge(model->diagnostics());
+  Diagnostics diagnostics = training_diagnostics(summary, model->diagnostics());
   if (context.ranks) {
     const auto updates = static_cast<double>(summary.updates - summary.resumed_from);
     diagnostics["ranks"] = std::int64_t{context.ranks->count()};

@@ -19,13 +19,19 @@ class TrainedModel : public Trainable {
   // models of several sizes.
   virtual std::int64_t most_updates(std::int64_t planned) const { return planned; }
 
-  // What it has to say of itself beyond the training's own diagnostics; a "warning" among it is
-  // shown to whoever started the training.
+  // What it has to say of itself beyond the training's own diagnostics: a "warning" among it is
+  // shown to whoever started the training, and "updates" are those of the model that is kept, where
+  // the training tried several.
   virtual Diagnostics diagnostics() const { return {}; }
 
   // The file of the whole model, written by the ranks that share it together.
   virtual void save_shared(RankGroup& ranks, const std::filesystem::path& path) const;
 };
+
+// What result.json says of a training: its updates, loss and seconds, and what the model says of
+// itself. Where several models were tried, "updates" are those of the one that is kept and
+// "updates_in_all" those of all; "resumed_from" is there where the training was resumed.
+Diagnostics training_diagnostics(const TrainingSummary& summary, Diagnostics of_model);
 
 // A solver whose coupling comes out of the training loop. Options are resolved where they come in.
 class TrainedSolver : public Solver {

@@ -130,6 +130,7 @@ class HeldOutModel : public PotentialModel {
         {recipe_.is_chain ? "states" : "components", static_cast<std::int64_t>(kept_.components)},
         {"shrinkage", kept_.finish.shrinkage},
         {"smoothing", kept_.finish.smoothing},
+        {"updates", kept_.best_update},
         {"held_out_update", kept_.best_update},
         {"refit", is_refit_}};
     if (!holdout_.empty()) {

@@ -42,7 +42,9 @@ class StagedModel : public PotentialModel {
     made_ += static_cast<std::int64_t>(losses.size());
     all_made_ += static_cast<std::int64_t>(losses.size());
     if (made_ < planned_ && !model_->finished()) return;
-    ended_.push_back({model_->potential(), model_->diagnostics()});
+    Diagnostics said = model_->diagnostics();
+    said.emplace("updates", made_);
+    ended_.push_back({model_->potential(), std::move(said)});
     begin_stage();
   }
 

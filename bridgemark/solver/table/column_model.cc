@@ -209,7 +209,7 @@ Diagnostics ColumnModel::diagnostics() const {
   if (best_update_ > 0) {
     found["held_out"] = best_value_;
     found["held_out_error"] = best_error_;
-    found["held_out_update"] = best_update_;
+    found["updates"] = found["held_out_update"] = best_update_;
     found["held_out_rows"] = static_cast<std::int64_t>(holdout_.x1.rows());
   }
   return found;

@@ -17,6 +17,7 @@
 #include "bridgemark/pair/table/schema_file.h"
 #include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/core/options.h"
+#include "bridgemark/solver/core/trained_solver.h"
 #include "bridgemark/solver/run/data_file.h"
 #include "bridgemark/solver/run/run_files.h"
 #include "bridgemark/solver/run/run_result.h"
@@ -170,10 +171,8 @@ TableRun train_table(const Context& context, const TableRequest& request, const 
                     .checkpoint_seconds = options.real("checkpoint_every"),
                     .log_every = options.integer("log_every")},
                    files, model);
-  TableRun run{schema, x0, x1, std::make_shared<ColumnBridge>(model.bridge()), model.diagnostics()};
-  run.diagnostics["updates"] = summary.updates;
-  run.diagnostics["last_loss"] = summary.last_loss;
-  run.diagnostics["training_seconds"] = summary.seconds;
+  TableRun run{schema, x0, x1, std::make_shared<ColumnBridge>(model.bridge()),
+               training_diagnostics(summary, model.diagnostics())};
   if (place) {
     save_bridge(*run.bridge, folder / kRunModel);
     save_json(folder / kRunResult, run_result(context, kTableSolver, request.seed, options.values(),
