@@ -113,7 +113,7 @@ TEST_F(GuardedInput, LabelsAndStepsAreShownAsText) {
 
 TEST_F(GuardedInput, MessagesAreTextAndCut) {
   const testing::ProgramRun run = run_program({"report", "a\x1b[31mb", "-o", path("r.html")});
-  EXPECT_THAT(run.err, HasSubstr("a\\x1b[31mb/results.jsonl: no such file"));
+  EXPECT_THAT(run.err, HasSubstr("a\\x1b[31mb: no such folder"));
   std::vector<std::string> arguments = {"list"};
   for (int i = 0; i < 2000; ++i) arguments.push_back("word");
   EXPECT_LT(run_program(arguments).err.size(), 1200u);

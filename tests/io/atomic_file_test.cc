@@ -184,6 +184,9 @@ TEST(ReadFile, NamesWhatIsWrong) {
   const TempDir dir;
   EXPECT_EQ(error_of([&] { read_file(dir.path() / "no", 9); }),
             (dir.path() / "no").string() + ": no such file");
+  const std::filesystem::path below = dir.path() / "no" / "such" / "file";
+  EXPECT_EQ(error_of([&] { read_file(below, 9); }),
+            (dir.path() / "no").string() + ": no such folder, looked for " + below.string());
   EXPECT_TRUE(contains(error_of([&] { read_file(dir.path(), 9); }), "is a folder"));
   ASSERT_EQ(::mkfifo((dir.path() / "pipe").c_str(), 0600), 0);
   EXPECT_TRUE(contains(error_of([&] { read_file(dir.path() / "pipe", 9); }), "regular file"));

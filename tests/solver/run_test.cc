@@ -272,7 +272,7 @@ TEST_F(RunTest, CorruptFilesGiveOneClearLine) {
   std::filesystem::remove(run_path() / "model.safetensors");
   EXPECT_THAT(load_error(), HasSubstr("model.safetensors"));
   std::filesystem::remove_all(run_path());
-  EXPECT_THAT(load_error(), HasSubstr("config.toml"));
+  EXPECT_THAT(load_error(), HasSubstr("run: no such folder"));
 }
 
 TEST_F(RunTest, NetworksOfPythonAreExplained) {

@@ -8,14 +8,34 @@
 #include <system_error>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/disk/paths.h"
 
 namespace bridgemark {
+
+namespace {
+
+// The outermost of the folders above a path that is not there; empty where all are.
+std::filesystem::path missing_folder(const std::filesystem::path& path) {
+  std::filesystem::path missing;
+  for (auto at = path.parent_path(); !at.empty() && !path_exists(at); at = at.parent_path()) {
+    missing = at;
+  }
+  return missing;
+}
+
+[[noreturn]] void throw_no_file(const std::filesystem::path& path) {
+  const std::filesystem::path folder = missing_folder(path);
+  if (!folder.empty()) throw_file(folder.string(), "no such folder, looked for {}", path.string());
+  throw_file(path.string(), "no such file");
+}
+
+}  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
   // O_NONBLOCK: opening a pipe that nobody writes to must fail below, not hang here.
   fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) {
-    if (errno == ENOENT) throw_file(name_, "no such file");
+    if (errno == ENOENT) throw_no_file(path);
     throw_file(name_, "cannot open: {}", std::generic_category().message(errno));
   }
   struct stat status {};
