@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,13 @@ TEST(SolverOptions, HelpSaysWhatIsAllowedAndBothRecipes) {
                   "stops; a number in [0, 1]", "of layers; 1 to 3 whole numbers in [1, 64]",
                   "at the most; a whole number in 0..5000 (default samples / 2)",
                   "rows to fit to"));
+}
+
+TEST(SolverOptions, ANumberWithoutABoundIsANumber) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(allowed_text(RealRange{-kInfinity, kInfinity}, false), "a number");
+  EXPECT_EQ(allowed_text(RealRange{0.5, kInfinity}, true), "a number of at least 0.5 or auto");
+  EXPECT_EQ(allowed_text(RealRange{-kInfinity, 2.0}, false), "a number of at most 2");
 }
 
 TEST(SolverOptions, UnknownKeyNamesTheNearest) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bridgemark/solver/core/options.h"
 
@@ -16,6 +17,9 @@ struct AllowedText {
     return fmt::format("a whole number in {}..{}", range.low, range.high);
   }
   std::string operator()(const RealRange& range) const {
+    if (std::isinf(range.low) && std::isinf(range.high)) return "a number";
+    if (std::isinf(range.high)) return fmt::format("a number of at least {}", range.low);
+    if (std::isinf(range.low)) return fmt::format("a number of at most {}", range.high);
     return fmt::format("a number in [{}, {}]", range.low, range.high);
   }
   std::string operator()(const Choices& choices) const {
