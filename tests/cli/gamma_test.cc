@@ -61,6 +61,8 @@ TEST_F(GammaCommand, PrintsATableAndWritesTheScan) {
   const auto kept = nlohmann::json::parse(read_file(path("out/gamma.json"), 1 << 20));
   EXPECT_EQ(kept["points"].size(), 2u);
   EXPECT_EQ(kept["seed"], 3);
+  EXPECT_EQ(kept["settings"],
+            (nlohmann::json{"refit=no", "source=none", "components=4", "updates=100"}));
   EXPECT_THAT(read_file(path("out/gamma.svg"), 1 << 20), HasSubstr("</svg>"));
 }
 

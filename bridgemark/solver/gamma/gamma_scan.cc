@@ -34,12 +34,19 @@ ReferenceKind kind_of(const DataParts& parts) {
   return named_reference(*name);
 }
 
+// Takes the place of an earlier setting of the same key.
+void add_setting(const std::string& assignment, std::vector<std::string>& settings) {
+  const std::string key = assignment.substr(0, assignment.find('=')) + "=";
+  std::erase_if(settings, [&](const std::string& earlier) { return earlier.starts_with(key); });
+  settings.push_back(assignment);
+}
+
 SolverOptions solver_options(const Solver& solver, const GammaScanOptions& options,
                              std::vector<std::string>& settings) {
   if (options.solver == kScanSolver) {
     settings.assign(std::begin(kQuickSettings), std::end(kQuickSettings));
   }
-  settings.insert(settings.end(), options.settings.begin(), options.settings.end());
+  for (const std::string& assignment : options.settings) add_setting(assignment, settings);
   SolverOptions set(solver.options());
   for (const std::string& assignment : settings) set.set_assignment(assignment);
   solver.resolve(set);
