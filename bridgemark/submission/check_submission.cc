@@ -11,13 +11,11 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/metric/prediction_files.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
-#include "bridgemark/solver/registry.h"
 #include "bridgemark/submission/rescoring.h"
 #include "bridgemark/submission/submission_layout.h"
 
@@ -67,16 +65,8 @@ class Checker {
 
   // A row of the board is one solver's.
   void check_name() {
-    const std::string look = look_of(solver().name);
-    for (const auto& own : all_solvers()) {
-      const std::string name(own->name()), title = solver_title(name);
-      if (look == look_of(title) || look == look_of(name)) {
-        refuse(folder_ / kSolverFile,
-               "'name' must look like none of Bridgemark's own solvers, got '{}', which looks like "
-               "'{}'",
-               printable(solver().name), title);
-      }
-    }
+    const std::string why = why_name_is_taken(solver().name);
+    if (!why.empty()) refuse(folder_ / kSolverFile, "'name' {}", why);
   }
 
   const RunResult* claim_of(const SubmittedAnswers& answers) const {

@@ -65,6 +65,9 @@ std::string solver_text(const Context& context, const BenchmarkPair& pair,
       throw_invalid("submission", "label must name the solver of a new submission: it {}, got '{}'",
                     why, printable(target.name));
     }
+    if (const std::string why = why_name_is_taken(target.name); !why.empty()) {
+      throw_invalid("submission", "label {}", why);
+    }
     return new_solver_file(target.name, options.seed, options.num_seeds, target.known);
   }
   const SolverFile solver = load_solver_file(target.folder, Blanks::kAllowed);

@@ -9,11 +9,13 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/experiment/experiment.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/look_alikes.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/io/toml_reader.h"
 #include "bridgemark/metric/evaluation.h"
+#include "bridgemark/solver/registry.h"
 #include "bridgemark/submission/submission_layout.h"
 
 namespace bridgemark {
@@ -300,6 +302,18 @@ SolverFile load_solver_file(const std::filesystem::path& folder, Blanks blanks) 
 
 SolverFile load_solver_file(const std::filesystem::path& folder, std::vector<std::string>& faults) {
   return Reader(folder / kSolverFile, Blanks::kRefused).read(&faults);
+}
+
+std::string why_name_is_taken(std::string_view name) {
+  const std::string look = look_of(name);
+  for (const auto& own : all_solvers()) {
+    const std::string own_name(own->name()), title = solver_title(own_name);
+    if (look != look_of(title) && look != look_of(own_name)) continue;
+    return fmt::format(
+        "must look like none of Bridgemark's own solvers, got '{}', which looks like '{}'",
+        printable(name), title);
+  }
+  return {};
 }
 
 std::string new_solver_file(std::string_view name, std::uint64_t evaluation_seed,

@@ -74,6 +74,11 @@ SolverFile load_solver_file(const std::filesystem::path& folder, Blanks blanks);
 // parts are read.
 SolverFile load_solver_file(const std::filesystem::path& folder, std::vector<std::string>& faults);
 
+// Why a name is none for a solver of others: it looks like one of the library's own, as in "must
+// look like none of Bridgemark's own solvers, got '0racle', which looks like 'Oracle'". Empty where
+// it is.
+std::string why_name_is_taken(std::string_view name);
+
 // What is known of a solver without its authors; empty where it is not.
 struct KnownOfSolver {
   std::string revision, description, date, command, hardware;

@@ -102,6 +102,8 @@ TEST_F(ChallengeTest, ACommitmentIsAHashThatAnybodyCanRepeat) {
 TEST_F(ChallengeTest, ACommitmentIsForOneSolverAndInTime) {
   folder_.begin();
   expect_refused([&] { folder_.commit("MINE", "more.json"); }, "label must look like that of no");
+  expect_refused([&] { folder_.commit("oracle", "more.json"); },
+                 "label must look like none of Bridgemark's own solvers, got 'oracle'");
   expect_refused([&] { folder_.commit("two\nlines", "more.json"); }, "got 'two\\x0alines'");
   expect_refused([&] { folder_.commit("Other", "secret.json"); }, "must be a new file");
   expect_refused([&] { commit_solver(folder_.challenge(), "Other", {}, folder_.path("s")); },

@@ -261,7 +261,20 @@ TEST_F(SubmissionTest, RefusesFilesThatNobodyNamed) {
 }
 
 TEST_F(SubmissionTest, RefusesTheNamesOfOurOwn) {
-  testing::make_whole_submission(folder(), "0racle");
+  EXPECT_THAT([&] { testing::make_submission(folder(), "0racle"); },
+              ::testing::ThrowsMessage<InvalidArgument>(HasSubstr(
+                  "label must look like none of Bridgemark's own solvers, got '0racle', which "
+                  "looks like 'Oracle'")));
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+  testing::make_whole_submission(folder());
+  for (const char* of_method : {kResultsJsonl, kResultsCsv}) {
+    const std::filesystem::path path = folder() / of_method;
+    for (std::string text = testing::slurp(path); text.find("Mine") != text.npos;
+         text = testing::slurp(path)) {
+      replace_in_file(path, "Mine", "0racle");
+    }
+  }
+  replace_in_file(folder() / kSolverFile, "name = \"Mine\"", "name = \"0racle\"");
   EXPECT_THAT(
       check().refusals,
       ElementsAre(HasSubstr("must look like none of Bridgemark's own solvers, got '0racle', "

@@ -80,6 +80,9 @@ void check_label(const std::string& label, const std::vector<Commitment>& others
   if (const std::string why = why_no_name(label, kMaxSolverName); !why.empty()) {
     throw_invalid("challenge", "label {}, got '{}'", why, printable(label));
   }
+  if (const std::string why = why_name_is_taken(label); !why.empty()) {
+    throw_invalid("challenge", "label {}", why);
+  }
   for (const Commitment& other : others) {
     if (look_of(other.label) == look_of(label)) {
       throw_invalid("challenge", "label must look like that of no other commitment, got '{}'",
