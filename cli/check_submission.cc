@@ -55,13 +55,16 @@ int run_check_submission(const CheckOptions& options) {
   if (options.common.json) {
     nlohmann::json runs = nlohmann::json::array();
     for (const RunResult& result : check.results) runs.push_back(result.run);
-    say("{}\n",
-        nlohmann::json{
-            {"name", check.solver.name}, {"revision", check.solver.revision}, {"runs", runs}}
-            .dump(2));
+    nlohmann::json object = {
+        {"name", check.solver.name}, {"revision", check.solver.revision}, {"runs", runs}};
+    if (!options.answers.empty()) object["new_answers_agree"] = true;
+    say("{}\n", object.dump(2));
     return 0;
   }
   say("{}", submission_table(check));
+  if (!options.answers.empty()) {
+    say("{}", agreement_text(check.solver, options.common.seed, options.answers));
+  }
   return 0;
 }
 

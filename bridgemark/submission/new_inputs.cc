@@ -199,4 +199,21 @@ std::vector<std::string> judge_new_answers(const Context& context,
   return lines;
 }
 
+std::string agreement_text(const SolverFile& solver, std::uint64_t seed,
+                           const std::filesystem::path& folder) {
+  constexpr std::size_t kInputs = (kTestSetSize + kConditionalStride - 1) / kConditionalStride;
+  std::string text = fmt::format(
+      "the answers in {} to the inputs of seed {} agree with the submission, as those of its "
+      "solver "
+      "do; each check refuses that one less often than {}\n",
+      message_text(folder.string()), seed, kFalseAlarmRate);
+  for (const SubmittedAnswers& answers : solver.predictions) {
+    const bool states = answers.sha256.contains("pred_log_conditional.npy");
+    text += fmt::format("  {}: {} new test inputs and {} conditional ones, {}\n",
+                        message_text(answers_folder(answers)), kTestSetSize, kInputs,
+                        states ? "draws and stated probabilities" : "draws");
+  }
+  return text;
+}
+
 }  // namespace bridgemark

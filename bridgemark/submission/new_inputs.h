@@ -48,4 +48,9 @@ std::vector<std::string> judge_new_answers(const Context& context,
                                            const SolverFile& solver, std::uint64_t seed,
                                            const std::filesystem::path& folder);
 
+// What was asked, how much was answered, and that the answers agree: what there is to say where
+// judge_new_answers() finds nothing.
+std::string agreement_text(const SolverFile& solver, std::uint64_t seed,
+                           const std::filesystem::path& folder);
+
 }  // namespace bridgemark
