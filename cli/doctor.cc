@@ -32,7 +32,8 @@ void add_doctor(CLI::App& app, Action& action) {
   command->footer(
       "Example: bridgemark doctor --json\n"
       "Versions, processor, instruction sets, threads, memory and devices, and a short computation "
-      "on each device beside plain sums. No path and no name of a user is in it. Exits 1 where a "
+      "on each device beside plain sums. Says what to set where threads, other programs or "
+      "OpenBLAS make the machine slow. No path and no name of a user is in it. Exits 1 where a "
       "device computes something else.");
   add_json_option(*command, *options);
   command->callback([=, &action] { action = [=] { return run_doctor(options->json); }; });

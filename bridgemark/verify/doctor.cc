@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
-#include <sched.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "bridgemark/io/toml_text.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
+#include "bridgemark/verify/speed_hints.h"
 
 namespace bridgemark {
 
@@ -59,21 +59,13 @@ FactGroup build_facts() {
            {"toml++", fmt::format("{}.{}.{}", TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH)}}};
 }
 
-// Cores that this process may run on: a container or a batch system may give fewer than there are.
-int cores_allowed() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
-}
-
-FactGroup machine_facts() {
+FactGroup machine_facts(const SpeedFacts& speed) {
   utsname names{};
   uname(&names);
-  const int cores = cores_allowed();
   return {"machine",
           {{"processor", machine_description()},
-           {"cores allowed", cores > 0 ? std::to_string(cores) : "unknown"},
-           {"threads by default", std::to_string(Context{}.threads())},
+           {"cores allowed", speed.cores > 0 ? std::to_string(speed.cores) : "unknown"},
+           {"threads by default", std::to_string(speed.threads)},
            {"memory", gibibytes(total_memory_bytes())},
            {"memory free", gibibytes(available_memory_bytes())},
            {"system", fmt::format("{} {}", names.sysname, names.release)},
@@ -141,7 +133,8 @@ DeviceCheck check_log_product(Device device) {
 bool MachineReport::passed() const { return std::ranges::all_of(checks, &DeviceCheck::passed); }
 
 MachineReport examine_machine() {
-  MachineReport report{{build_facts(), machine_facts()}, {}};
+  const SpeedFacts speed = examine_speed(backend::of({.device = Device::kCpu}).facts());
+  MachineReport report{{build_facts(), machine_facts(speed)}, {}, speed_hints(speed)};
   for (const Device device : {Device::kCpu, Device::kCuda}) {
     report.groups.push_back(device_facts(device));
     const Facts& facts = report.groups.back().facts;
@@ -168,6 +161,7 @@ nlohmann::json machine_report_json(const MachineReport& report) {
     if (!check.failure.empty()) json["checks"].back()["failure"] = check.failure;
   }
   json["passed"] = report.passed();
+  json["hints"] = report.hints;
   return json;
 }
 
@@ -186,6 +180,8 @@ std::string machine_report_text(const MachineReport& report) {
             : check.failure;
     text += fmt::format("  {}: {}: {}\n", check.passed() ? "ok" : "FAILED", check.name, found);
   }
+  if (!report.hints.empty()) text += "what makes this machine slow\n";
+  for (const std::string& hint : report.hints) text += fmt::format("  {}\n", hint);
   return text;
 }
 

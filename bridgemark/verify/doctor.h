@@ -29,6 +29,7 @@ struct DeviceCheck {
 struct MachineReport {
   std::vector<FactGroup> groups;
   std::vector<DeviceCheck> checks;
+  std::vector<std::string> hints = {};  // see speed_hints.h
 
   bool passed() const;
 };
@@ -37,7 +38,7 @@ struct MachineReport {
 // devices alone, and no path.
 MachineReport examine_machine();
 
-// Groups as objects of texts, "checks" as an array.
+// Groups as objects of texts, "checks" and "hints" as arrays.
 nlohmann::json machine_report_json(const MachineReport& report);
 
 // The same to read: a line for each fact.

@@ -17,9 +17,10 @@ def doctor() -> dict[str, Any]:
     """Say what this build and this machine can do: what a bug report should have.
 
     The groups "build", "machine", "cpu", "cuda" and "environment" of `bridgemark doctor --json`,
-    "checks" with a short computation on each device beside plain sums, "passed", and "python": the
-    versions of Python, NumPy and those of torch, JAX and CuPy that this process has imported. No
-    path and no name of a user is in it.
+    "checks" with a short computation on each device beside plain sums, "passed", "hints" that say
+    what makes this machine slow and what to set, and "python": the versions of Python, NumPy and
+    those of torch, JAX and CuPy that this process has imported. No path and no name of a user is in
+    it.
     """
     found = _core.examine_machine()
     versions = {"python": platform.python_version(), "numpy": np.__version__}

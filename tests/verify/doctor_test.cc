@@ -29,6 +29,15 @@ TEST(Doctor, SaysWhatABugReportNeeds) {
   EXPECT_TRUE(report["cuda"].contains("missing") || report["cuda"].contains("device 0"));
   EXPECT_TRUE(report["passed"]) << report;
   EXPECT_GT(report["checks"].size(), 0u);
+  EXPECT_TRUE(report["hints"].is_array());
+}
+
+TEST(Doctor, SaysWhatMakesTheMachineSlow) {
+  MachineReport report{{}, {}, {"8 threads on 4 cores: set OMP_NUM_THREADS=4"}};
+  EXPECT_THAT(machine_report_text(report),
+              HasSubstr("what makes this machine slow\n  8 threads on 4 cores: set OMP_"));
+  report.hints.clear();
+  EXPECT_THAT(machine_report_text(report), Not(HasSubstr("slow")));
 }
 
 // Of the environment only what decides about threads and devices, and nothing that acts on a
