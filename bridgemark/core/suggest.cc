@@ -1,24 +1,31 @@
 #include "bridgemark/core/suggest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <limits>
+#include <array>
+#include <utility>
 #include <vector>
 
 namespace bridgemark {
 
 namespace {
 
-// Levenshtein distance, one row at a time.
+// Levenshtein distance in which a swap of two neighbours counts once, with the last three rows.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::array<std::vector<std::size_t>, 3> rows;
+  for (std::vector<std::size_t>& row : rows) row.resize(b.size() + 1);
+  auto& [before, above, row] = rows;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    std::swap(before, above);
+    std::swap(above, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+      const bool same = a[i - 1] == b[j - 1];
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -26,25 +33,29 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
-  std::string best;
-  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
 std::optional<std::string> near_name(std::string_view word,
                                      std::span<const std::string> candidates) {
-  std::string nearest = nearest_name(word, candidates);
-  const std::size_t allowed = word.size() < 3 ? 0 : (word.size() + 1) / 3;
-  if (nearest.empty() || edit_distance(word, nearest) > allowed) return std::nullopt;
+  if (word.size() < 3) return std::nullopt;
+  std::size_t most = (word.size() + 1) / 3;
+  std::optional<std::string> nearest;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance > most || (nearest && distance == most)) continue;
+    most = distance;
+    nearest = candidate;
+  }
   return nearest;
+}
+
+std::string nearest_hint(std::string_view word, std::span<const std::string> candidates,
+                         std::string_view the_nearest) {
+  const std::optional<std::string> near = near_name(word, candidates);
+  return near ? fmt::format("; {} is {}", the_nearest, *near) : std::string();
+}
+
+std::string meant_hint(std::string_view word, std::span<const std::string> candidates) {
+  const std::optional<std::string> near = near_name(word, candidates);
+  return near ? fmt::format("; did you mean '{}'?", *near) : std::string();
 }
 
 }  // namespace bridgemark

@@ -7,12 +7,16 @@
 
 namespace bridgemark {
 
-// The candidate with the smallest edit distance to `word`; empty when there are no candidates.
-std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
-
-// The same where few letters of it are others: one of three and four, two of five to seven, and so
-// on; none of shorter words.
+// The candidate that `word` is most likely a slip of: the one with the fewest letters added,
+// dropped, replaced or swapped with their neighbour. None where that takes more than one of three
+// and four letters, two of five to seven, and so on, and none of shorter words.
 std::optional<std::string> near_name(std::string_view word,
                                      std::span<const std::string> candidates);
+
+// How a message about `word` goes on: "; the nearest is NAME" and "; did you mean 'NAME'?", or
+// nothing where none is near.
+std::string nearest_hint(std::string_view word, std::span<const std::string> candidates,
+                         std::string_view the_nearest = "the nearest");
+std::string meant_hint(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace bridgemark

@@ -210,9 +210,8 @@ Experiment load_experiment(const std::filesystem::path& path) {
   if (!named && !path_exists(path) && name.find_first_of("/.") == name.npos) {
     std::vector<std::string> known;
     for (const NamedExperiment& each : named_experiments()) known.emplace_back(each.name);
-    throw_invalid("experiment",
-                  "experiment must be a file or one of {}, got '{}'; the nearest is {}",
-                  fmt::join(known, ", "), name, nearest_name(name, known));
+    throw_invalid("experiment", "experiment must be a file or one of {}, got '{}'{}",
+                  fmt::join(known, ", "), name, nearest_hint(name, known));
   }
   experiment.text = named ? std::string(named->text) : read_file(path, kMaxExperimentBytes);
   const ExperimentFile file(name, experiment.text);

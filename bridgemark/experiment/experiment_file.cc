@@ -207,8 +207,7 @@ std::vector<std::string> ExperimentFile::expand_pair(const std::string& name,
     if (matches(name, preset)) found.push_back(preset);
   }
   if (found.empty()) {
-    toml_.fail(line, "the pattern '{}' matches no preset; the nearest is {}", name,
-               nearest_name(name, all));
+    toml_.fail(line, "the pattern '{}' matches no preset{}", name, nearest_hint(name, all));
   }
   return found;
 }

@@ -30,8 +30,7 @@ std::vector<ExperimentRun> select_runs(const std::vector<ExperimentRun>& runs,
     if (used.contains(filter)) continue;
     std::vector<std::string> ids;
     for (const ExperimentRun& run : runs) ids.push_back(run.id);
-    throw_invalid("run", "only '{}' names no run; the nearest is {}", filter,
-                  nearest_name(filter, ids));
+    throw_invalid("run", "only '{}' names no run{}", filter, nearest_hint(filter, ids));
   }
   return selected;
 }

@@ -22,8 +22,8 @@ void TomlReader::expect_keys(const toml::table& table, std::string_view where,
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    fail(key.source().begin.line, "unknown key '{}' in {}; did you mean '{}'? (known: {})",
-         printable(name), where, nearest_name(name, known), fmt::join(known, ", "));
+    fail(key.source().begin.line, "unknown key '{}' in {}{} (known: {})", printable(name), where,
+         meant_hint(name, known), fmt::join(known, ", "));
   }
 }
 

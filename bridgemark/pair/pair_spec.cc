@@ -316,10 +316,12 @@ BenchmarkPair load_pair(const std::string& name_or_folder) {
   if (const auto spec = find_preset(name_or_folder)) return build_pair(*spec);
   if (is_folder(name_or_folder)) return read_pair_folder(name_or_folder);
   std::vector<std::string> names;
-  for (const PairSpec& spec : preset_specs()) names.push_back(spec.name);
-  throw_invalid("pair",
-                "pair must be a preset or a pair folder, got '{}'; the nearest preset is {}",
-                name_or_folder, nearest_name(name_or_folder, names));
+  for (const PairSpec& spec : preset_specs()) {
+    names.push_back(spec.name);
+    names.push_back(spec.name + std::string(kReverseSuffix));
+  }
+  throw_invalid("pair", "pair must be a preset or a pair folder, got '{}'{}", name_or_folder,
+                nearest_hint(name_or_folder, names, "the nearest preset"));
 }
 
 }  // namespace bridgemark

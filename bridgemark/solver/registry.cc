@@ -38,8 +38,8 @@ const Solver& find_solver(std::string_view name) {
   }
   if (const OutsideSolver* outside = find_outside_solver(std::string(name))) return *outside;
   for (std::string& installed : outside_solver_names()) names.push_back(std::move(installed));
-  throw_invalid("solver", "solver must be one of {}, got '{}'; the nearest is {}",
-                fmt::join(names, ", "), name, nearest_name(name, names));
+  throw_invalid("solver", "solver must be one of {}, got '{}'{}", fmt::join(names, ", "), name,
+                nearest_hint(name, names));
 }
 
 }  // namespace bridgemark

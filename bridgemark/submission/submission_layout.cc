@@ -84,8 +84,8 @@ std::string why_no_answer_file(const BenchmarkPair& pair, const std::filesystem:
 std::string why_no_board_pair(const std::string& pair) {
   static const std::vector<std::string> names = board_pairs();
   if (std::ranges::find(names, pair) != names.end()) return {};
-  return fmt::format("'pair' must be a preset, or one with -reverse, got '{}'; the nearest is {}",
-                     printable(pair), nearest_name(pair, names));
+  return fmt::format("'pair' must be a preset, or one with -reverse, got '{}'{}", printable(pair),
+                     nearest_hint(pair, names));
 }
 
 std::string why_no_submitted_pair(const std::string& pair) {

@@ -115,8 +115,8 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
     names.push_back(full_name(*command));
     if (names.back() == name) return command;
   }
-  throw_invalid("manual", "COMMAND must be one of {}, got '{}'; the nearest is {}",
-                fmt::join(names, ", "), name, nearest_name(name, names));
+  throw_invalid("manual", "COMMAND must be one of {}, got '{}'{}", fmt::join(names, ", "), name,
+                nearest_hint(name, names));
 }
 
 int run_manual(const CLI::App& app, const std::string& name, const std::string& folder) {

@@ -308,7 +308,7 @@ def _class_in(name: str, module: ModuleType, attribute: str) -> type[Any]:
     if isinstance(found, type):
         return found
     classes = [key for key, value in vars(module).items() if isinstance(value, type)]
-    nearest = difflib.get_close_matches(attribute, classes, 1, 0.0)
+    nearest = difflib.get_close_matches(attribute, classes, 1)
     hint = f"; the nearest is {nearest[0]}" if nearest else ""
     raise ValueError(
         f"[solver] class of {name} must be in {module.__name__}, got '{attribute}'{hint}"

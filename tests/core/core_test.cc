@@ -113,11 +113,22 @@ TEST(ParallelBlocks, GrainIsPromptForItemsThatTakeLong) {
 
 TEST(NearestName, HasTheSmallestEditDistance) {
   const std::vector<std::string> names{"d2-gaussian-0.02", "d2-gaussian-0.05", "d16-uniform-0.01"};
-  EXPECT_EQ(nearest_name("d2-gaussian-0.05", names), "d2-gaussian-0.05");
-  EXPECT_EQ(nearest_name("d2-gausian-0.2", names), "d2-gaussian-0.02");
-  EXPECT_EQ(nearest_name("16-unifrm", names), "d16-uniform-0.01");
-  EXPECT_EQ(nearest_name("", names).size(), 16u) << "the first of the shortest";
-  EXPECT_EQ(nearest_name("anything", {}), "");
+  const auto near = [&](std::string_view word) { return near_name(word, names).value_or("none"); };
+  EXPECT_EQ(near("d2-gaussian-0.05"), "d2-gaussian-0.05");
+  EXPECT_EQ(near("d2-gausian-0.2"), "d2-gaussian-0.02");
+  EXPECT_EQ(near("d16-unifrom-0.01"), "d16-uniform-0.01");
+  for (const char* far : {"", "d2", "nodir", "nodir/config.toml", "unifrm"}) {
+    EXPECT_EQ(near(far), "none") << far;
+  }
+  EXPECT_EQ(near_name("anything", {}), std::nullopt);
+}
+
+TEST(Suggest, CountsASwapOnceAndEndsAMessage) {
+  const std::vector<std::string> names = {"seeds", "name"};
+  EXPECT_EQ(meant_hint("nmae", names), "; did you mean 'name'?");
+  EXPECT_EQ(meant_hint("noun", names), "");
+  EXPECT_EQ(nearest_hint("seed", names), "; the nearest is seeds");
+  EXPECT_EQ(nearest_hint("seed", names, "the nearest key"), "; the nearest key is seeds");
 }
 
 TEST(CheckStates, NameTheOffender) {

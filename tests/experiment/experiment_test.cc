@@ -159,7 +159,7 @@ TEST_F(ExperimentFile, RefusesWithTheLineAndASuggestion) {
   expect("name = 'x'\n[[grid]]\npairs = [\n 'd2-gausian-0.02']\nsolvers = ['oracle']\n", "4",
          "'d2-gausian-0.02'", "the nearest preset is d2-gaussian-0.02");
   expect("name = 'x'\n[[grid]]\npairs = ['d3-*']\nsolvers = ['oracle']\n", "3", "'d3-*'",
-         "the nearest is d");
+         "matches no preset");
   expect(grid + "solvers = ['feature-wise']\nboth_directions = true\n", "4", "got feature-wise",
          "both from one training");
   expect(
@@ -172,7 +172,7 @@ TEST_F(ExperimentFile, RefusesWithTheLineAndASuggestion) {
          "8", "d2-gaussian-0.02-reverse.csbm.kl.64.seed0", "is there already");
   // An option of another solver, a value of the wrong kind, a chain that does not fit the pair.
   expect(grid + "solvers = ['dlightsb']\n[grid.options]\nlos = 'kl'\n", "6", "unknown key 'los'",
-         "did you mean");
+         "(known: recipe, updates");
   expect(grid + "solvers = ['oracle']\n[grid.options]\nupdates = 5\n", "6", "oracle on",
          "takes no options");
   expect(grid + "solvers = ['dlightsb']\n[grid.options]\nbatch_size = 8\nupdates = [10, 'few']\n",

@@ -69,8 +69,8 @@ const std::string& SolverOptions::set_known(std::string_view key, std::string_vi
   std::vector<std::string> known;
   for (const OptionSpec& spec : specs_) known.push_back(spec.key);
   if (known.empty()) throw_invalid("options", "this solver takes no options, got '{}'", key);
-  throw_invalid("options", "unknown key '{}'; did you mean '{}'? (known: {})", key,
-                nearest_name(key, known), fmt::join(known, ", "));
+  throw_invalid("options", "unknown key '{}'{} (known: {})", key, meant_hint(key, known),
+                fmt::join(known, ", "));
 }
 
 void SolverOptions::set_assignment(std::string_view assignment) {

@@ -78,8 +78,9 @@ class Recipe:
         known = cls.keys()
         for key in options:
             if key not in known:
-                nearest = difflib.get_close_matches(key, known, 1, 0.0)[0]
-                raise ValueError(f"[torch] unknown option {key}, did you mean {nearest}?")
+                nearest = difflib.get_close_matches(key, known, 1)
+                hint = f"did you mean {nearest[0]}?" if nearest else f"known are {', '.join(known)}"
+                raise ValueError(f"[torch] unknown option {key}, {hint}")
         recipe = cls(**{**defaults, **options})
         recipe.check()
         return recipe
