@@ -25,8 +25,8 @@ const Backend& cuda_backend() {
   return backend;
 #else
   throw DeviceError(
-      "[device] device must be cpu in this build, got cuda; configure with --preset cuda for a "
-      "build that has it");
+      "[device] device must be cpu in this build, got cuda; in the sources, make wheel-cuda "
+      "makes a wheel that has CUDA, and cmake --preset cuda a program");
 #endif
 }
 

@@ -74,8 +74,8 @@ TEST(Backend, CudaRefusesWhatOnlyItsTrainersDo) {
 #else
 TEST(Backend, CudaIsRefusedInABuildWithoutIt) {
   EXPECT_EQ(refusal([] { backend::of(kCuda); }),
-            "[device] device must be cpu in this build, got cuda; configure with --preset cuda for "
-            "a build that has it");
+            "[device] device must be cpu in this build, got cuda; in the sources, make wheel-cuda "
+            "makes a wheel that has CUDA, and cmake --preset cuda a program");
 }
 #endif
 
