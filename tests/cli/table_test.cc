@@ -12,6 +12,7 @@
 namespace bridgemark::table_command_testing {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::ProgramRun;
 using testing::run_program;
 using testing::TempDir;
@@ -71,6 +72,8 @@ TEST_F(TableCommands, TrainSampleAndEvaluate) {
                    path("run"), "--run", path("again")});
   EXPECT_EQ(both.status, 0) << both.err;
   EXPECT_THAT(both.out, HasSubstr("columns of 4 to 30 categories and references of their own"));
+  EXPECT_THAT(both.out, HasSubstr("its columns differ in what a step between categories is: "));
+  EXPECT_THAT(both.out, Not(HasSubstr("  -  ")));
 }
 
 TEST_F(TableCommands, WhatDoesNotGoTogetherIsRefusedInOneLine) {

@@ -251,6 +251,12 @@ TEST_F(CompareOn, BadRequestsAreRefused) {
               HasSubstr("got D = 6, S = 6 of truth and D = 6, S = 8 of reference"));
 }
 
+bool nobody_has(const DataComparison& comparison, std::string_view name) {
+  return std::ranges::none_of(comparison.contestants, [&](const ContestantScores& contestant) {
+    return contestant.score(name).missing.empty();
+  });
+}
+
 TEST_F(CompareOn, TextAndJsonSayWhatIsMissing) {
   DataContestant outside{.name = "outside", .coupling = std::make_shared<Repeats>(train_x1_, 6)};
   const DataComparison found = compare({truth(), outside});
@@ -261,9 +267,16 @@ TEST_F(CompareOn, TextAndJsonSayWhatIsMissing) {
               HasSubstr("\n  outside: its reference is not known; its training rows are not"));
   EXPECT_THAT(text, HasSubstr("\n  outside  -  it is no bridge: it has no potential v"));
   for (const DataScoreSpec& spec : data_score_specs()) {
+    if (nobody_has(found, spec.name)) continue;
     EXPECT_THAT(text, HasSubstr("\n\n" + std::string(spec.title)));
     EXPECT_THAT(text, HasSubstr(std::string(spec.meaning)));
   }
+  // What nobody has is no block of dashes.
+  const DataScoreSpec& distance = *find_data_score(kBridgeDistance);
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("\n\n" + std::string(distance.title))));
+  EXPECT_THAT(text, HasSubstr("\n\nLeft out, for every run:\n  it is no chain of steps; objectives "
+                              "compare bridges with each other: " +
+                              std::string(distance.title)));
   const nlohmann::json json = comparison_json(found);
   const nlohmann::json& scores = json["runs"][1]["scores"];
   EXPECT_TRUE(scores[kHeldOutObjective]["value"].is_null());
@@ -303,7 +316,9 @@ TEST_F(CompareOn, SaysHowFarEachNumberIsToBeBelieved) {
   const nlohmann::json json = comparison_json(found);
   for (const DataScoreSpec& spec : data_score_specs()) {
     EXPECT_FALSE(spec.belief.empty()) << spec.name;
-    EXPECT_NE(text.find(std::string(spec.meaning) + " " + std::string(spec.belief)), text.npos)
+    const bool is_shown = !nobody_has(found, spec.name);
+    EXPECT_EQ(text.find(std::string(spec.meaning) + " " + std::string(spec.belief)) != text.npos,
+              is_shown)
         << spec.name;
     EXPECT_EQ(json["meanings"][std::string(spec.name)]["belief"], spec.belief);
   }

@@ -1,9 +1,13 @@
 #include "bridgemark/metric/own_data/comparison_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "bridgemark/metric/record/score_text.h"
 
@@ -66,6 +70,35 @@ std::string score_line(const ContestantScores& contestant, const DataScoreSpec& 
   if (score.beside) line += fmt::format("   {}: {}", spec.beside, estimate_text(*score.beside));
   if (!score.note.empty()) line += "   " + score.note;
   return line;
+}
+
+// Why no contestant has a score; empty where one has it, or where the reasons differ.
+std::string why_nobody_has(const DataComparison& comparison, std::string_view name) {
+  const std::string& reason = comparison.contestants.front().score(name).missing;
+  const bool is_shared = std::ranges::all_of(
+      comparison.contestants,
+      [&](const ContestantScores& contestant) { return contestant.score(name).missing == reason; });
+  return is_shared ? reason : std::string();
+}
+
+// Titles of scores that nobody has, by the reason, in the order in which the reasons come.
+using LeftOut = std::vector<std::pair<std::string, std::vector<std::string_view>>>;
+
+void leave_out(const std::string& reason, std::string_view title, LeftOut& all) {
+  auto found = std::ranges::find(all, reason, &LeftOut::value_type::first);
+  if (found == all.end()) found = all.insert(all.end(), {reason, {}});
+  found->second.push_back(title);
+}
+
+std::string left_out_text(const LeftOut& all, bool is_of_several) {
+  std::string text;
+  if (!all.empty()) {
+    text = fmt::format("\n\nLeft out, for {}:", is_of_several ? "every run" : "this run");
+  }
+  for (const auto& [reason, titles] : all) {
+    text += fmt::format("\n  {}: {}", reason, fmt::join(titles, "; "));
+  }
+  return text;
 }
 
 }  // namespace
@@ -134,7 +167,12 @@ std::string comparison_heading(const DataComparison& comparison) {
 std::string comparison_text(const DataComparison& comparison) {
   std::string text = comparison_heading(comparison);
   const std::size_t width = longest_name(comparison);
+  LeftOut left_out;
   for (const DataScoreSpec& spec : data_score_specs()) {
+    if (const std::string reason = why_nobody_has(comparison, spec.name); !reason.empty()) {
+      leave_out(reason, spec.title, left_out);
+      continue;
+    }
     text += fmt::format("\n\n{}{}. {} {}", spec.title,
                         spec.unit.empty() ? "" : fmt::format(", {}", spec.unit), spec.meaning,
                         spec.belief);
@@ -146,6 +184,7 @@ std::string comparison_text(const DataComparison& comparison) {
       text += "\n  " + difference_text(difference);
     }
   }
+  text += left_out_text(left_out, comparison.contestants.size() > 1);
   if (!comparison.labels.empty()) text += labels_text(comparison, width);
   return text;
 }
