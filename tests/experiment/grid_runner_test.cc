@@ -192,6 +192,24 @@ TEST_F(GridRunnerTest, AFailedRunLeavesTheOthersAlone) {
   EXPECT_EQ(load_results(dir_ / "out" / kResultsJsonl).size(), 4u);
 }
 
+// A solver of others may end its process with the status of a run that another process has.
+TEST_F(GridRunnerTest, ARunThatNobodyHasIsNotTriedForEver) {
+  const std::filesystem::path program = dir_ / "busy.sh", tries = dir_ / "tries";
+  write(program, "#!/bin/sh\necho once >> " + tries.string() + "\nexit 75\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  WorkerOptions options;
+  options.program = program;
+  options.only = {"oracle"};
+  options.shard = Shard{};
+  const GridSummary summary =
+      run_grid({.num_threads = 1}, load_experiment(experiment_path()), dir_ / "out", options);
+  ASSERT_EQ(summary.failed.size(), 1u);
+  EXPECT_THAT(summary.failed[0].reason,
+              HasSubstr("ended with status 75, as one that another process has, 3 times, but none "
+                        "has it"));
+  EXPECT_EQ(testing::slurp(tries), "once\nonce\nonce\n");
+}
+
 TEST_F(GridRunnerTest, StopKeepsWhatWasDone) {
   write(experiment_path(), grid("200000"));
   Context context{.num_threads = 2};

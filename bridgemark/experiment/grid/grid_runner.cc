@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <thread>
 
 #include "bridgemark/core/clock.h"
@@ -11,6 +12,7 @@
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/experiment/grid/run_slots.h"
 #include "bridgemark/experiment/make_run.h"
+#include "bridgemark/io/disk/folder_lock.h"
 #include "bridgemark/io/program/child_process.h"
 #include "bridgemark/solver/outside/python_solvers.h"
 
@@ -22,6 +24,19 @@ constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr double kOverviewSeconds = 0.2;
 constexpr double kLostRunSeconds = 0.5;  // between looks whether runs are still this worker's
 constexpr double kDeathSeconds = 2.0;    // until all processes that are killed together are dead
+constexpr int kMostFalseBusy = 3;        // times that a run may be called busy that nobody has
+
+// Whether another process works in the folder.
+bool is_at_work_in(const std::filesystem::path& folder) {
+  try {
+    const FolderLock lock(folder, FolderLock::Holders::kOne, {.longest = {}});
+    return false;
+  } catch (const FolderBusy&) {
+    return true;
+  } catch (const FileError&) {  // there is no such folder
+    return false;
+  }
+}
 
 class GridRunner {
  public:
@@ -122,14 +137,26 @@ class GridRunner {
     if (status == 0) return ledger_.record_end(run, std::nullopt);
     if (ledger_.is_shared() && is_to_be_made_again(run, status)) return ledger_.put_back(run);
     const std::string said = ledger_.folder().last_log_line(run);
-    const std::string how = status_text(status);
+    std::string how = status_text(status);
+    if (status == kRunBusy && false_busy_.contains(run.id)) {
+      how += fmt::format(", as one that another process has, {} times, but none has it",
+                         kMostFalseBusy);
+    }
     ledger_.record_end(run, said.empty() ? how : fmt::format("{}: {}", how, said));
   }
 
   // Whether a run has not failed although its process did: another worker is at it, or this one is
   // about to stop.
-  bool is_to_be_made_again(const ExperimentRun& run, int status) const {
-    return status == kRunBusy || !ledger_.holds(run) || (status > kSignalStatus && stop_follows());
+  bool is_to_be_made_again(const ExperimentRun& run, int status) {
+    if (!ledger_.holds(run)) return true;
+    if (status == kRunBusy) return is_busy(run);
+    return status > kSignalStatus && stop_follows();
+  }
+
+  // Code of others may end with that status as well, and does so each time.
+  bool is_busy(const ExperimentRun& run) {
+    if (is_at_work_in(ledger_.folder().run_folder(run))) return true;
+    return ++false_busy_[run.id] < kMostFalseBusy;
   }
 
   // Where a machine goes down or a job is cancelled, all processes get their signal, but this
@@ -165,6 +192,7 @@ class GridRunner {
   const std::optional<std::chrono::milliseconds> idle_limit_;
   const RunSlots slots_;
   Processes processes_;
+  std::map<std::string, int> false_busy_;     // by the run, how often its process said so
   Clock::time_point busy_ = Clock::now();     // when a run started or ended last
   Clock::time_point reported_{}, checked_{};  // long ago
 };
