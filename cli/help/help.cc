@@ -17,23 +17,13 @@ std::map<const CLI::App*, MakeSections>& made_sections() {
   return sections;
 }
 
-// What CLI11 knows of the values of an option, behind its type: "INT:INT in [0 - 4096]" is a range,
-// "TEXT:{a,b}" a choice.
-void tell_values(std::string_view type, OptionHelp& help) {
-  const std::size_t colon = type.find(':');
-  if (colon == type.npos) return;
-  const std::string_view what = type.substr(colon + 1);
-  const std::size_t open = what.find_first_of("[{");
-  if (open == what.npos || (what.back() != ']' && what.back() != '}')) return;
-  const std::string values(what.substr(open + 1, what.size() - open - 2));
-  if (what[open] == '[') {
-    const std::size_t dash = values.find(" - ");
-    help.text += "; " + values.substr(0, dash) + " to " + values.substr(dash + 3);
-    return;
-  }
-  std::stringstream each(values);
-  for (std::string value; std::getline(each, value, ',');) help.choices.push_back(value);
-  help.text += fmt::format("; one of {}", fmt::join(help.choices, ", "));
+// What the help says of the values of an option behind its text.
+void tell_values(const OptionValues& values, OptionHelp& help) {
+  help.kind = values.kind;
+  help.choices = values.choices;
+  if (values.range) help.text += "; " + values.range->first + " to " + values.range->second;
+  if (!values.choices.empty())
+    help.text += fmt::format("; one of {}", fmt::join(help.choices, ", "));
 }
 
 OptionHelp help_of(const CLI::Option& option) {
@@ -45,10 +35,8 @@ OptionHelp help_of(const CLI::Option& option) {
                                           : option.get_name(false, true));
   for (std::string name; std::getline(names, name, ',');) help.names.push_back(name);
   if (option.get_type_size() != 0) {
-    const std::string type = option.get_type_name();
-    help.kind = type.substr(0, type.find(':'));
     help.default_value = option.get_default_str();
-    tell_values(type, help);
+    tell_values(option_values(option), help);
     if (option.get_expected_min() > 1) help.kind += " " + help.kind;
     if (option.get_expected_max() == CLI::detail::expected_max_vector_size) {
       help.text += "; may be given several times";
@@ -96,6 +84,26 @@ std::string shown(const HelpFooter& footer) {
 }
 
 }  // namespace
+
+// Its type is "INT:INT in [0 - 4096]" with a range and "TEXT:{a,b}" with a choice.
+OptionValues option_values(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t colon = type.find(':');
+  OptionValues values{.kind = type.substr(0, colon)};
+  if (colon == type.npos) return values;
+  const std::string_view what = std::string_view(type).substr(colon + 1);
+  const std::size_t open = what.find_first_of("[{");
+  if (open == what.npos || (what.back() != ']' && what.back() != '}')) return values;
+  const std::string inside(what.substr(open + 1, what.size() - open - 2));
+  if (what[open] == '[') {
+    const std::size_t dash = inside.find(" - ");
+    values.range = {inside.substr(0, dash), inside.substr(dash + 3)};
+    return values;
+  }
+  std::stringstream each(inside);
+  for (std::string value; std::getline(each, value, ',');) values.choices.push_back(value);
+  return values;
+}
 
 std::vector<OptionGroup> option_groups(const CLI::App& command) {
   std::vector<OptionGroup> groups;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,14 @@ struct OptionHelp {
   bool required = false;
   bool positional = false;
 };
+
+// What CLI11 knows of the values of an option.
+struct OptionValues {
+  std::string kind;  // "TEXT", "INT", "UINT", "FLOAT"; empty for a flag
+  std::optional<std::pair<std::string, std::string>> range = {};  // the least and the most
+  std::vector<std::string> choices = {};
+};
+OptionValues option_values(const CLI::Option& option);
 
 // Options with the same heading.
 struct OptionGroup {

@@ -10,6 +10,7 @@
 #include "bridgemark/solver/registry.h"
 #include "cli/help/completions.h"
 #include "cli/help/help.h"
+#include "cli/help/refused_value.h"
 
 namespace bridgemark::cli {
 
@@ -43,21 +44,16 @@ std::string key_of(std::string_view option) {
   return key;
 }
 
-std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
-  const std::optional<std::string> near = near_name(word, names);
-  return near ? fmt::format("; did you mean '{}'?", *near) : std::string();
-}
-
 std::string unknown_word(const CLI::App& app, const CLI::App* command, const std::string& word) {
   if (!word.starts_with("-")) {
     const std::vector<std::string> names = command_names(listed_commands(command ? *command : app));
     if (names.empty()) return fmt::format("{} has no use for '{}'", full_name(*command), word);
     return fmt::format("unknown command '{}{}'{}", command ? full_name(*command) + " " : "", word,
-                       suggestion(word, names));
+                       meant_hint(word, names));
   }
   const std::string option = word.substr(0, word.find('='));
   if (!command) {
-    return fmt::format("unknown option '{}'{}", option, suggestion(option, names_of_options(app)));
+    return fmt::format("unknown option '{}'{}", option, meant_hint(option, names_of_options(app)));
   }
   const std::string what = fmt::format("{} has no option '{}'", full_name(*command), option);
   const std::vector<std::string> keys = solver_keys(*command);
@@ -65,7 +61,7 @@ std::string unknown_word(const CLI::App& app, const CLI::App* command, const std
   if (std::ranges::find(keys, key) != keys.end()) {
     return fmt::format("{}; it is a key of solvers: --set {}=VALUE", what, key);
   }
-  const std::string likely = suggestion(option, names_of_options(*command));
+  const std::string likely = meant_hint(option, names_of_options(*command));
   if (!likely.empty()) return what + likely;
   const std::optional<std::string> near = near_name(key, keys);
   return near ? fmt::format("{}; did you mean '--set {}=VALUE'?", what, *near) : what;
@@ -81,7 +77,8 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
                          dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr;
   if (!passes_on) unknown = command ? command->remaining() : app.remaining();
   const std::string what =
-      unknown.empty() ? std::string(error.what()) : unknown_word(app, command, unknown.front());
+      unknown.empty() ? refused_value(command ? *command : app, error).value_or(error.what())
+                      : unknown_word(app, command, unknown.front());
   return fmt::format("{}{} see bridgemark {}--help", what, what.ends_with('?') ? "" : ";",
                      command ? full_name(*command) + " " : "");
 }

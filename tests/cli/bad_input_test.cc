@@ -97,6 +97,34 @@ class BadInput : public ::testing::Test {
   TempDir temp_;
 };
 
+// What CLI11 finds wrong with a value is said like all else: the option, what is allowed, the
+// value.
+TEST_F(BadInput, ValuesOfOptions) {
+  const std::vector<std::string> train = {"train", "dlightsb", "--pair", kPair, "-o", path("run")},
+                                 gamma = {"gamma", "--x0", path("good.npy"), "--x1",
+                                          path("good.npy")};
+  const auto refused = [&](std::vector<std::string> arguments, std::vector<std::string> more,
+                           const std::string& message) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    expect_refused(arguments, "bridgemark: " + message + "; see bridgemark");
+  };
+  refused(train, {"--threads", "-1"}, "--threads must be a whole number in 0..4096, got '-1'");
+  refused(train, {"--threads", "two"}, "--threads must be a whole number in 0..4096, got 'two'");
+  refused(train, {"--seed", "-1"},
+          "--seed must be a whole number in 0..18446744073709551615, got '-1'");
+  refused(train, {"--x0", "a", "--gamma", "low"}, "--gamma must be a number, got 'low'");
+  refused(gamma, {"--steps", "9999999999"},
+          "--steps must be a whole number of at most 2147483647, got '9999999999'");
+  refused(gamma, {"--gammas", "0.1", "x"}, "--gammas must be a number, got 'x'");
+  refused(gamma, {"--holdout", "2"}, "--holdout must be a number in 0.01..0.9, got '2'");
+  refused({"sample", kPair, "-o", path("x")}, {"--what", "all"},
+          "--what must be one of x0, x1, joint, conditional, trajectory, got 'all'");
+  refused({"evaluate", kPair}, {"--c2st=maybe"}, "--c2st takes no value, got 'maybe'");
+  refused(train, {"--seed", "1", "--seed", "2"}, "--seed must have one value, got 2");
+  refused(train, {"--threads"}, "--threads must have one value, got none");
+  refused(gamma, {"--set"}, "--set must have at least one value, got none");
+}
+
 TEST_F(BadInput, Commands) {
   expect_refused({"frobnicate"}, "frobnicate");
   expect_refused({"list", "--colour"}, "--colour");
