@@ -41,9 +41,10 @@ int run_board(const BoardOptions& options) {
                     .dump(2));
     return 0;
   }
-  say("{} runs of {} folders, {} left out: pairs that are no presets, methods of --leave-out, and "
-      "cells that a folder before has\n{}\n",
-      board.results.size(), board.sources.size(), board.left_out, fmt::join(files, "\n"));
+  say("{} of {}, {} left out: pairs that are no presets, methods of --leave-out, and cells that a "
+      "folder before has\n{}\n",
+      counted(board.results.size(), "run"), counted(board.sources.size(), "folder"), board.left_out,
+      fmt::join(files, "\n"));
   return 0;
 }
 

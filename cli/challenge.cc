@@ -63,8 +63,9 @@ void add_new(CLI::App& challenge, Action& action) {
     if (seconds->count() > 0) options->challenge.max_seconds = options->max_seconds;
     action = [=] {
       write_challenge(options->challenge, options->folder);
-      say("{}/{}: {} instances of {} presets\n", terminal_text(options->folder), kChallengeFile,
-          options->challenge.instances, options->challenge.pairs.size());
+      say("{}/{}: {} of {}\n", terminal_text(options->folder), kChallengeFile,
+          counted(static_cast<std::size_t>(options->challenge.instances), "instance"),
+          counted(options->challenge.pairs.size(), "preset"));
       return 0;
     };
   });

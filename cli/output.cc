@@ -30,6 +30,10 @@ void write_note(std::string_view text) {
   std::fflush(stderr);
 }
 
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 void reserve_standard_files() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     // open() gives the lowest number that is free.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,9 @@ template <typename... Args>
 void note(fmt::format_string<Args...> format, Args&&... args) {
   write_note(fmt::format(format, std::forward<Args>(args)...));
 }
+
+// "1 run", "2 runs".
+std::string counted(std::size_t count, std::string_view what);
 
 // Takes the places of standard files that whoever started the program closed, so that no file that
 // is opened later becomes one of them. Writes to such a place fail.

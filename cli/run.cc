@@ -90,10 +90,10 @@ int estimate(const Experiment& experiment, const RunOptions& options) {
                                {"seconds", total}}
                     .dump(2));
   } else {
-    say("{}: about {} for {} runs on this machine, one after the other with {} on {}; side by side "
-        "they take less\n",
-        terminal_text(experiment.name), duration(total), runs.size(),
-        context.threads() == 1 ? "one thread" : fmt::format("{} threads", context.threads()),
+    say("{}: about {} for {} on this machine, one after the other with {} on {}; side by side they "
+        "take less\n",
+        terminal_text(experiment.name), duration(total), counted(runs.size(), "run"),
+        counted(static_cast<std::size_t>(context.threads()), "thread"),
         context.device == Device::kCuda ? "its GPU" : "its processors");
   }
   return 0;

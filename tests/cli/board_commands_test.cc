@@ -88,7 +88,7 @@ TEST_F(BoardCommands, EvaluateMakesASubmission) {
 TEST_F(BoardCommands, BoardIsBuiltOfSubmissions) {
   const std::string out =
       expect_success({"board", "--submissions", kExample.string(), "-o", path("board")});
-  EXPECT_THAT(out, AllOf(StartsWith("1 runs of 1 folders, 0 left out"), HasSubstr("index.html")));
+  EXPECT_THAT(out, AllOf(StartsWith("1 run of 1 folder, 0 left out"), HasSubstr("index.html")));
   for (const char* name : {"index.html", "board.json", "board.csv"}) {
     EXPECT_TRUE(std::filesystem::exists(path("board") + "/" + name)) << name;
   }
@@ -125,7 +125,11 @@ TEST_F(BoardCommands, NewInputsAreAskedForAndAnswered) {
   EXPECT_THAT(check({"--ask", path("new"), "--seed", "7"}).err,
               HasSubstr(kit + ": new inputs, to be answered like a kit"));
   expect_success({"evaluate", pair, "--run", path("independent"), "--answer", kit});
-  EXPECT_EQ(check({"--answers", path("new"), "--seed", "7"}).status, 0);
+  const ProgramRun good = check({"--answers", path("new"), "--seed", "7"});
+  EXPECT_EQ(good.status, 0);
+  EXPECT_THAT(good.out, HasSubstr("new to the inputs of seed 7 agree with the submission"));
+  EXPECT_THAT(good.out, HasSubstr(pair + ".seed0: 20000 new test inputs and 157 conditional ones, "
+                                         "draws"));
   const ProgramRun other_seed = check({"--answers", path("new"), "--seed", "9"});
   EXPECT_EQ(other_seed.status, 2);
   EXPECT_THAT(other_seed.err, HasSubstr("holds new inputs of another seed than 9"));
