@@ -80,8 +80,8 @@ int run_list(const ListOptions& given) {
                        {"num_components", spec.num_components},
                        {"reference", reference_kind_name(spec.reference)},
                        {"gamma", spec.gamma},
-                       {"total_steps", spec.total_steps},
-                       {"sigma", spec.sigma}});
+                       {"total_steps", spec.total_steps}});
+      if (spec.family != PairFamily::kDistilled) pairs.back()["sigma"] = spec.sigma;
       for (const FamilyNumber& number : family_numbers()) {
         if (number.belongs_to(spec.family)) pairs.back()[number.name] = spec.*number.value;
       }
@@ -89,16 +89,18 @@ int run_list(const ListOptions& given) {
     say("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
     return 0;
   }
-  static constexpr char kLine[] = "{:<26} {:<8} {:>2} {:>2} {:>2} {:<9} {:>5} {:>5} {:>3} {:>5}\n";
+  static constexpr char kLine[] = "{:<26} {:<9} {:>2} {:>2} {:>2} {:<9} {:>5} {:>5} {:>3} {:>5}\n";
   say(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "ver", "seed");
   for (const PairSpec& spec : preset_specs()) {
     say(kLine, spec.name, pair_family_name(spec.family), spec.dim, spec.num_categories,
-        spec.num_components, reference_kind_name(spec.reference), spec.gamma, spec.sigma,
-        spec.version, spec.seed);
+        spec.num_components, reference_kind_name(spec.reference), spec.gamma,
+        spec.family != PairFamily::kDistilled ? fmt::format("{}", spec.sigma) : "-", spec.version,
+        spec.seed);
   }
   say("\nsphere: as the paper's text describes them; spread: as its tables suggest;\n"
       "chain: components that change along the coordinates, which no CP potential fits;\n"
-      "twosided: a potential at either end, closed forms in both directions.\n");
+      "twosided: a potential at either end, closed forms in both directions;\n"
+      "distilled: fitted to data, and the fit declared the truth.\n");
   say("NAME-reverse asks for the same pair from p1 to p0.\n");
   return 0;
 }

@@ -156,7 +156,11 @@ std::string ExperimentFile::instance(const std::string& pair, int number,
   if (!find_preset(pair) || instance_of(pair).number != 0) {
     toml_.fail(line, "'instances' are of presets, got the pair '{}'", pair);
   }
-  return instance_name({pair, number});
+  const std::string name = instance_name({pair, number});
+  if (!find_preset(name)) {
+    toml_.fail(line, "'instances' are of presets with a seed, got the pair '{}'", pair);
+  }
+  return name;
 }
 
 OptionChoices ExperimentFile::choices(const std::string& key, const toml::node& node) const {

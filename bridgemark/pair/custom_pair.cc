@@ -145,6 +145,11 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
 }
 
 PairSpec sibling_of(PairSpec preset, std::uint64_t seed) {
+  if (preset.family == PairFamily::kDistilled) {
+    if (seed == preset.seed) return preset;
+    throw_invalid("pair", "seed of {} must be {}, as its parameters are fixed, got {}", preset.name,
+                  preset.seed, seed);
+  }
   preset.seed = seed;
   preset.name += fmt::format("-seed-{}", seed);
   return preset;

@@ -34,7 +34,8 @@ ReferenceKind named_reference(const std::string& name);
 // sizes, and for a number that would not be used or cannot be met.
 PairSpec custom_spec(PairParts parts, const Context& context = {});
 
-// A preset with another seed: a pair of its own, whose name says so.
+// A preset with another seed: a pair of its own, whose name says so. Throws InvalidArgument for
+// another seed of a pair from data, which is one pair alone.
 PairSpec sibling_of(PairSpec preset, std::uint64_t seed);
 
 }  // namespace bridgemark

@@ -12,6 +12,7 @@
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/pair/component_means.h"
+#include "bridgemark/pair/data_presets.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/two_sided.h"
 
@@ -220,6 +221,7 @@ std::vector<PairSpec> make_presets() {
        {PairFamily::kSphere, PairFamily::kSpread, PairFamily::kChain, PairFamily::kTwoSided}) {
     for (PairSpec& spec : make_family(family)) presets.push_back(std::move(spec));
   }
+  for (const PairSpec& spec : data_preset_specs()) presets.push_back(spec);
   return presets;
 }
 
@@ -227,6 +229,7 @@ std::vector<PairSpec> make_presets() {
 
 BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
   check_spec(spec);
+  if (spec.family == PairFamily::kDistilled) return build_data_preset(spec);
   ReferenceProcess reference = make_reference(spec);
   if (reference.num_categories() != spec.num_categories) {
     throw_invalid("pair",
@@ -286,6 +289,7 @@ std::optional<PairSpec> find_preset(std::string_view name) {
       found.switch_rate = *rate;
     }
     if (instance > 0) {
+      if (spec.family == PairFamily::kDistilled) continue;
       found.seed = derive_seed(spec.seed, kInstanceSalt + static_cast<std::uint64_t>(instance));
     }
     found.name = name;
@@ -315,6 +319,14 @@ std::string instance_name(const PairInstance& instance) {
 BenchmarkPair load_pair(const std::string& name_or_folder) {
   if (const auto spec = find_preset(name_or_folder)) return build_pair(*spec);
   if (is_folder(name_or_folder)) return read_pair_folder(name_or_folder);
+  std::string_view base = name_or_folder;
+  if (base.ends_with(kReverseSuffix)) base.remove_suffix(kReverseSuffix.size());
+  if (take_instance(base) > 0 && find_preset(base)) {
+    throw_invalid("pair",
+                  "pair must be without an instance, as the parameters of {} are fixed, "
+                  "got '{}'",
+                  base, name_or_folder);
+  }
   std::vector<std::string> names;
   for (const PairSpec& spec : preset_specs()) {
     names.push_back(spec.name);

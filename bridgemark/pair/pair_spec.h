@@ -57,12 +57,12 @@ std::uint64_t source_potential_seed(const PairSpec& spec);
 // d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in four families: 12 pairs
 // as the paper's text describes them (sphere), then NAME-spread, 12 stand-ins for those of its
 // tables, NAME-chain, 12 that no CP potential fits, and NAME-twosided, 12 with closed forms in both
-// directions.
+// directions. Then the pairs that were distilled from data, data-NAME.
 const std::vector<PairSpec>& preset_specs();
 
 // The preset of that name, a chain preset with another switch rate R for NAME-chain-R, another
 // instance N = 1, 2, ... of either for NAME-iN, all the same but for the seed, or the reversed form
-// of any of them for NAME-reverse; nothing for any other.
+// of any of them for NAME-reverse; nothing for any other. A pair from data has no instances.
 std::optional<PairSpec> find_preset(std::string_view name);
 
 // One of the pairs that are the same but for their seed.

@@ -84,7 +84,7 @@ TEST_F(CommandLine, ProgressOfAFileIsWhatWasAskedFor) {
 TEST_F(CommandLine, ListNamesThePresets) {
   const std::string table = expect_success({"list"});
   const json pairs = json::parse(expect_success({"list", "--json"}))["pairs"];
-  ASSERT_EQ(pairs.size(), 48u);
+  ASSERT_EQ(pairs.size(), preset_specs().size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const PairSpec& spec = preset_specs()[i];
     contains(table, spec.name);
@@ -95,7 +95,9 @@ TEST_F(CommandLine, ListNamesThePresets) {
     EXPECT_EQ(pairs[i]["family"], i < 12   ? "sphere"
                                   : i < 24 ? "spread"
                                   : i < 36 ? "chain"
-                                           : "twosided");
+                                  : i < 48 ? "twosided"
+                                           : "distilled");
+    EXPECT_EQ(pairs[i].contains("sigma"), i < 48);
   }
 }
 

@@ -225,6 +225,8 @@ TEST_F(ExperimentFile, RefusesWrongTypes) {
       "name = 'x'\n[[grid]]\npairs = ['d2-uniform-0.01-i2']\ninstances = 2\nsolvers = "
       "['oracle']\n",
       "3", "'instances' are of presets, got the pair 'd2-uniform-0.01-i2'");
+  expect("name = 'x'\n[[grid]]\npairs = ['data-words']\ninstances = 2\nsolvers = ['oracle']\n", "3",
+         "'instances' are of presets with a seed, got the pair 'data-words'");
   expect(grid + "solvers = ['oracle']\nseeds = [-1]\n", "5", "got -1");
   expect(grid + "solvers = ['oracle']\nlabel = true\n", "5", "must be text");
   expect(grid + "solvers = ['dlightsb']\noptions = 3\n", "5", "must be a table");

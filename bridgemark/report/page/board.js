@@ -5,6 +5,7 @@ const families = {
   sphere: ["Sphere", "Means on a sphere, as the paper's text describes them."],
   chain: ["Chain", "A hidden chain along the coordinates, which no CP potential fits."],
   twosided: ["Two-sided", "Closed forms in both directions."],
+  distilled: ["Like data", "Bridges fitted to data and declared the truth."],
 };
 const familyOrder = Object.keys(families).filter((name) => filters[0].values.includes(name));
 const directions = [["p0 → p1", false], ["p1 → p0", true]];
