@@ -233,6 +233,7 @@ def test_a_network_of_ones_own_is_asked_for(tmp_path):
     ("change", "says"),
     [
         ({"updates": 3}, "unknown option updates, did you mean updates_"),
+        ({"quantum": 3}, "unknown option quantum, known are "),
         ({"loss": "l2"}, "loss must be one of kl, mse, got 'l2'"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0"),
         ({"holdout": 2.0}, r"holdout must be in \[0, 0.9\], got 2.0"),
