@@ -170,7 +170,7 @@ class Checks:
             const first = table.querySelector('tbody td[tabindex="0"]');
             first.focus();
             const path = [first];
-            for (const key of ['ArrowRight', 'ArrowDown', 'Home']) { press(key); path.push(document.activeElement); }
+            for (const key of ['ArrowRight', 'ArrowDown', 'Home', 'ArrowUp']) { press(key); path.push(document.activeElement); }
             const stops = table.querySelectorAll('tbody [tabindex="0"]').length;
             document.activeElement.blur();
             return [path.every((cell) => cell.tagName === 'TD'), new Set(path).size > 1, stops === 1]""")
