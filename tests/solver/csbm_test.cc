@@ -53,7 +53,9 @@ TEST(Csbm, StoppedAndResumedGivesTheSameParameters) {
 
     Context stopping{.num_threads = 3};
     int asked = 0;
-    const int stop = share == "auto" ? 2007 : solver == "csbm" ? 27 : 13;  // in the second iteration
+    const int stop = share == "auto"    ? 2007
+                     : solver == "csbm" ? 27
+                                        : 13;  // in the second iteration
     stopping.stop = [&] { return ++asked == stop; };
     EXPECT_THROW(train_run(stopping, config, dir.path() / "parts", false), Interrupted);
     train_run(Context{.num_threads = 2}, config, dir.path() / "parts", true);
