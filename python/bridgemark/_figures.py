@@ -77,13 +77,13 @@ def _method(run: dict[str, Any]) -> str:
     """What tables call its row."""
     steps = f"{run['num_steps']} steps" if run["num_steps"] else ""
     details = ", ".join(part for part in (run["loss"].upper(), steps) if part)
-    return run["method"] + (f" ({details})" if details else "")
+    return f"{run['method']} ({details})" if details else str(run["method"])
 
 
 def _column(run: dict[str, Any]) -> str:
     """A pair and, of training sets, their number of rows."""
     samples = run.get("samples", 0)
-    return run["pair"] + (f", n = {samples}" if samples else "")
+    return f"{run['pair']}, n = {samples}" if samples else str(run["pair"])
 
 
 def _place(value: float, score: str) -> float:
@@ -104,12 +104,12 @@ def _mean(runs: list[dict[str, Any]], score: str) -> float:
 
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     """One for all panels, each label once."""
-    entries = {}
+    entries: dict[str, Any] = {}
     for ax in axes:
         entries |= {label: mark for mark, label in zip(*ax.get_legend_handles_labels())}
     figure.legend(
-        list(entries.values()),
-        list(entries),
+        handles=list(entries.values()),
+        labels=list(entries),
         loc="outside lower center",
         ncols=4,
         frameon=False,
