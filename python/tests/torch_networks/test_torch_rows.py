@@ -6,6 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from tiny_bridge import (
+    SIZE,
+    STATES,
+    STEPS,
+    TRAINED,
+    Bridge,
+    joint_law,
+    small_network,
+    small_reference,
+)
 
 import bridgemark as bm
 
@@ -14,20 +24,16 @@ from bridgemark.torch import (  # noqa: E402
     CNOT,
     DDSBM,
     AutoregressiveBridge,
-    ContinuousReference,
     FlowMatching,
     Recipe,
     Reference,
     load,
     networks,
 )
-from bridgemark.torch import cnot as cnot_module  # noqa: E402
 from bridgemark.torch._data import couple_first  # noqa: E402
 from bridgemark.torch.autoregressive import CoordinateMatching  # noqa: E402
 from bridgemark.torch.flow_matching import MixtureMatching  # noqa: E402
 
-SIZE, STEPS = 4, 8
-STATES = torch.cartesian_prod(torch.arange(SIZE), torch.arange(SIZE))  # of two coordinates
 FAST = {"batch_size": 16, "initial_pairs": 64, "initial_batch": 32, "log_every": 5, "holdout": 0.0}
 IMF = {"updates_first": 12, "updates_later": 6, "imf_iterations": 2}
 ROWS = [
@@ -42,19 +48,6 @@ ROWS = [
 each_row = pytest.mark.parametrize(("kind", "options"), ROWS, ids=[kind.name for kind, _ in ROWS])
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def small_network(dim=2, seed=0, hidden=(32,)):
-    torch.manual_seed(seed)
-    return networks.MLP(dim, SIZE, 12, hidden=hidden, embedding=4)
-
-
 def made(kind, options, seed=0):
     network = small_network(seed=seed)
     if kind is CNOT:
@@ -64,52 +57,6 @@ def made(kind, options, seed=0):
 
 def directions(model):
     return [model, model.reversed()] if hasattr(model, "reversed") else [model]
-
-
-def small_reference():
-    return Reference.uniform(SIZE, 0.04, num_steps=STEPS, total_steps=16)
-
-
-class Bridge:
-    """A bridge of two coordinates in SIZE categories, by Sinkhorn over all pairs of states."""
-
-    def __init__(self, apart=False):
-        """With coordinates that are independent of each other where they are `apart`."""
-        draws = np.random.default_rng(0)
-        if apart:
-            laws = draws.dirichlet(np.full(SIZE, 0.7), (2, 2))
-            self.p0, self.p1 = (np.outer(*of_end).reshape(-1) for of_end in laws)
-        else:
-            self.p0, self.p1 = draws.dirichlet(np.full(len(STATES), 0.7), 2)
-        log_kernel = small_reference().log_prob(STATES[:, None], STATES[None]).sum(-1)
-        kernel = log_kernel.exp().numpy()
-        a = b = np.ones(len(STATES))
-        for _ in range(2000):
-            a = self.p0 / (kernel @ b)
-            b = self.p1 / (kernel.T @ a)
-        self.joint, self.b = a[:, None] * kernel * b, b
-        assert np.abs(self.joint.sum(1) - self.p0).max() < 1e-12
-
-    def rows(self, count, seed=1):
-        draws = np.random.default_rng(seed)
-        return [STATES.numpy()[draws.choice(len(STATES), count, p=p)] for p in (self.p0, self.p1)]
-
-    def kl(self, law):
-        """E over p0 of KL(truth || law), law [x0,x1] of rows that sum to 1."""
-        conditional = self.joint / self.joint.sum(1, keepdims=True)
-        return float((self.joint * (np.log(conditional) - np.log(law))).sum())
-
-
-def joint_law(coupling):
-    """q(x1|x0) of all pairs of states: [x0,x1]."""
-    if hasattr(coupling, "log_conditional"):
-        x0, x1 = (s.reshape(-1, 2) for s in np.broadcast_arrays(STATES[:, None], STATES[None]))
-        return np.exp(coupling.log_conditional(x0, x1)).reshape(len(STATES), -1)
-    law = torch.eye(len(STATES), dtype=torch.float64)
-    for n in range(coupling.num_steps):
-        steps = coupling.log_transition_marginals(STATES, coupling.num_steps, n).exp()
-        law = law @ (steps[:, 0, STATES[:, 0]] * steps[:, 1, STATES[:, 1]])
-    return law.numpy()
 
 
 class Told(torch.nn.Module):
@@ -203,9 +150,6 @@ def test_a_pair_is_scored_with_its_joint_kl(kind, options):
     assert result["joint_kl_bound"] == ("exact" if exact else "upper")
     assert math.isfinite(result["joint_kl"]) and result["conditional_shape_score"] is not None
     assert exact or (result["num_steps"] == 16 and result["forward_trajectory_kl"] > 0.0)
-
-
-TRAINED = {"batch_size": 128, "learning_rate": 0.02, "holdout": 0.0, "initial_pairs": 2048}
 
 
 def true_logits(bridge, matching, x, n):
@@ -392,140 +336,6 @@ def test_pairs_of_a_batch_have_the_least_cost():
     assert all(map(torch.equal, couple_first(recipe, reference, x0, x1, draws), (x0, x1)))
 
 
-def test_ddsbm_learns_the_bridge():
-    bridge = Bridge()
-    options = {**TRAINED, "updates_first": 80, "updates_later": 50, "imf_iterations": 2,
-               "initial": "independent"}  # fmt: skip
-    model = DDSBM(small_network(), small_reference(), **options).fit(*bridge.rows(20_000))
-    assert bridge.kl(joint_law(model)) < 0.1
-    back = joint_law(model.reversed())
-    assert np.abs(bridge.p1 @ back - bridge.p0).sum() < 0.5 < np.abs(bridge.p1 - bridge.p0).sum()
-
-
-def elementary(reference):
-    states = torch.arange(reference.num_categories)
-    one = Reference(reference.kind, {**reference._process, "total_steps": 1}, 1)
-    return one.log_prob(states[:, None], states[None]).exp()
-
-
-def continuous_references(num_steps, total_steps, gamma):
-    draws = torch.Generator().manual_seed(2)
-    matrix = torch.rand(6, 6, dtype=torch.float64, generator=draws) + 0.05
-    left, right = torch.rand(2, 6, 2, dtype=torch.float64, generator=draws)
-    steps = {"num_steps": num_steps, "total_steps": total_steps}
-    return [
-        Reference.uniform(6, gamma, **steps),
-        Reference.gaussian(6, 0.3 if gamma > 0.1 else 0.15, **steps),
-        Reference.matrix(matrix / matrix.sum(1, keepdim=True), **steps),
-        Reference.low_rank(1 - gamma, left / (left @ right.sum(0))[:, None], right, **steps),
-    ]
-
-
-def test_laws_in_continuous_time():
-    """exp(total_steps (P - I) n / num_steps), in both directions."""
-    states = torch.arange(6)
-    for reference in continuous_references(4, 8, 0.3):
-        for told in (reference, reference.reversed()):
-            made = ContinuousReference(told)
-            generator = elementary(told) - torch.eye(6)
-            for n in (1, 3, 4):
-                expected = torch.matrix_exp(2 * n * generator)
-                law = made.log_prob(states[:, None], states[None], n).exp()
-                assert torch.allclose(law, expected, rtol=1e-10, atol=1e-14)
-        turned = ContinuousReference(reference).reversed()
-        assert torch.allclose(
-            turned.log_prob(states[:, None], states[None]),
-            ContinuousReference(reference.reversed()).log_prob(states[:, None], states[None]),
-        )
-
-
-def test_laws_in_continuous_time_keep_their_tails():
-    """Far states need many jumps: sums over a Poisson number of them, in the log domain."""
-    reference = Reference.gaussian(30, 0.02, num_steps=16)
-    law = ContinuousReference(reference).log_prob(torch.zeros(30, 1), torch.arange(30)[:, None], 1)
-    power = torch.eye(30, dtype=torch.float64)[:1]
-    total = torch.zeros(1, 30, dtype=torch.float64)
-    for j in range(120):
-        total += power * math.exp(j * math.log(8.0) - 8.0 - math.lgamma(j + 1.0))
-        power = power @ elementary(reference)
-    assert float(law.min()) < -100
-    assert torch.allclose(law[:, 0], total[0].log(), rtol=1e-9)
-
-
-def test_rates_are_those_of_the_steered_chain():
-    """total_steps P[x,y] h(y) / h(x) for a step's share of time, h by matrix exponentials."""
-    for reference in continuous_references(4, 8, 0.3):
-        made, table = ContinuousReference(reference), elementary(reference)
-        x, x1, logits = points(reference)
-        for n in range(4):
-            law = torch.matrix_exp(2 * (4 - n) * (table - torch.eye(6)))
-            for told, h in (
-                (made.pinned_log_rates(x, n, x1), law[:, x1].permute(1, 2, 0)),
-                (made.log_rates(x, n, logits), logits.softmax(-1) @ law.T),
-            ):
-                expected = 2 * table[x] * h / h.gather(-1, x.unsqueeze(-1))
-                expected.scatter_(-1, x.unsqueeze(-1), 0.0)
-                assert torch.allclose(told.exp(), expected, rtol=1e-9, atol=1e-14)
-
-
-def points(reference, rows=64):
-    draws = torch.Generator().manual_seed(1)
-    x, x1 = torch.randint(6, (2, rows, 3), generator=draws)
-    return x, x1, torch.randn(rows, 3, 6, dtype=torch.float64, generator=draws)
-
-
-@pytest.mark.parametrize("kind", [0, 1, 3], ids=["uniform", "gaussian", "low-rank"])
-def test_ddsbm_becomes_csbm_as_steps_grow_short(kind):
-    """KL of rates is the limit of the KL of steps, and a leap that of a step: both at rate 1/N."""
-    losses, moves = [], []
-    for num_steps in (16, 64, 256, 1024):
-        reference = continuous_references(num_steps, 1024, 0.002)[kind]
-        made = ContinuousReference(reference)
-        x, x1, logits = points(reference)
-        n = num_steps // 2
-        of_steps = made.step_kl(x, n, logits, x1).sum()
-        losses.append(abs(float(made.rate_kl(x, n, logits, x1).sum() / of_steps) - 1))
-        step, leap = made.step(x, n, logits).exp(), made.leap(x, n, logits).exp()
-        assert torch.allclose(leap.sum(-1), torch.ones(1, dtype=torch.float64))
-        moved = 1 - leap.gather(-1, x.unsqueeze(-1))
-        moves.append(float((step - leap).abs().sum() / moved.sum()))
-    for differences in (losses, moves):
-        assert all(a > 3.5 * b for a, b in zip(differences, differences[1:]))
-        assert differences[-1] < 0.003
-    if kind == 0:  # docs/torch.md has these
-        assert losses == pytest.approx([0.147, 0.039, 0.0097, 0.0024], rel=0.02)
-
-
-def test_ddsbm_and_csbm_have_one_minimum():
-    """At the true weights of the clean end no loss has a gradient, on any number of steps."""
-    reference = ContinuousReference(small_reference())
-    posterior = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)
-    ends, x, n = torch.arange(SIZE)[:, None], torch.full((SIZE, 1), 1), 3
-    entries = reference.log_prob(x[:1], ends, STEPS - n)[:, 0]
-    for loss in (reference.rate_kl, reference.step_kl):
-        logits = (posterior.log() - entries).requires_grad_()
-        rows = logits.expand(SIZE, 1, SIZE)
-        (posterior * loss(x, n, rows, ends)[:, 0]).sum().backward()
-        assert float(logits.grad.abs().max()) < 1e-14
-        wrong = (posterior.log() + entries).requires_grad_()
-        (posterior * loss(x, n, wrong.expand(SIZE, 1, SIZE), ends)[:, 0]).sum().backward()
-        assert float(wrong.grad.abs().max()) > 1e-4
-
-
-def test_leaps_keep_rates():
-    reference = ContinuousReference(small_reference())
-    x, logits = torch.tensor([[2, 0]]), torch.zeros(1, 2, SIZE, dtype=torch.float64)
-    rates = reference.log_rates(x, 1, logits).exp()
-    assert torch.allclose(rates[0, 0], torch.tensor([2.0, 2.0, 0.0, 2.0]).double() * 0.04 / 3)
-    law = reference.leap(x, 1, logits).exp()[0, 0]
-    assert abs(float(law[2]) - math.exp(-0.08)) < 1e-12
-    drawn = reference.leap_sample(
-        x.expand(60_000, 2), 1, logits.expand(60_000, 2, SIZE), torch.Generator().manual_seed(1)
-    )
-    found = torch.bincount(drawn[:, 0], minlength=SIZE) / 60_000
-    assert float(60_000 * ((found - law) ** 2 / law).sum()) < 35.0  # of 3 degrees
-
-
 @pytest.mark.parametrize("kind", [AutoregressiveBridge, DDSBM, FlowMatching])
 def test_gradients_of_losses(kind):
     model = kind(small_network(dim=3), small_reference())
@@ -537,74 +347,3 @@ def test_gradients_of_losses(kind):
     logits = torch.randn(len(x), 3, SIZE, dtype=torch.float64, generator=generator)
     logits.requires_grad_()
     assert torch.autograd.gradcheck(lambda z: matching.losses(x, n, z, end), logits)
-
-
-def test_the_loss_of_a_plan_has_the_gradient_of_its_objective():
-    """Summed over all ends; at the bridge and its potential it is 0 where the bridge is a plan."""
-    draws = torch.Generator().manual_seed(2)
-    logits = torch.randn(1, 2, SIZE, dtype=torch.float64, generator=draws).requires_grad_()
-    advantage = torch.randn(len(STATES), dtype=torch.float64, generator=draws)
-    law = logits.log_softmax(-1)
-    of_states = law[0, 0, STATES[:, 0]] + law[0, 1, STATES[:, 1]]
-    objective = (of_states.exp() * (advantage + 0.7 * of_states)).sum()
-    (expected,) = torch.autograd.grad(objective, logits, retain_graph=True)
-    losses = [
-        cnot_module.plan_loss(law, STATES[i : i + 1], advantage[i : i + 1], 0.7)
-        for i in range(len(STATES))
-    ]
-    (found,) = torch.autograd.grad((of_states.exp().detach() * torch.stack(losses)).sum(), logits)
-    assert torch.allclose(found, expected, rtol=0, atol=1e-14)
-    value, ends = torch.randn(SIZE, dtype=torch.float64, generator=draws), torch.arange(SIZE)
-    cost = -small_reference().log_prob(torch.tensor(1), ends)
-    for share, least in ((1.0, True), (0.5, False)):
-        told = (share * value - cost).requires_grad_()
-        law = told.log_softmax(-1).view(1, 1, SIZE)
-        losses = [
-            cnot_module.plan_loss(law, ends[i].view(1, 1), (cost - value)[i : i + 1], 1.0)
-            for i in range(SIZE)
-        ]
-        total = (law.view(-1).exp().detach() * torch.stack(losses)).sum()
-        (gradient,) = torch.autograd.grad(total, told)
-        assert (float(gradient.abs().max()) < 1e-14) == least
-
-
-def test_the_loss_of_a_potential():
-    """A linear one has the same gradient everywhere, so that its penalty is known."""
-    potential = networks.Potential(2, SIZE, (), 3).double()
-    drawn, data = torch.randint(SIZE, (2, 5, 2), generator=torch.Generator().manual_seed(1))
-    values = [potential(potential.embed(x)).mean() for x in (drawn, data)]
-    norm = potential.layers[0].weight.norm()
-    draws = torch.Generator().manual_seed(1)
-    for penalty in (0.0, 10.0):
-        loss = cnot_module.potential_loss(potential, drawn, data, penalty, draws)
-        expected = values[0] - values[1] + penalty * (norm - 1.0) ** 2
-        assert abs(float(loss - expected)) < 1e-6
-    loss.backward()
-    assert float(potential.layers[0].weight.grad.norm()) > 0.1
-
-
-def test_cnot_learns_a_bridge_of_coordinates_apart():
-    bridge = Bridge(apart=True)
-    options = {"updates": 600, "plan_updates": 4, "batch_size": 128, "learning_rate": 0.01,
-               "potential_rate": 0.005, "penalty_until": 0, "schedule": "cosine"}  # fmt: skip
-    model = made(CNOT, options).fit(*bridge.rows(20_000))
-    law = joint_law(model)
-    assert bridge.kl(law) < 0.11 < 0.16 < bridge.kl(np.tile(bridge.p1, (len(STATES), 1)))
-    assert np.abs(bridge.p0 @ law - bridge.p1).sum() < 0.5 < np.abs(bridge.p1 - bridge.p0).sum()
-    marginals = model.log_marginals(STATES)
-    both = marginals[:, 0, STATES[:, 0]] + marginals[:, 1, STATES[:, 1]]
-    assert np.allclose(both.exp(), law, rtol=1e-5)
-
-
-def test_a_plan_needs_a_potential_and_its_own_options():
-    with pytest.raises(ValueError, match="potential must be a torch.nn.Module for fit, got None"):
-        CNOT(small_network(), small_reference()).fit(*Bridge().rows(20))
-    with pytest.raises(TypeError, match="potential must be a torch.nn.Module, got int"):
-        CNOT(small_network(), small_reference(), potential=3)
-    for wrong, says in (
-        ({"holdout": 0.1}, "unknown option holdout"),
-        ({"plan_updates": 0}, "plan_updates must be a whole number of at least 1, got 0"),
-        ({"penalty": -1.0}, "penalty must be at least 0, got -1.0"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            CNOT(small_network(), small_reference(), **wrong)

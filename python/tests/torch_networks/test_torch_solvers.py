@@ -30,14 +30,6 @@ FAST = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def small_network(dim=2, size=4, steps=4, seed=0):
     torch.manual_seed(seed)
     return networks.MLP(dim, size, steps, hidden=(32,), embedding=4)
