@@ -155,20 +155,28 @@ def acceptance(run):
 
 def summary(frontier):
     head("pairs", "direction", "cells", "median", "largest", "of", f"over {NEAR}")
+
+    def line(name, direction, best):
+        worst = max(best, key=best.get)
+        row(
+            name,
+            direction,
+            str(len(best)),
+            f"{statistics.median(best.values()):.4f}",
+            f"{best[worst]:.4f}",
+            worst,
+            str(sum(value > NEAR for value in best.values())),
+        )
+
+    of_all = {}
     for name, instance in (("presets", ""), ("instance 100", INSTANCE)):
         for direction in ("forward", "reverse"):
-            best = {pair: frontier.best(pair, direction) for pair in pairs_of(instance)}
+            end = "-reverse" if direction == "reverse" else ""
+            best = {pair + end: frontier.best(pair, direction) for pair in pairs_of(instance)}
             best = {pair: value for pair, value in best.items() if value is not None}
-            worst = max(best, key=best.get)
-            row(
-                name,
-                direction,
-                str(len(best)),
-                f"{statistics.median(best.values()):.4f}",
-                f"{best[worst]:.4f}",
-                worst + ("-reverse" if direction == "reverse" else ""),
-                str(sum(value > NEAR for value in best.values())),
-            )
+            line(name, direction, best)
+            of_all |= best
+    line("all", "both", of_all)
 
 
 def cells(frontier, instance):
