@@ -89,7 +89,7 @@ int run_list(const ListOptions& given) {
     say("{}\n", nlohmann::json{{"pairs", pairs}}.dump(2));
     return 0;
   }
-  static constexpr char kLine[] = "{:<26} {:<9} {:>2} {:>2} {:>2} {:<9} {:>5} {:>5} {:>3} {:>5}\n";
+  static constexpr char kLine[] = "{:<26} {:<9} {:>2} {:>2} {:>2} {:<9} {:>6} {:>5} {:>3} {:>5}\n";
   say(kLine, "pair", "family", "D", "S", "K", "reference", "gamma", "sigma", "ver", "seed");
   for (const PairSpec& spec : preset_specs()) {
     say(kLine, spec.name, pair_family_name(spec.family), spec.dim, spec.num_categories,
