@@ -19,12 +19,12 @@
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/pair/training_set.h"
-#include "bridgemark/process/low_rank_step.h"
 #include "bridgemark/report/tables/value_table.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/calls.h"
 #include "python/bindings/couplings.h"
+#include "python/bindings/pair_properties.h"
 #include "python/bindings/results.h"
 
 namespace nb = nanobind;
@@ -157,28 +157,6 @@ nb::tuple estimate_marginals(const BenchmarkPair& pair, const ArrayLike& x0,
                         x0.answer(to_numpy(std::move(estimates.standard_error))));
 }
 
-nb::object log_moves(const BenchmarkPair& pair) {
-  if (pair.bridge().log_moves().size() == 0) return nb::none();
-  return to_numpy(Array3<double>(pair.bridge().log_moves()));
-}
-
-nb::object tree(const BenchmarkPair& pair) {
-  const TreeShape* const shape = pair.bridge().tree();
-  if (shape == nullptr) return nb::none();
-  return nb::make_tuple(to_numpy(std::vector<std::int32_t>(shape->parent())),
-                        to_numpy(std::vector<std::int32_t>(shape->node_of())));
-}
-
-nb::object log_source_beta(const BenchmarkPair& pair) {
-  if (!pair.source_potential()) return nb::none();
-  return to_numpy(std::vector<double>(pair.source_potential()->log_beta()));
-}
-
-nb::object log_source_cores(const BenchmarkPair& pair) {
-  if (!pair.source_potential()) return nb::none();
-  return to_numpy(Array3<double>(pair.source_potential()->log_cores()));
-}
-
 nb::tuple test_set(const BenchmarkPair& pair) {
   return both_to_numpy(
       interruptible([&](const Context& context) { return pair.test_set(context); }));
@@ -189,33 +167,11 @@ nb::object inputs_of(const BenchmarkPair& pair) {
       [&](const Context& context) { return conditional_inputs(pair.test_set(context).x0); }));
 }
 
-nb::object log_beta(const BenchmarkPair& pair) {
-  const std::span<const double> weights = pair.bridge().log_weights();
-  return to_numpy(std::vector<double>(weights.begin(), weights.end()));
-}
-
-nb::object log_cores(const BenchmarkPair& pair) {
-  return to_numpy(Array3<double>(pair.bridge().log_cores()));
-}
-
 nb::object log_reference(const BenchmarkPair& pair, const WholeNumber& n) {
   const auto total = static_cast<std::uint64_t>(pair.bridge().process().total_steps());
   const int power = static_cast<int>(n.in_range("n", 0, total));
   return to_numpy(interruptible(
       [&](const Context& context) { return pair.reference().log_power_once(context, power); }));
-}
-
-// (U, V) of a reference of low rank in the direction of the pair, else None.
-nb::object reference_factors(const BenchmarkPair& pair) {
-  const ReferenceProcess process = pair.reference();
-  const LowRankStep* const step = process.low_rank_step();
-  if (step == nullptr) return nb::none();
-  return nb::make_tuple(to_numpy(Matrix<double>(step->u())), to_numpy(Matrix<double>(step->v())));
-}
-
-nb::object gamma(const BenchmarkPair& pair) {
-  const double value = pair.bridge().process().gamma();
-  return std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
 }
 
 void save(const BenchmarkPair& pair, const PathArgument& folder) {
@@ -298,96 +254,8 @@ nb::object reduce(nb::handle self) {
   return nb::module_::import_("bridgemark._values").attr("reduce_pair")(self);
 }
 
-void define_properties(nb::class_<BenchmarkPair>& pair_class) {
-  pair_class
-      .def_prop_ro(
-          "name", [](const BenchmarkPair& pair) { return pair.identity().name; },
-          "Name of the pair; a preset's says its D, reference and gamma.")
-      .def_prop_ro("dim", &BenchmarkPair::dim, "D, the number of coordinates.")
-      .def_prop_ro("num_categories", &BenchmarkPair::num_categories,
-                   "S, the number of categories of each coordinate.")
-      .def_prop_ro(
-          "num_components",
-          [](const BenchmarkPair& pair) { return pair.bridge().num_components(); },
-          "K, the number of components of the potential.")
-      .def_prop_ro(
-          "seed", [](const BenchmarkPair& pair) { return pair.identity().seed; },
-          "Seed of the pair's own parameters and test set.")
-      .def_prop_ro(
-          "family",
-          [](const BenchmarkPair& pair) {
-            return std::string(pair_family_name(pair.identity().family));
-          },
-          "How the pair was made: 'sphere', 'spread', 'chain', 'twosided' or 'distilled'.")
-      .def_prop_ro(
-          "origin",
-          [](const BenchmarkPair& pair) {
-            const std::string& origin = pair.identity().origin;
-            return origin.empty() ? nb::object(nb::none())
-                                  : to_python(nlohmann::json::parse(origin));
-          },
-          nb::sig("def origin(self) -> dict[str, typing.Any] | None"),
-          "What a distilled pair was fitted to and how; None for any other.")
-      .def_prop_ro(
-          "version", [](const BenchmarkPair& pair) { return pair.identity().version; },
-          "Version of a preset; results of other versions do not compare.")
-      .def_prop_ro("reverse", &BenchmarkPair::reverse, "Whether the pair asks for p1 -> p0.")
-      .def_prop_ro(
-          "reference",
-          [](nb::handle self) {
-            const auto& pair = nb::cast<const BenchmarkPair&>(self);
-            return nb::module_::import_("bridgemark._reference")
-                .attr("PairReference")(
-                    std::string(reference_kind_name(pair.bridge().process().kind())), self);
-          },
-          nb::sig("def reference(self) -> str"),
-          "Kind of the reference process: 'gaussian', 'uniform', 'matrix' or 'lowrank'. It knows "
-          "gamma, "
-          "steps\n"
-          "and matrix of its pair as well: DLightSB().fit(x0, x1, reference=pair.reference).")
-      .def_prop_ro("gamma", gamma, nb::sig("def gamma(self) -> float | None"),
-                   "Stochasticity of the reference process; None for a matrix.")
-      .def_prop_ro(
-          "total_steps",
-          [](const BenchmarkPair& pair) { return pair.bridge().process().total_steps(); },
-          "Elementary steps from x0 to x1; num_steps of a call divides it.")
-      .def_prop_ro("log_beta", log_beta,
-                   nb::sig("def log_beta(self) -> numpy.typing.NDArray[numpy.float64]"),
-                   "log of the component weights of the true potential: float64 [K].")
-      .def_prop_ro("log_cores", log_cores,
-                   nb::sig("def log_cores(self) -> numpy.typing.NDArray[numpy.float64]"),
-                   "log of the cores of the true potential: float64 [D,S,K].")
-      .def_prop_ro("log_moves", log_moves,
-                   nb::sig("def log_moves(self) -> numpy.typing.NDArray[numpy.float64] | None"),
-                   "log of the moves of a chain's potential, float64 [D-1,K,K] with row z_{d-1},\n"
-                   "whose log_beta is its start; of a tree's [M-1,K,K] with row z_parent, whose\n"
-                   "log_beta is its root's; None where components do not change.")
-      .def_prop_ro(
-          "tree", tree,
-          nb::sig("def tree(self) -> tuple[numpy.typing.NDArray[numpy.int32], "
-                  "numpy.typing.NDArray[numpy.int32]] | None"),
-          "Parent of each node [M], -1 first, and node of each coordinate [D] of a tree's\n"
-          "potential; None of any other.")
-      .def_prop_ro("log_source_beta", log_source_beta,
-                   nb::sig("def log_source_beta(self) -> numpy.typing.NDArray[numpy.float64] | "
-                           "None"),
-                   "log of the component weights of a two-sided pair's potential of x0: float64\n"
-                   "[J]; None for a one-sided pair.")
-      .def_prop_ro("log_source_cores", log_source_cores,
-                   nb::sig("def log_source_cores(self) -> numpy.typing.NDArray[numpy.float64] | "
-                           "None"),
-                   "log of the cores of a two-sided pair's potential of x0: float64 [D,S,J]; None\n"
-                   "for a one-sided pair.");
-}
-
 void define_calls(nb::class_<BenchmarkPair>& pair_class) {
   pair_class
-      .def_prop_ro(
-          "reference_factors", reference_factors,
-          nb::sig("def reference_factors(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                  "numpy.typing.NDArray[numpy.float64]] | None"),
-          "(U, V) of a reference of low rank, [S,r] each, in the direction of the pair; "
-          "else None.")
       .def("log_reference", log_reference, "n"_a.none(),
            nb::sig("def log_reference(self, n: int) -> numpy.typing.NDArray[numpy.float64]"),
            "log q_ref(y | x) of n elementary steps of the reference, n in 0..total_steps:\n"
@@ -528,7 +396,7 @@ void init_pairs(nb::module_& module) {
         throw nb::type_error("[pair] a Pair is made by load(name_or_folder) or build_pair(...)");
       },
       nb::sig("def __init__(self, *args: typing.Any, **kwargs: typing.Any) -> None"));
-  define_properties(pair);
+  define_pair_properties(pair);
   define_calls(pair);
   module.def("load", load, "name_or_folder"_a.none(),
              nb::sig("def load(name_or_folder: str | os.PathLike[str]) -> Pair"),
