@@ -137,7 +137,7 @@ def turned_round(found):
     yield (
         CONTEST,
         (
-            f"on every preset at least {least[0]:.2g} of the proposals are kept, on instance 100 "
+            f"on every preset of a family at least {least[0]:.2g} of the proposals are kept, on instance 100 "
             f"{least[1]:.2g}"
         ),
     )
