@@ -176,6 +176,7 @@ def csbm():
     csbm_on_truth_pairs()
     csbm_ends()
     csbm_first_share()
+    csbm_walk_ends()
 
 
 def study_lines(file):
@@ -269,6 +270,22 @@ def csbm_first_share():
                 at_most(scores),
                 f"{scores['shape_score']:.3f}",
             )
+    print()
+
+
+def csbm_walk_ends():
+    """The shape where walks end after each D-IMF iteration of the default."""
+    head("walks of", "solver", "forward, after each iteration", "backward", "lost an end in")
+    for line in (*study_lines("walk-ends.jsonl"), *study_lines("first-share-auto.jsonl")):
+        found = line["diagnostics"]
+        lost = found["drifted_after_iteration"]
+        row(
+            line["pair"],
+            NETWORKS[line["solver"]],
+            found["walk_shapes_forward"],
+            found["walk_shapes_backward"],
+            f"iteration {lost}" if lost else "",
+        )
     print()
 
 
