@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,6 +18,7 @@
 #include "tests/support/cp_problem.h"
 #include "tests/support/device_test.h"
 #include "tests/support/float_gradient.h"
+#include "tests/support/places.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -117,8 +119,8 @@ TEST_P(CpTrainer, LossesAndGradientsOfReferenceFiles) {
   for (const std::string name : {"dlightsb_0", "dlightsb_1", "dlightsb_2", "dlightsbm_0",
                                  "dlightsbm_1", "csbm_0", "csbm_1"}) {
     SCOPED_TRACE(name);
-    const Verification result =
-        verify_file(context(), std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors");
+    const Verification result = verify_file(
+        context(), (testing::golden_folder() / fmt::format("{}.safetensors", name)).string());
     EXPECT_GE(result.checks.size(), 3u);
     for (const TensorCheck& check : result.checks) {
       // Only the CPU has float64 as well.

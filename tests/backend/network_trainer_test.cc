@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,6 +20,7 @@
 #include "tests/support/float_gradient.h"
 #include "tests/support/model_file.h"
 #include "tests/support/network_problem.h"
+#include "tests/support/places.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -164,7 +166,8 @@ TEST_P(NetworkTrainer, ParametersOutOfRangeGiveNan) {
 TEST_P(NetworkTrainer, LossesAndGradientsOfReferenceFiles) {
   for (const char* name : {"csbm_0", "csbm_1"}) {
     SCOPED_TRACE(name);
-    const std::string path = std::string(BRIDGEMARK_TEST_DATA) + "/" + name + ".safetensors";
+    const std::string path =
+        (testing::golden_folder() / fmt::format("{}.safetensors", name)).string();
     const GoldenFile file{path, SafetensorsFile::load(path)};
     const ReferenceChain chain = file.chain(),
                          backwards(chain.process().time_reversed(), chain.num_steps());

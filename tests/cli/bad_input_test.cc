@@ -41,8 +41,7 @@ class BadInput : public ::testing::Test {
     put(path("text.npy"), "0 1\n2 3\n");
     put(path("file"), "a regular file");
 
-    const std::string golden =
-        slurp(std::string(BRIDGEMARK_TEST_DATA) + "/reference_5.safetensors");
+    const std::string golden = slurp(testing::golden_folder() / "reference_5.safetensors");
     put(path("truncated.safetensors"), golden.substr(0, golden.size() - 8));
     std::string gigabyte = golden;
     const std::uint64_t length = std::uint64_t{1} << 30;

@@ -318,7 +318,7 @@ TEST_F(CommandLine, KitHoldsTheTestInputs) {
 }
 
 TEST_F(CommandLine, VerifyPassesAndFails) {
-  const std::string golden = BRIDGEMARK_TEST_DATA;
+  const std::string golden = testing::golden_folder();
   const std::string good = golden + "/reference_5.safetensors";
   contains(expect_success({"verify", good, golden + "/bridge_2.safetensors"}), "log_cumulative");
   const json report = json::parse(expect_success({"verify", good, "--json"}));

@@ -124,7 +124,7 @@ TEST_F(GuardedInput, MessagesAreTextAndCut) {
 
 // A shell's line with the program in it, for redirections.
 int shell_status(const std::string& arguments, const std::string& redirection) {
-  const std::string line = "'" BRIDGEMARK_PROGRAM "' " + arguments + " " + redirection;
+  const std::string line = "'" + testing::tested_program() + "' " + arguments + " " + redirection;
   const int raw = std::system(line.c_str());
   return WIFEXITED(raw) ? WEXITSTATUS(raw) : -1;
 }

@@ -3,13 +3,15 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/places.h"
+
 // How the program was linked and what its readers were compiled with.
 namespace bridgemark {
 namespace {
 
 bool finds(const std::string& command, const std::string& pattern) {
-  return std::system((command + " '" BRIDGEMARK_PROGRAM "' | grep -q '" + pattern + "'").c_str()) ==
-         0;
+  return std::system((command + " '" + testing::tested_program() + "' | grep -q '" + pattern + "'")
+                         .c_str()) == 0;
 }
 
 TEST(Hardening, ProgramIsBuiltWithIt) {

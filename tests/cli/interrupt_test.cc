@@ -27,7 +27,8 @@ using testing::TempDir;
 // status.
 int stop_while_writing(const std::vector<std::string>& arguments, const TempDir& dir, int signal) {
   const TempDir logs;
-  ChildProcess program(BRIDGEMARK_PROGRAM, arguments, logs.path() / "out", logs.path() / "err");
+  ChildProcess program(testing::tested_program(), arguments, logs.path() / "out",
+                       logs.path() / "err");
   bool sent = false;
   std::optional<int> status;
   while (!(status = program.poll())) {
@@ -91,7 +92,7 @@ TEST(Interrupt, ATrainingEndsSoon) {
   const TempDir dir, logs;
   const std::string pair = (dir.path() / "pair").string();
   testing::run_program({"build", "custom", "--steps", "1048576", "--categories", "10", "-o", pair});
-  ChildProcess program(BRIDGEMARK_PROGRAM,
+  ChildProcess program(testing::tested_program(),
                        {"train", "dlightsb-m", "--pair", pair, "-o", (dir.path() / "run").string(),
                         "--set", "num_steps=1048576", "--set", "updates=5", "--threads", "2"},
                        logs.path() / "out", logs.path() / "err");
@@ -110,7 +111,8 @@ TEST(Interrupt, LongWorkEndsSoon) {
   for (std::vector<std::string> arguments : commands) {
     std::filesystem::remove_all(run);
     arguments.insert(arguments.end(), {"--threads", "2"});
-    ChildProcess program(BRIDGEMARK_PROGRAM, arguments, logs.path() / "out", logs.path() / "err");
+    ChildProcess program(testing::tested_program(), arguments, logs.path() / "out",
+                         logs.path() / "err");
     while (!program.poll() && computed_seconds(program.id()) < 0.5) usleep(1000);
     expect_quick_end(program, SIGINT, arguments[1]);
     EXPECT_FALSE(std::filesystem::exists(run + ".npy"));
@@ -121,7 +123,7 @@ TEST(Interrupt, LongWorkEndsSoon) {
 TEST(Interrupt, OneOfTwoTrainingsHasTheFolder) {
   const TempDir dir, logs;
   const auto start = [&](const char* seed, const char* log) {
-    return ChildProcess(BRIDGEMARK_PROGRAM,
+    return ChildProcess(testing::tested_program(),
                         {"train", "dlightsb", "--pair", "d2-gaussian-0.05", "-o",
                          (dir.path() / "run").string(), "--seed", seed, "--set", "updates=200",
                          "--set", "components=20", "--set", "batch_size=16", "--threads", "1"},
@@ -146,9 +148,9 @@ TEST(Interrupt, AFileLimitIsALine) {
   const TempDir dir;
   const std::string folder = dir.path().string();
   const auto limited = [&](const std::string& arguments) {
-    const std::string command = "ulimit -f 64; ASAN_OPTIONS=detect_leaks=0 '" BRIDGEMARK_PROGRAM
-                                "' " +
-                                arguments + " >/dev/null 2>'" + folder + "/err'";
+    const std::string command = "ulimit -f 64; ASAN_OPTIONS=detect_leaks=0 '" +
+                                testing::tested_program() + "' " + arguments + " >/dev/null 2>'" +
+                                folder + "/err'";
     const int raw = std::system(("bash -c \"" + command + "\"").c_str());
     const std::string said = testing::slurp(folder + "/err");
     std::filesystem::remove(folder + "/err");
@@ -172,7 +174,7 @@ TEST(Interrupt, ATrainingThatLostItsFolderEndsWithALine) {
   const TempDir dir, logs;
   const std::string run = (dir.path() / "run").string();
   ChildProcess first(
-      BRIDGEMARK_PROGRAM,
+      testing::tested_program(),
       {"train", "dlightsb", "--pair", "d2-gaussian-0.05", "-o", run, "--set", "updates=1000000",
        "--set", "components=5", "--set", "batch_size=8", "--set", "log_every=1", "--threads", "1"},
       logs.path() / "out", logs.path() / "err");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/io/io_testing.h"
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark::testing {
@@ -24,7 +25,7 @@ struct ProgramRun {
 // leaks there: that would take longer than all it does, and the tests in this process look.
 inline ProgramRun run_program(const std::vector<std::string>& arguments) {
   const TempDir capture;
-  std::string command = "ASAN_OPTIONS=\"detect_leaks=0:$ASAN_OPTIONS\" '" BRIDGEMARK_PROGRAM "'";
+  std::string command = "ASAN_OPTIONS=\"detect_leaks=0:$ASAN_OPTIONS\" '" + tested_program() + "'";
   for (const std::string& argument : arguments) command += " '" + argument + "'";
   command += " >'" + (capture.path() / "out").string() + "' 2>'" +
              (capture.path() / "err").string() + "' </dev/null";

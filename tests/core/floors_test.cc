@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/support/places.h"
+
 // The tree is the architecture: an include points to the same floor or to one below.
 namespace bridgemark {
 namespace {
@@ -21,7 +23,7 @@ constexpr std::array<std::string_view, 14> kFloors = {
     "core",   "math",   "io",         "backend",    "process", "bridge", "pair",
     "metric", "solver", "experiment", "submission", "verify",  "report", "bridgemark.h"};
 
-const fs::path kSources = fs::path(BRIDGEMARK_TEST_DATA) / "../../bridgemark";
+const fs::path kSources = testing::source_tree() / "bridgemark";
 
 std::size_t floor_number(std::string_view name) {
   return static_cast<std::size_t>(std::find(kFloors.begin(), kFloors.end(), name) -

@@ -1,4 +1,5 @@
 #include "bridgemark/core/version.h"
+#include "tests/support/places.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@
 namespace bridgemark {
 namespace {
 
-const std::filesystem::path kRoot = std::filesystem::path(BRIDGEMARK_TEST_DATA) / "../..";
+const std::filesystem::path kRoot = testing::source_tree();
 
 // The first line of a file that starts like this; empty where there is none.
 std::string first_line(const char* file, std::string_view start) {

@@ -22,6 +22,7 @@
 #include "bridgemark/io/program/child_process.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/places.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -58,7 +59,7 @@ class GridRunnerTest : public ::testing::Test {
 
   GridSummary run(const std::string& folder, WorkerOptions options = {},
                   const Context& context = {.num_threads = 2}) const {
-    options.program = BRIDGEMARK_PROGRAM;
+    options.program = testing::tested_program();
     return run_grid(context, load_experiment(experiment_path()), dir_ / folder, options);
   }
 
@@ -151,7 +152,7 @@ TEST_F(GridRunnerTest, CommandsOfALineRepeatItsNumber) {
     const ExperimentRun recorded = recorded_run(result);
     const std::filesystem::path again = dir_ / ("again-" + result.run), out = dir_ / "again.json";
     const auto succeed = [&](const std::vector<std::string>& arguments) {
-      ChildProcess program(BRIDGEMARK_PROGRAM, arguments, out, dir_ / "log.txt");
+      ChildProcess program(testing::tested_program(), arguments, out, dir_ / "log.txt");
       std::optional<int> status;
       while (!(status = program.poll())) usleep(1000);
       EXPECT_EQ(*status, 0) << testing::slurp(dir_ / "log.txt");
@@ -235,7 +236,7 @@ TEST_F(GridRunnerTest, KilledExperimentsResumeToTheSameResults) {
       "run", experiment_path().string(), "-o", (dir_ / "killed").string(), "--resume", "--threads",
       "2"};
   for (int attempt = 0; attempt < 6; ++attempt) {
-    ChildProcess program(BRIDGEMARK_PROGRAM, arguments, "/dev/null", dir_ / "log.txt");
+    ChildProcess program(testing::tested_program(), arguments, "/dev/null", dir_ / "log.txt");
     usleep(static_cast<useconds_t>(40000 + 60000 * attempt));
     kill(program.id(), SIGKILL);
     while (!program.poll()) usleep(1000);
@@ -269,7 +270,7 @@ std::size_t processes_naming(const std::filesystem::path& folder) {
 TEST_F(GridRunnerTest, RunsEndWithTheProgram) {
   write(experiment_path(), grid("200000"));
   const std::filesystem::path runs = dir_ / "out" / "runs";
-  ChildProcess program(BRIDGEMARK_PROGRAM,
+  ChildProcess program(testing::tested_program(),
                        {"run", experiment_path().string(), "-o", (dir_ / "out").string()},
                        "/dev/null", dir_ / "log.txt");
   while (!std::filesystem::exists(runs / "pair.dlightsb.seed0" / "checkpoint.safetensors")) {
@@ -284,7 +285,7 @@ TEST_F(GridRunnerTest, RunsEndWithTheProgram) {
 
 TEST_F(GridRunnerTest, OneAtATimeInAFolder) {
   write(experiment_path(), grid("200000"));
-  ChildProcess program(BRIDGEMARK_PROGRAM,
+  ChildProcess program(testing::tested_program(),
                        {"run", experiment_path().string(), "-o", (dir_ / "out").string()},
                        "/dev/null", dir_ / "log.txt");
   while (!std::filesystem::exists(dir_ / "out" / "experiment.toml")) usleep(1000);
@@ -409,7 +410,7 @@ TEST_F(SharedGridTest, ARunThatDiesWithItsWorkerHasNotFailed) {
   const std::string id = "pair.dlightsb.seed0";
   const std::filesystem::path folder = dir_ / "out" / "runs" / id;
   const std::filesystem::path failure = dir_ / "out" / "failed" / (id + ".txt");
-  ChildProcess worker(BRIDGEMARK_PROGRAM,
+  ChildProcess worker(testing::tested_program(),
                       {"run", experiment_path().string(), "-o", (dir_ / "out").string(), "--shard",
                        "1/1", "--stale-after", "1", "--only", id},
                       "/dev/null", dir_ / "log.txt");

@@ -10,6 +10,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/experiment/experiment.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/places.h"
 
 // The experiments that the library has in it are the files of the repository.
 namespace bridgemark {
@@ -18,8 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(NamedExperiments, AreTheFilesOfTheRepository) {
-  const auto folder =
-      std::filesystem::path(BRIDGEMARK_TEST_DATA).parent_path().parent_path() / "experiments";
+  const auto folder = testing::source_tree() / "experiments";
   std::set<std::string> files, names;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     files.insert(file.path().stem().string());

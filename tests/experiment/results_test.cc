@@ -15,6 +15,7 @@
 
 #include "bridgemark/core/error.h"
 #include "tests/experiment/results_testing.h"
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tolerance.h"
 
@@ -30,7 +31,7 @@ using testing::result;
 // One with a line for each score: of the Oracle, of Independent, whose joint KL is infinite there,
 // and of a CSBM, whose joint KL is an upper bound.
 const std::filesystem::path kOlderFile =
-    std::filesystem::path(BRIDGEMARK_TEST_DATA) / "../experiment/older_results.jsonl";
+    testing::source_tree() / "tests/experiment/older_results.jsonl";
 
 void expect_same(const RunResult& a, const RunResult& b) {
   EXPECT_EQ(recorded_run(a).config.options, recorded_run(b).config.options);

@@ -14,6 +14,7 @@
 #include "bridgemark/experiment/results.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/places.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 
@@ -79,7 +80,7 @@ class SlurmTest : public ::testing::Test {
   }
 
   GridSummary run(SlurmOptions options = {}, const Context& context = {.num_threads = 1}) const {
-    options.program = BRIDGEMARK_PROGRAM;
+    options.program = testing::tested_program();
     return run_on_slurm(context, load_experiment(dir_ / "x.toml"), dir_ / "out", options);
   }
 
@@ -141,7 +142,7 @@ TEST_F(SlurmTest, AsksForAGpuUnlessTheUserDoes) {
 TEST_F(SlurmTest, APercentSignInThePathIsItself) {
   command("sbatch", "echo \"$@\" >> '" + (dir_ / "asked").string() + "'\nexit 1");
   SlurmOptions options;
-  options.program = BRIDGEMARK_PROGRAM;
+  options.program = testing::tested_program();
   EXPECT_THROW(
       run_on_slurm({.num_threads = 1}, load_experiment(dir_ / "x.toml"), dir_ / "50%out", options),
       Error);

@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "tests/metric/evaluation_testing.h"
+#include "tests/support/places.h"
 
 namespace bridgemark {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kTree = fs::path(BRIDGEMARK_TEST_DATA) / "../..";
+const fs::path kTree = testing::source_tree();
 
 std::string text_of(const fs::path& path) {
   std::ifstream in(path);

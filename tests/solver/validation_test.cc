@@ -16,6 +16,7 @@
 #include "bridgemark/solver/run/run.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/model_file.h"
+#include "tests/support/places.h"
 #include "tests/support/small_pair.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/thread_ranks.h"
@@ -237,8 +238,7 @@ TEST_F(Validated, EveryKeyOfALogIsDocumented) {
 
 // The rows of its table are those of the list, in its order.
 TEST(LogFields, AreThoseOfThePageOfFormats) {
-  const std::string page =
-      testing::slurp(std::filesystem::path(BRIDGEMARK_TEST_DATA) / "../../docs/formats.md");
+  const std::string page = testing::slurp(testing::source_tree() / "docs/formats.md");
   std::string rows = "| key | unit | meaning |\n| --- | --- | --- |\n";
   for (const LogField& field : log_fields()) {
     rows += fmt::format("| `{}` | {} | {} |\n", field.key, field.unit, field.meaning);

@@ -15,6 +15,7 @@
 #include "bridgemark/io/safetensors.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/context.h"
+#include "tests/support/places.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -26,7 +27,7 @@ using testing::error_of;
 using testing::kContext;
 using testing::TempDir;
 
-const std::filesystem::path kGolden = BRIDGEMARK_TEST_DATA;
+const std::filesystem::path kGolden = testing::golden_folder();
 const std::set<std::string> kKinds = {"reference", "bridge",   "dlightsb", "dlightsbm", "csbm",
                                       "metrics",   "sinkhorn", "lowrank",  "columns",   "tree"};
 
