@@ -83,7 +83,7 @@ void add_gamma(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--set", options->scan.settings,
-                   "An option of the solver, key=value; dlightsb starts from quick ones: "
+                   "Options of the solver, key=value each; dlightsb starts from quick ones: "
                    "components=32 updates=500 refit=no source=none")
       ->type_size(1)
       ->allow_extra_args(false);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -7,11 +8,13 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/version.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/solver/outside/python_solvers.h"
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/help/help.h"
 #include "cli/help/usage_error.h"
@@ -83,7 +86,10 @@ int run_program(int argc, char** argv) {
 
   try {
     try {
-      app.parse(argc, argv);
+      std::vector<std::string> arguments =
+          with_each_setting_named({argv + std::min(argc, 1), argv + argc});
+      std::ranges::reverse(arguments);  // as CLI11 takes a list
+      app.parse(std::move(arguments));
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() != 0) return fail(usage_message(app, error));
       return finish_output(app.exit(error));  // --help and --version

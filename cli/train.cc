@@ -255,7 +255,7 @@ void add_train(CLI::App& app, Action& action) {
     return "--x0 " + options->x0;
   });
   command->add_option("-o,--output", options->output, "Run folder to write")->required();
-  command->add_option("--set", options->assignments, "An option of the solver, key=value")
+  command->add_option("--set", options->assignments, "Options of the solver, key=value each")
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--resume", options->resume, "Go on with the run in the folder");

@@ -340,8 +340,8 @@ TEST_F(CommandLine, VerifyPassesAndFails) {
 
 TEST_F(CommandLine, TrainWritesEventsForTensorBoard) {
   expect_success({"train", "dlightsb", "--pair", kSmallPair, "-o", path("run"), "--tensorboard",
-                  path("events"), "--set", "components=3", "--set", "updates=4", "--set",
-                  "log_every=2", "--set", "validate_every=4"});
+                  path("events"), "--set", "components=3", "updates=4", "log_every=2", "--set",
+                  "validate_every=4"});
   std::vector<std::int64_t> steps, scored;
   for (const testing::ReadEvent& event : testing::read_events(path("events"))) {
     if (event.scalars.contains("loss")) steps.push_back(event.step);
