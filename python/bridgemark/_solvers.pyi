@@ -58,7 +58,7 @@ class _PairFit(_Fit, total=False):
 
 class _DataFit(_Fit, total=False):
     condition: tuple[Any, Any] | None
-    reference: Literal["gaussian", "uniform"] | numpy.typing.ArrayLike | None
+    reference: Literal["gaussian", "uniform", "birth-death", "absorbing"] | numpy.typing.ArrayLike | None
     gamma: float | None
     num_categories: int | None
     total_steps: int | None
