@@ -117,6 +117,30 @@ TEST(SparsePair, AbsorbingReverseNeedsNoClosedForm) {
                        "a reference that leads from each category to each other, got absorbing"));
 }
 
+// 6000 words and a mask, without a table: of each row four ends are all there are.
+TEST(SparsePair, AbsorbingNeedsNoTable) {
+  constexpr int kS = 6001;
+  PairSpec spec;
+  spec.num_categories = kS;
+  spec.num_components = 2;
+  spec.reference = ReferenceKind::kAbsorbing;
+  spec.gamma = 0.01;
+  spec.sigma = 3000.0;
+  const BenchmarkPair pair = build_pair(spec);
+  EXPECT_FALSE(pair.bridge().process().has_tables());
+  const PairedStates drawn = pair.sample_joint(kContext, 50, 1);
+  const States back = pair.reversed().sample_conditional(kContext, drawn.x1, 2);
+  for (std::size_t i = 0; i < drawn.x1.size(); ++i) {
+    EXPECT_TRUE(drawn.x1.data()[i] == kS - 1 || drawn.x1.data()[i] == drawn.x0.data()[i]);
+    EXPECT_TRUE(drawn.x1.data()[i] == kS - 1 || drawn.x1.data()[i] == back.data()[i]);
+  }
+  const std::int32_t a = drawn.x0(0, 0), b = drawn.x0(0, 1);
+  const States x1(4, 2, {a, b, a, kS - 1, kS - 1, b, kS - 1, kS - 1});
+  std::vector<double> log_q(4);
+  pair.bridge().log_conditional(kContext, testing::repeat_row(drawn.x0, 0, 4), x1, log_q);
+  EXPECT_NEAR(log_sum(log_q.data(), 4), 0.0, 1e-12);
+}
+
 TEST(SparsePair, FoldersKeepTheReference) {
   const testing::TempDir dir;
   PairSpec spec;
