@@ -147,17 +147,14 @@ void add_build(CLI::App& app, Action& action) {
   command->add_option("--components", spec.num_components, "K, components of the potential")
       ->group(group)
       ->capture_default_str();
-  command
-      ->add_option("--reference", options->reference,
-                   "gaussian, uniform, a .npy matrix [S,S] of step probabilities, or "
-                   "lowrank:U.npy,V.npy, both [S,r]: each step stays with 1 - gamma and else moves "
-                   "by U V^T")
+  command->add_option("--reference", options->reference, kReferenceHelp)
       ->group(group)
       ->capture_default_str();
   command
       ->add_option("--gamma", options->parts.gamma,
-                   fmt::format("Stochasticity of the reference: > 0; uniform: below 1; lowrank: at "
-                               "most 1; not of a matrix (default: {})",
+                   fmt::format("Stochasticity of the reference: > 0; uniform, birth-death and "
+                               "absorbing: below 1; lowrank and graph: at most 1; not of a matrix "
+                               "(default: {})",
                                spec.gamma))
       ->group(group);
   command->add_option("--steps", spec.total_steps, "Elementary steps between x0 and x1")
@@ -212,11 +209,9 @@ void add_build(CLI::App& app, Action& action) {
     if (options->family == pair_family_name(PairFamily::kTree)) return std::nullopt;
     return "--family " + options->family;
   });
-  only_for(command->get_option("--gamma"), "--reference gaussian, uniform or lowrank",
+  only_for(command->get_option("--gamma"), "any --reference but a matrix",
            [=]() -> std::optional<std::string> {
-             if (is_low_rank(options->reference) || !is_npy(options->reference)) {
-               return std::nullopt;
-             }
+             if (!is_matrix(options->reference)) return std::nullopt;
              return "--reference " + options->reference;
            });
   for (const FamilyNumber& number : family_numbers()) {

@@ -10,6 +10,7 @@
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
+#include "bridgemark/process/graph_file.h"
 #include "cli/interrupt.h"
 #include "cli/option_use.h"
 #include "cli/output.h"
@@ -72,7 +73,7 @@ void warn_if_still(const ReferenceProcess& process) {
 
 namespace {
 
-constexpr std::string_view kLowRankPrefix = "lowrank:";
+constexpr std::string_view kLowRankPrefix = "lowrank:", kGraphPrefix = "graph:";
 
 }  // namespace
 
@@ -86,10 +87,21 @@ Matrix<double> load_matrix(const std::string& path) {
   return {array.shape[0], array.shape[1], array.to_doubles()};
 }
 
-bool is_low_rank(const std::string& reference) { return reference.starts_with(kLowRankPrefix); }
+const char kReferenceHelp[] =
+    "gaussian, uniform, birth-death (one up or down), absorbing (to the last category, and nowhere "
+    "from there), a .npy matrix [S,S] of step probabilities, lowrank:U.npy,V.npy, both [S,r]: each "
+    "step stays with 1 - gamma and else moves by U V^T, or graph:FILE.npz, rates or probabilities "
+    "[S,S] as scipy.sparse.save_npz writes a CSR matrix";
+
+bool is_matrix(const std::string& reference) {
+  return is_npy(reference) && !reference.starts_with(kLowRankPrefix);
+}
 
 GivenReference read_reference(const std::string& value) {
-  if (is_low_rank(value)) {
+  if (value.starts_with(kGraphPrefix)) {
+    return load_graph(value.substr(kGraphPrefix.size()));
+  }
+  if (value.starts_with(kLowRankPrefix)) {
     const std::string files = value.substr(kLowRankPrefix.size());
     const std::size_t comma = files.find(',');
     const std::string u = files.substr(0, comma),

@@ -53,9 +53,11 @@ void add_training_rows_options(CLI::App& command, TrainingRows& rows, const std:
 // One line on standard error where the reference of a pair hardly moves.
 void warn_if_still(const ReferenceProcess& process);
 
-// --reference: a name, the matrix of a .npy file, or lowrank:U.npy,V.npy.
+// --reference: a name, the matrix of a .npy file, lowrank:U.npy,V.npy or graph:FILE.npz; what help
+// says of it, and whether it is a matrix.
 GivenReference read_reference(const std::string& value);
-bool is_low_rank(const std::string& reference);
+extern const char kReferenceHelp[];
+bool is_matrix(const std::string& reference);
 bool is_npy(const std::string& value);
 Matrix<double> load_matrix(const std::string& path);
 

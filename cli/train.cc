@@ -215,15 +215,12 @@ void add_train(CLI::App& app, Action& action) {
   command->add_option("--x1", options->x1, "States to lead to, integers .npy [m,D]; unpaired")
       ->group(data);
   std::vector<CLI::Option*> of_data;
-  of_data.push_back(command->add_option("--reference", options->reference,
-                                        "gaussian, uniform, a .npy matrix [S,S] of step "
-                                        "probabilities, or lowrank:U.npy,V.npy, both [S,r]: each "
-                                        "step stays with 1 - gamma and else moves by U V^T"));
+  of_data.push_back(command->add_option("--reference", options->reference, kReferenceHelp));
   of_data.back()->capture_default_str();
   of_data.push_back(command->add_option(
       "--gamma", options->gamma,
-      "Stochasticity of the reference (default: one that fits the categories, which is printed; "
-      "lowrank has none)"));
+      "Stochasticity of the reference (default: of gaussian and uniform one that fits the "
+      "categories, which is printed; others have none)"));
   of_data.push_back(command->add_option(
       "--categories", options->categories,
       "S (default: the reference's, else one more than the largest category of the data)"));

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+GOLDEN_FILES = pathlib.Path(__file__).resolve().parents[1] / "tests" / "golden"
 ROWS = 4  # of a test set: the protocol's 20,000 are too long for a corpus
 BETWEEN = b"\n%%\n"  # two files of one input, as tests/fuzz/fuzz.h says
 TINY = ["--components", "2", "--steps", "4", "--sigma", "0.8"]
@@ -185,6 +186,8 @@ class Corpus:
         self.add("npy", "states", (work / "states.npy").read_bytes())
         self.add("npy", "cube", npy("<i8", (2, 2, 2), range(8)))
         self.add("npy", "bools", npy("|b1", (3,), [True, False, True]))
+        for name in ("compressed", "stored"):  # by scipy.sparse.save_npz
+            self.add("npz", name, (GOLDEN_FILES / f"ring_{name}.npz").read_bytes())
         self.run("sample", work / "sphere", "--what", "x0", "-n", "3", "-o", work / "x0.npy")
         self.add("npy", "sample", (work / "x0.npy").read_bytes())
         answers = npy("<i4", (ROWS, 2), [0, 1, 2, 0, 1, 1, 2, 2])

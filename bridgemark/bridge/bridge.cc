@@ -8,6 +8,7 @@
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/plan/bridge_step.h"
 #include "bridgemark/backend/plan/reference_power.h"
+#include "bridgemark/backend/plan/sparse_power.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/core/states.h"
@@ -74,6 +75,12 @@ Array3<double> Bridge::propagated_cores(const Context& context, const ReferenceC
       backend::of(context).propagate_cores_factored(context, *factors, cores, out);
       return out;
     }
+  }
+  const auto sparse = process_.sparse_power(context, elementary);
+  const std::size_t S = cores.extent(1);
+  if (sparse && 2 * sparse->num_entries() < S * S) {
+    backend::propagate_cores(context, *sparse, cores, out);
+    return out;
   }
   const SharedMatrix log_q = process_.log_power(context, elementary);
   backend::of(context).propagate_cores(context, log_q, cores, out);

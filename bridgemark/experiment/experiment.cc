@@ -136,7 +136,8 @@ class RunList {
     run.evaluation.num_steps = own_steps != options.values().end()
                                    ? options.integer("num_steps")
                                    : evaluation_.num_steps.value_or(kTrajectorySteps);
-    if (const int total = pair.reference().total_steps(); total % *run.evaluation.num_steps != 0) {
+    if (const int total = pair.bridge().process().total_steps();
+        total % *run.evaluation.num_steps != 0) {
       file_.toml().fail(num_steps_line_ != 0 ? num_steps_line_ : solver_line,
                         "num_steps of the evaluation must divide the {} steps of {}, got {}", total,
                         pair_name, *run.evaluation.num_steps);

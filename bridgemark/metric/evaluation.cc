@@ -340,7 +340,7 @@ void check_request(const BenchmarkPair& pair, const Coupling& coupling,
   if (!(options.max_seconds >= 0.0)) {
     throw_invalid("evaluate", "max_seconds must be at least 0, got {}", options.max_seconds);
   }
-  const int total = pair.reference().total_steps();
+  const int total = pair.bridge().process().total_steps();
   const int steps = options.num_steps.value_or(trajectory_steps(coupling, {}));
   if (steps < 1 || total % steps != 0) {
     throw_invalid("evaluate", "num_steps must be a positive divisor of {}, got {}", total, steps);

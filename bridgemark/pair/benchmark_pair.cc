@@ -128,6 +128,7 @@ backend::RowSource BenchmarkPair::target_rows(const Context& context, std::uint6
 }
 
 const backend::RowSampler& BenchmarkPair::device_sampler(const Context& context) const {
+  bridge_->process().require_device(context);
   std::call_once(made_->sampler_once, [&] {
     // The tables are those of the CPU, bit for bit.
     made_->sampler =

@@ -65,10 +65,13 @@ void require_min_distances(PairSpec spec, const Context& context) {
 }  // namespace
 
 ReferenceKind named_reference(const std::string& name) {
-  for (const ReferenceKind kind : {ReferenceKind::kGaussian, ReferenceKind::kUniform}) {
-    if (reference_kind_name(kind) == name) return kind;
-  }
-  throw_invalid("pair", "reference must be gaussian, uniform or a matrix [S,S], got '{}'", name);
+  const std::optional<ReferenceKind> kind = parse_reference_kind(name);
+  if (kind && has_gamma_alone(*kind)) return *kind;
+  throw_invalid(
+      "pair",
+      "reference must be gaussian, uniform, birth-death, absorbing, a matrix [S,S], factors "
+      "of low rank or a graph, got '{}'",
+      name);
 }
 
 PairSpec custom_spec(PairParts parts, const Context& context) {
@@ -76,11 +79,13 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
   if (parts.min_distance) set_family_number(spec, "min_distance", *parts.min_distance);
   auto* matrix = std::get_if<Matrix<double>>(&parts.reference);
   auto* low_rank = std::get_if<LowRankFactors>(&parts.reference);
+  auto* graph = std::get_if<GraphWeights>(&parts.reference);
   auto* pmf = std::get_if<Matrix<double>>(&parts.source);
   auto* states = std::get_if<States>(&parts.source);
   Size dim("dim", parts.dim), num_categories("num_categories", parts.num_categories);
   if (matrix) num_categories.add(matrix->rows());
   if (low_rank) num_categories.add(low_rank->u.rows());
+  if (graph) num_categories.add(graph->num_categories());
   if (pmf) {
     dim.add(pmf->rows());
     num_categories.add(pmf->cols());
@@ -113,7 +118,7 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
   spec.dim = dim.agreed(spec.dim);
   spec.num_categories = num_categories.agreed(spec.num_categories);
   if (matrix && parts.gamma) {
-    throw_invalid("pair", "gamma goes with reference gaussian or uniform, got {} and a matrix",
+    throw_invalid("pair", "gamma goes with any reference but a matrix, got {} and a matrix",
                   *parts.gamma);
   }
   if (parts.gamma) spec.gamma = *parts.gamma;
@@ -123,6 +128,9 @@ PairSpec custom_spec(PairParts parts, const Context& context) {
   } else if (low_rank) {
     spec.reference = ReferenceKind::kLowRank;
     spec.low_rank = std::move(*low_rank);
+  } else if (graph) {
+    spec.reference = ReferenceKind::kGraph;
+    spec.graph = std::move(*graph);
   } else {
     spec.reference = named_reference(std::get<std::string>(parts.reference));
   }

@@ -16,7 +16,7 @@ struct PairParts {
   // Where they are not given: what the arrays say, else the defaults of PairSpec, as for each.
   std::optional<int> dim;
   std::optional<int> num_categories;
-  // Given, it goes with a reference by name or of low rank.
+  // Given, it goes with any reference but a matrix.
   std::optional<double> gamma;
   // Given, means that are closer are refused.
   std::optional<double> min_distance;
@@ -27,7 +27,7 @@ struct PairParts {
   std::variant<std::string, Matrix<double>, States> source = std::string("gaussian");
 };
 
-// The reference of a name that is no matrix. Throws InvalidArgument for any other.
+// The reference of a name, one that has a gamma alone. Throws InvalidArgument for any other.
 ReferenceKind named_reference(const std::string& name);
 
 // What build_pair takes. Throws InvalidArgument for an unknown name, where two parts say different

@@ -9,6 +9,7 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/pair/custom_pair.h"
+#include "bridgemark/pair/reachable_rows.h"
 #include "bridgemark/process/gamma_proposal.h"
 #include "bridgemark/process/same_process.h"
 
@@ -25,6 +26,7 @@ int largest_category(const States& states) {
 std::optional<std::size_t> rows_of(const GivenReference& reference) {
   if (const auto* matrix = std::get_if<Matrix<double>>(&reference)) return matrix->rows();
   if (const auto* low_rank = std::get_if<LowRankFactors>(&reference)) return low_rank->u.rows();
+  if (const auto* graph = std::get_if<GraphWeights>(&reference)) return graph->num_categories();
   return std::nullopt;
 }
 
@@ -46,6 +48,12 @@ int categories_of(const DataParts& parts) {
   return std::max(largest + 1, 2);
 }
 
+// Of a reference for which none is proposed.
+double given_gamma(const DataParts& parts, std::string_view reference) {
+  if (parts.gamma) return *parts.gamma;
+  throw_invalid("data", "gamma must be given with {}, got none", reference);
+}
+
 }  // namespace
 
 DataProblem make_data_problem(const Context& context, DataParts parts) {
@@ -54,19 +62,23 @@ DataProblem make_data_problem(const Context& context, DataParts parts) {
   const auto make_reference = [&] {
     if (const auto* matrix = std::get_if<Matrix<double>>(&parts.reference)) {
       if (parts.gamma) {
-        throw_invalid("data",
-                      "gamma belongs to a gaussian or uniform reference, got {} and a matrix",
+        throw_invalid("data", "gamma belongs to any reference but a matrix, got {} and a matrix",
                       *parts.gamma);
       }
       return ReferenceProcess::from_matrix(*matrix, parts.total_steps);
     }
     if (const auto* low_rank = std::get_if<LowRankFactors>(&parts.reference)) {
-      if (!parts.gamma) {
-        throw_invalid("data", "gamma must be given with a reference of low rank, got none");
-      }
-      return ReferenceProcess::low_rank(low_rank->u, low_rank->v, *parts.gamma, parts.total_steps);
+      return ReferenceProcess::low_rank(low_rank->u, low_rank->v,
+                                        given_gamma(parts, "a reference of low rank"),
+                                        parts.total_steps);
+    }
+    if (const auto* graph = std::get_if<GraphWeights>(&parts.reference)) {
+      return ReferenceProcess::graph(*graph, given_gamma(parts, "a graph"), parts.total_steps);
     }
     const ReferenceKind kind = named_reference(std::get<std::string>(parts.reference));
+    if (kind == ReferenceKind::kBirthDeath || kind == ReferenceKind::kAbsorbing) {
+      given_gamma(parts, fmt::format("a reference {}", reference_kind_name(kind)));
+    }
     if (!parts.gamma) {
       parts.gamma = propose_gamma(context, kind, S, parts.total_steps);
       note = fmt::format(
@@ -74,11 +86,10 @@ DataProblem make_data_problem(const Context& context, DataParts parts) {
           "independent ends lie apart",
           *parts.gamma, S, reference_kind_name(kind), 100.0 * kProposedShare);
     }
-    return kind == ReferenceKind::kUniform
-               ? ReferenceProcess::uniform(S, *parts.gamma, parts.total_steps)
-               : ReferenceProcess::gaussian(S, *parts.gamma, parts.total_steps);
+    return ReferenceProcess::of_gamma(kind, S, *parts.gamma, parts.total_steps);
   };
   ReferenceProcess reference = make_reference();
+  require_reachable(context, parts.x0, parts.x1, reference);
   return {FitProblem(std::move(parts.x0), std::move(parts.x1), std::move(reference)),
           std::move(note)};
 }

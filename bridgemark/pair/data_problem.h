@@ -15,7 +15,7 @@ struct DataParts {
   States x0;
   States x1;
   GivenReference reference = std::string("gaussian");
-  std::optional<double> gamma = {};        // of a named reference, else proposed; of low rank
+  std::optional<double> gamma = {};        // of any but a matrix; proposed for gaussian and uniform
   std::optional<int> num_categories = {};  // else what the reference or the largest category says
   int total_steps = kDefaultTotalSteps;
 };

@@ -11,7 +11,7 @@
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/safetensors.h"
-#include "bridgemark/process/low_rank_step.h"
+#include "bridgemark/process/reference_tensors.h"
 
 namespace bridgemark {
 
@@ -128,35 +128,6 @@ Config read_config(const std::filesystem::path& path) {
   return config;
 }
 
-ReferenceProcess read_reference(const Config& config, const SafetensorsFile& tensors,
-                                const std::string& file) {
-  if (config.reference == "uniform") {
-    return ReferenceProcess::uniform(config.num_categories, config.gamma, config.total_steps);
-  }
-  if (config.reference == "gaussian") {
-    return ReferenceProcess::gaussian(config.num_categories, config.gamma, config.total_steps);
-  }
-  if (config.reference == "matrix") {
-    const auto S = static_cast<std::size_t>(config.num_categories);
-    tensors.expect_shape("reference_matrix", std::vector{S, S});
-    return ReferenceProcess::from_matrix(
-        Matrix<double>(S, S, tensors.read_doubles("reference_matrix")), config.total_steps);
-  }
-  if (config.reference == reference_kind_name(ReferenceKind::kLowRank)) {
-    const auto S = static_cast<std::size_t>(config.num_categories);
-    const std::vector<std::size_t>& shape = tensors.shape("reference_u");
-    const std::size_t rank = shape.size() == 2 ? shape[1] : 0;
-    const auto factor = [&](const char* name) {
-      tensors.expect_shape(name, std::vector{S, rank});
-      return Matrix<double>(S, rank, tensors.read_doubles(name));
-    };
-    return ReferenceProcess::low_rank(factor("reference_u"), factor("reference_v"), config.gamma,
-                                      config.total_steps);
-  }
-  throw_file(file, "prior_type must be uniform, gaussian, matrix or lowrank, got '{}'",
-             config.reference);
-}
-
 // A tensor [n, ...] of states whose further axes flatten to `dim`.
 States read_states(const SafetensorsFile& tensors, const std::string& name, std::size_t dim,
                    const std::string& file) {
@@ -244,7 +215,9 @@ BenchmarkPair assemble(const Config& config, const SafetensorsFile& tensors,
   tensors.expect_shape("log_alpha", std::vector{K});
   tensors.expect_shape("log_cp_cores", std::vector{D, S, K});
   PairIdentity identity = read_identity(config, tensors, folder);
-  ReferenceProcess reference = read_reference(config, tensors, config_file);
+  ReferenceProcess reference =
+      read_reference({config.reference, config.num_categories, config.gamma, config.total_steps},
+                     tensors, config_file, "prior_type");
   std::vector<double> log_weights = tensors.read_doubles("log_alpha");
   Array3<double> log_cores(D, S, K, tensors.read_doubles("log_cp_cores"));
   const bool distilled = config.family == PairFamily::kDistilled;
@@ -332,14 +305,7 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
                std::span(source->log_cores().data(), source->log_cores().size()));
   }
   std::vector<std::int64_t> states;
-  if (const Matrix<double>* matrix = bridge.process().given_matrix()) {
-    writer.add("reference_matrix", {S, S}, std::span(matrix->data(), matrix->size()));
-  }
-  if (const LowRankStep* step = bridge.process().low_rank_step()) {
-    const auto rank = static_cast<std::size_t>(step->rank());
-    writer.add("reference_u", {S, rank}, std::span(step->u().data(), step->u().size()));
-    writer.add("reference_v", {S, rank}, std::span(step->v().data(), step->v().size()));
-  }
+  add_reference_tensors(writer, bridge.process());
   if (pair.source().kind() == SourceKind::kProduct) {
     const Matrix<double>& pmf = pair.source().given_pmf();
     writer.add("source_pmf", {D, S}, std::span(pmf.data(), pmf.size()));

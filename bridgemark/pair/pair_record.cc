@@ -8,6 +8,7 @@
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/process/low_rank_step.h"
+#include "bridgemark/process/sparse_step.h"
 
 namespace bridgemark {
 
@@ -61,6 +62,14 @@ void add_ends(Fingerprint& fingerprint, const BenchmarkPair& pair) {
   if (const LowRankStep* step = pair.bridge().process().low_rank_step()) {
     add_matrix(step->u());
     add_matrix(step->v());
+  }
+  const SparseStep* const sparse = pair.bridge().process().sparse_step();
+  if (const GraphWeights* weights = sparse ? sparse->weights() : nullptr) {
+    for (const std::int64_t first : weights->first) {
+      fingerprint.add(static_cast<std::uint64_t>(first));
+    }
+    fingerprint.add(std::span<const std::int32_t>(weights->to));
+    fingerprint.add(std::span<const double>(weights->weight));
   }
   fingerprint.add_bytes(source_kind_name(source.kind()));
   switch (source.kind()) {

@@ -45,23 +45,26 @@ void check_spec(const PairSpec& spec) {
   if (spec.reference == ReferenceKind::kLowRank && !spec.low_rank) {
     throw_invalid("pair", "a lowrank reference needs low_rank, got none");
   }
+  if (spec.reference == ReferenceKind::kGraph && !spec.graph) {
+    throw_invalid("pair", "a graph reference needs graph, got none");
+  }
 }
 
 namespace {
 
 ReferenceProcess make_reference(const PairSpec& spec) {
   switch (spec.reference) {
-    case ReferenceKind::kUniform:
-      return ReferenceProcess::uniform(spec.num_categories, spec.gamma, spec.total_steps);
-    case ReferenceKind::kGaussian:
-      return ReferenceProcess::gaussian(spec.num_categories, spec.gamma, spec.total_steps);
     case ReferenceKind::kMatrix:
       return ReferenceProcess::from_matrix(*spec.reference_matrix, spec.total_steps);
     case ReferenceKind::kLowRank:
       return ReferenceProcess::low_rank(spec.low_rank->u, spec.low_rank->v, spec.gamma,
                                         spec.total_steps);
+    case ReferenceKind::kGraph:
+      return ReferenceProcess::graph(*spec.graph, spec.gamma, spec.total_steps);
+    default:
+      return ReferenceProcess::of_gamma(spec.reference, spec.num_categories, spec.gamma,
+                                        spec.total_steps);
   }
-  throw_invalid("pair", "unknown reference kind");
 }
 
 // log_cores[d,s,k] = log of the normal density at s around the component's mean. Only IEEE

@@ -40,6 +40,7 @@ struct PairSpec {
   std::optional<CpPotential> source_potential;     // family twosided: f, else drawn like v
   std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
   std::optional<LowRankFactors> low_rank;          // for ReferenceKind::kLowRank
+  std::optional<GraphWeights> graph;               // for ReferenceKind::kGraph
   std::optional<SourceDistribution> source;        // else a standard normal quantised on [-7, 7]
 };
 

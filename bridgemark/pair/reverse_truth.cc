@@ -51,7 +51,11 @@ ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge>
   Context host = context;
   host.device = Device::kCpu;
   const std::size_t D = bridge_->dim(), S = static_cast<std::size_t>(bridge_->num_categories());
-  if (potential) {
+  const bool has_reversal = bridge_->process().has_reversal();
+  if (!has_reversal && (potential || source.kind() == SourceKind::kEmpirical)) {
+    missing_ = fmt::format("a reference that leads from each category to each other, got {}",
+                           reference_kind_name(bridge_->process().kind()));
+  } else if (potential) {
     const auto& cp = dynamic_cast<const CpBridge&>(*bridge_);
     log_total_ = product(*potential, cp.normalizer(host)).log_total();
     set_closed(*potential);
@@ -93,7 +97,7 @@ bool ReverseTruth::set_listed(
     const std::function<void(const States&, std::span<double>)>& write_log_p0) {
   const std::size_t D = bridge_->dim(), S = static_cast<std::size_t>(bridge_->num_categories()),
                     count = count_states(D, S, kMaxStates);
-  if (count == 0) return false;
+  if (count == 0 || !bridge_->process().has_reversal()) return false;
   const States states = list_states(count, D, S);
   std::vector<double> log_p0(count);
   write_log_p0(states, log_p0);

@@ -17,7 +17,8 @@ namespace bridgemark {
 // f = p0 / c: again a bridge, over the reference seen backwards and with the potential f.
 // Where f is a CP potential that is a closed form with every ability of one:
 //   two-sided pairs     f is given;
-//   few states          one component for each state that p0 allows, listed;
+//   few states          one component for each state that p0 allows, listed, if the reference has
+//                       a reversal in time;
 //   observed states     one component for each of them.
 // For any other p0 with independent coordinates, a mixture of such or a hidden chain, it is the
 // envelope of ReversedBridge.
@@ -36,7 +37,8 @@ class ReverseTruth {
   // With the law of x0 that the bridge has. Throws InvalidArgument where it has none.
   ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge);
 
-  // Null where p0 has observed states beyond kMaxEntries; missing() says how many they may be.
+  // Null where p0 has observed states beyond kMaxEntries, and where a closed form alone could be
+  // the reverse and the reference has no reversal in time; missing() says what would do.
   std::shared_ptr<const Coupling> coupling() const;
   const std::string& missing() const { return missing_; }
 

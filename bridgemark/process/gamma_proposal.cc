@@ -14,12 +14,6 @@ namespace {
 // S = 256 for gamma 0.05. A larger matrix would only take longer.
 constexpr int kEnoughCategories = 256;
 
-ReferenceProcess process_of(ReferenceKind kind, int num_categories, double gamma, int total_steps) {
-  return kind == ReferenceKind::kUniform
-             ? ReferenceProcess::uniform(num_categories, gamma, total_steps)
-             : ReferenceProcess::gaussian(num_categories, gamma, total_steps);
-}
-
 double two_digits(double value) {
   // Divided by a whole number, so that it is the double that prints with these digits.
   const double scale = std::pow(10.0, 1.0 - std::floor(std::log10(value)));
@@ -44,13 +38,14 @@ double movement_share(const Context& context, const ReferenceProcess& process) {
 double movement_share(const Context& context, ReferenceKind kind, int num_categories, double gamma,
                       int total_steps) {
   const int S = std::min(num_categories, kEnoughCategories);
-  return movement_share(context, process_of(kind, S, gamma, total_steps));
+  return movement_share(context, ReferenceProcess::of_gamma(kind, S, gamma, total_steps));
 }
 
 double gamma_of_share(const Context& context, ReferenceKind kind, int num_categories, double share,
                       int total_steps) {
-  if (kind == ReferenceKind::kMatrix) {
-    throw_invalid("reference", "a gamma is proposed for gaussian or uniform, got matrix");
+  if (kind != ReferenceKind::kGaussian && kind != ReferenceKind::kUniform) {
+    throw_invalid("reference", "a gamma is proposed for gaussian or uniform, got {}",
+                  reference_kind_name(kind));
   }
   // The share grows with gamma: halving the logarithm finds it.
   double low = std::log(1e-7), high = std::log(kind == ReferenceKind::kUniform ? 0.5 : 4.0);

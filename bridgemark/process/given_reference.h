@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "bridgemark/core/array.h"
 
@@ -12,8 +14,18 @@ struct LowRankFactors {
   Matrix<double> u, v;
 };
 
-// A reference as a front end is given it: "gaussian" or "uniform", the probabilities [S,S] of an
-// elementary step, or factors of low rank.
-using GivenReference = std::variant<std::string, Matrix<double>, LowRankFactors>;
+// How strongly each category of a graph leads to others: rates, or the probabilities of a walk. By
+// rows, as scipy's CSR has them; an entry that is missing is 0.
+struct GraphWeights {
+  std::vector<std::int64_t> first;  // [S+1], where the entries of each row begin
+  std::vector<std::int32_t> to;     // [entries]
+  std::vector<double> weight;       // [entries]
+
+  std::size_t num_categories() const { return first.empty() ? 0 : first.size() - 1; }
+};
+
+// A reference as a front end is given it: the name of a kind that has a gamma alone, the
+// probabilities [S,S] of an elementary step, factors of low rank, or the weights of a graph.
+using GivenReference = std::variant<std::string, Matrix<double>, LowRankFactors, GraphWeights>;
 
 }  // namespace bridgemark

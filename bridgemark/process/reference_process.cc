@@ -7,6 +7,7 @@
 
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/plan/reference_power.h"
+#include "bridgemark/backend/plan/sparse_power.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
 #include "bridgemark/math/log_domain.h"
@@ -14,6 +15,7 @@
 #include "bridgemark/process/gamma_proposal.h"
 #include "bridgemark/process/low_rank_step.h"
 #include "bridgemark/process/power_cache.h"
+#include "bridgemark/process/sparse_step.h"
 
 namespace bridgemark {
 
@@ -27,9 +29,24 @@ void require_matrices(int num_categories, int count) {
                  "the number of categories");
 }
 
+int most_categories(ReferenceKind kind) {
+  switch (kind) {
+    case ReferenceKind::kUniform:
+    case ReferenceKind::kLowRank:
+    case ReferenceKind::kAbsorbing:
+      return kMaxCategories;
+    case ReferenceKind::kGaussian:
+    case ReferenceKind::kMatrix:
+      return kMaxTableCategories;
+    case ReferenceKind::kBirthDeath:
+    case ReferenceKind::kGraph:
+      return kMaxFactoredTable;
+  }
+  return 0;
+}
+
 void check_parameters(ReferenceKind kind, std::int64_t num_categories, int total_steps) {
-  const bool has_factors = kind == ReferenceKind::kUniform || kind == ReferenceKind::kLowRank;
-  const int most = has_factors ? kMaxCategories : kMaxTableCategories;
+  const int most = most_categories(kind);
   if (num_categories < 2 || num_categories > most) {
     throw_invalid("reference", "num_categories of a {} reference must lie in 2..{}, got {}",
                   reference_kind_name(kind), most, num_categories);
@@ -38,29 +55,23 @@ void check_parameters(ReferenceKind kind, std::int64_t num_categories, int total
     throw_invalid("reference", "total_steps must lie in 1..{}, got {}", kMaxTotalSteps,
                   total_steps);
   }
-  if (!has_factors) require_matrices(static_cast<int>(num_categories), 2);
+  const bool is_table = kind == ReferenceKind::kGaussian || kind == ReferenceKind::kMatrix;
+  if (is_table) require_matrices(static_cast<int>(num_categories), 2);
+}
+
+int largest_power_of_two_below(int n) {
+  int power = 1;
+  while (2 * power < n) power *= 2;
+  return power;
 }
 
 }  // namespace
-
-std::string_view reference_kind_name(ReferenceKind kind) {
-  switch (kind) {
-    case ReferenceKind::kUniform:
-      return "uniform";
-    case ReferenceKind::kGaussian:
-      return "gaussian";
-    case ReferenceKind::kMatrix:
-      return "matrix";
-    case ReferenceKind::kLowRank:
-      return "lowrank";
-  }
-  return "";
-}
 
 // What was computed so far; copies of a process share it.
 struct ReferenceProcess::Kept {
   PowerCache<Matrix<double>> tables;
   PowerCache<backend::FactoredPower> factors;
+  PowerCache<backend::SparsePower> sparse;
 };
 
 ReferenceProcess::ReferenceProcess(ReferenceKind kind, int num_categories, double gamma,
@@ -141,6 +152,71 @@ ReferenceProcess ReferenceProcess::low_rank(Matrix<double> u, Matrix<double> v, 
   return process;
 }
 
+ReferenceProcess ReferenceProcess::sparse(ReferenceKind kind, int total_steps, SparseStep step) {
+  ReferenceProcess process(kind, step.num_categories(), step.gamma(), total_steps);
+  process.sparse_ = std::make_shared<const SparseStep>(std::move(step));
+  return process;
+}
+
+ReferenceProcess ReferenceProcess::birth_death(int num_categories, double gamma, int total_steps) {
+  check_parameters(ReferenceKind::kBirthDeath, num_categories, total_steps);
+  return sparse(ReferenceKind::kBirthDeath, total_steps,
+                SparseStep::birth_death(num_categories, gamma));
+}
+
+ReferenceProcess ReferenceProcess::absorbing(int num_categories, double gamma, int total_steps) {
+  check_parameters(ReferenceKind::kAbsorbing, num_categories, total_steps);
+  return sparse(ReferenceKind::kAbsorbing, total_steps,
+                SparseStep::absorbing(num_categories, gamma));
+}
+
+ReferenceProcess ReferenceProcess::graph(GraphWeights weights, double gamma, int total_steps) {
+  const std::size_t S = weights.num_categories();
+  check_parameters(ReferenceKind::kGraph, static_cast<std::int64_t>(S), total_steps);
+  return sparse(ReferenceKind::kGraph, total_steps, SparseStep::graph(std::move(weights), gamma));
+}
+
+ReferenceProcess ReferenceProcess::of_gamma(ReferenceKind kind, int num_categories, double gamma,
+                                            int total_steps) {
+  switch (kind) {
+    case ReferenceKind::kUniform:
+      return uniform(num_categories, gamma, total_steps);
+    case ReferenceKind::kGaussian:
+      return gaussian(num_categories, gamma, total_steps);
+    case ReferenceKind::kBirthDeath:
+      return birth_death(num_categories, gamma, total_steps);
+    case ReferenceKind::kAbsorbing:
+      return absorbing(num_categories, gamma, total_steps);
+    default:
+      throw_invalid("reference", "a {} reference has more than a gamma", reference_kind_name(kind));
+  }
+}
+
+bool ReferenceProcess::is_symmetric() const {
+  return kind_ == ReferenceKind::kUniform || kind_ == ReferenceKind::kGaussian ||
+         (sparse_ && sparse_->is_symmetric());
+}
+
+bool ReferenceProcess::has_reversal() const {
+  return is_symmetric() || !sparse_ || !sparse_->unconnected();
+}
+
+void ReferenceProcess::require_reversal() const {
+  if (has_reversal()) return;
+  const auto [from, to] = *sparse_->unconnected();
+  throw_invalid("reference",
+                "a reference must lead from each category to each other to be seen backwards in "
+                "time; the {} one never leads from {} to {}",
+                reference_kind_name(kind_), from, to);
+}
+
+void ReferenceProcess::require_device(const Context& context) const {
+  if (!sparse_ || context.device == Device::kCpu) return;
+  throw DeviceError(
+      fmt::format("[reference] the device has no reference of kind {}; take --device cpu",
+                  reference_kind_name(kind_)));
+}
+
 const Matrix<double>* ReferenceProcess::given_matrix() const { return given_.get(); }
 
 bool ReferenceProcess::has_tables() const {
@@ -150,6 +226,8 @@ bool ReferenceProcess::has_tables() const {
 std::vector<double> ReferenceProcess::log_stationary() const {
   const auto S = static_cast<std::size_t>(num_categories_);
   if (is_symmetric()) return std::vector<double>(S, -std::log(num_categories_));
+  require_reversal();
+  if (sparse_) return sparse_->log_stationary(Context{});
   if (low_rank_) return low_rank_->log_stationary(Context{});
   // By repeated squaring: every row of a high power of a positive matrix is it.
   Matrix<double> power = log_power_once(Context{}, 1), squared(S, S);
@@ -170,6 +248,8 @@ std::vector<double> ReferenceProcess::log_stationary() const {
 
 ReferenceProcess ReferenceProcess::time_reversed() const {
   if (is_symmetric()) return *this;
+  require_reversal();
+  if (sparse_) return sparse(kind_, total_steps_, sparse_->time_reversed(Context{}));
   const auto S = static_cast<std::size_t>(num_categories_);
   if (low_rank_) {
     ReferenceProcess reversed(kind_, num_categories_, gamma_, total_steps_);
@@ -192,6 +272,7 @@ ReferenceProcess ReferenceProcess::time_reversed() const {
 double ReferenceProcess::expected_movement() const {
   const auto S = static_cast<std::size_t>(num_categories_);
   if (low_rank_) return total_steps_ * low_rank_->expected_movement();
+  if (sparse_) return total_steps_ * sparse_->expected_movement();
   if (kind_ == ReferenceKind::kUniform) {
     return total_steps_ * gamma_ * (static_cast<double>(num_categories_) + 1.0) / 3.0;
   }
@@ -248,6 +329,7 @@ void ReferenceProcess::require_tables() const {
 
 Matrix<double> ReferenceProcess::log_power_once(const Context& context, int n) const {
   check_power(n);
+  require_device(context);
   require_tables();
   const std::shared_ptr<const Matrix<double>> kept = kept_->tables.find(n);
   return kept ? *kept : make_power(context, n);
@@ -255,6 +337,7 @@ Matrix<double> ReferenceProcess::log_power_once(const Context& context, int n) c
 
 SharedMatrix ReferenceProcess::log_power(const Context& context, int n) const {
   check_power(n);
+  require_device(context);
   require_tables();
   if (auto kept = kept_->tables.find(n)) return SharedMatrix(std::move(kept));
   // Made without a lock: it may take long, and its context may wait for somebody who waits for it.
@@ -276,6 +359,7 @@ Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const
   }
   if (kind_ == ReferenceKind::kUniform) return log_uniform_power(num_categories_, gamma_, n);
   if (low_rank_) return factored_power(context, n)->log_table();
+  if (sparse_) return sparse_power(context, n)->log_table();
   return n == 1 ? *log_elementary_ : make_product(context, n);
 }
 
@@ -283,8 +367,7 @@ Matrix<double> ReferenceProcess::make_power(const Context& context, int n) const
 // one product for each power where the multiples of a step are asked for in turn.
 Matrix<double> ReferenceProcess::make_product(const Context& context, int n) const {
   const auto S = static_cast<std::size_t>(num_categories_);
-  int left = 1;
-  while (2 * left < n) left *= 2;
+  const int left = largest_power_of_two_below(n);
   const SharedMatrix a = log_power(context, left);
   const SharedMatrix b = [&] {
     if (2 * left == n) return a;
@@ -300,11 +383,16 @@ Matrix<double> ReferenceProcess::make_product(const Context& context, int n) con
 std::shared_ptr<const backend::FactoredPower> ReferenceProcess::factored_power(
     const Context& context, int n) const {
   check_power(n);
-  if (n < 1 || (!low_rank_ && kind_ != ReferenceKind::kUniform)) return nullptr;
+  const bool has_factors = kind_ == ReferenceKind::kUniform || kind_ == ReferenceKind::kLowRank ||
+                           kind_ == ReferenceKind::kAbsorbing;
+  if (n < 1 || !has_factors) return nullptr;
+  require_device(context);
   if (auto kept = kept_->factors.find(n)) return kept;
   backend::FactoredPower power;
   if (low_rank_) {
     power = low_rank_->power(context, n);
+  } else if (kind_ == ReferenceKind::kAbsorbing) {
+    power = absorbing_power(num_categories_, gamma_, n);
   } else {
     const auto rank_one = rank_one_power(n);
     if (!rank_one) return nullptr;
@@ -316,6 +404,26 @@ std::shared_ptr<const backend::FactoredPower> ReferenceProcess::factored_power(
   const std::size_t bytes = power.log_left.size() * sizeof(double);
   return kept_->factors.keep(n, std::make_shared<const backend::FactoredPower>(std::move(power)),
                              bytes);
+}
+
+std::shared_ptr<const backend::SparsePower> ReferenceProcess::sparse_power(const Context& context,
+                                                                           int n) const {
+  check_power(n);
+  require_device(context);
+  if (!sparse_) return nullptr;
+  if (n == 1) return sparse_->step();
+  if (auto kept = kept_->sparse.find(n)) return kept;
+  backend::SparsePower power;
+  if (n == 0) {
+    power = backend::sparse_identity(static_cast<std::size_t>(num_categories_));
+  } else {
+    const int left = largest_power_of_two_below(n);
+    power =
+        backend::multiply(context, *sparse_power(context, left), *sparse_power(context, n - left));
+  }
+  const std::size_t bytes = power.bytes();
+  return kept_->sparse.keep(n, std::make_shared<const backend::SparsePower>(std::move(power)),
+                            bytes);
 }
 
 backend::ReferencePower ReferenceProcess::power(const Context& context, int n) const {

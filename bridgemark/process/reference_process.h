@@ -14,16 +14,36 @@ namespace bridgemark {
 
 namespace backend {
 struct FactoredPower;
+struct SparsePower;
 class ReferencePower;
 }  // namespace backend
 
 class LowRankStep;
+class SparseStep;
+struct GraphWeights;
 
 // How the matrix of an elementary step is given.
-enum class ReferenceKind { kUniform, kGaussian, kMatrix, kLowRank };
+enum class ReferenceKind {
+  kUniform,
+  kGaussian,
+  kMatrix,
+  kLowRank,
+  kBirthDeath,
+  kAbsorbing,
+  kGraph
+};
 
-// "uniform", "gaussian", "matrix" or "lowrank".
+// "uniform", "gaussian", "matrix", "lowrank", "birth-death", "absorbing" or "graph".
 std::string_view reference_kind_name(ReferenceKind kind);
+
+// All of these names, with commas: for messages.
+std::string reference_kind_names();
+
+// The kind of such a name, or nothing.
+std::optional<ReferenceKind> parse_reference_kind(std::string_view name);
+
+// Whether S, gamma and the steps say all of a process of the kind.
+bool has_gamma_alone(ReferenceKind kind);
 
 // The number of elementary steps between x0 and x1 in the paper's pairs.
 inline constexpr int kDefaultTotalSteps = 128;
@@ -38,7 +58,8 @@ inline constexpr int kMaxCategories = 65536;
 inline constexpr int kMaxTableCategories = 16384;
 
 // A reference with factors, uniform or of low rank, has tables of its powers up to so many
-// categories, for whoever needs them whole; beyond, it is an operator alone.
+// categories, for whoever needs them whole; beyond, it is an operator alone. A sparse one,
+// birth-death, absorbing or a graph, has no more.
 inline constexpr int kMaxFactoredTable = 4096;
 
 // Q = exp(log_identity) I + exp(log_uniform) 11^T.
@@ -71,21 +92,51 @@ class ReferenceProcess {
   static ReferenceProcess low_rank(Matrix<double> u, Matrix<double> v, double gamma,
                                    int total_steps = kDefaultTotalSteps);
 
+  // For counts: one up or one down with gamma / 2 each in an elementary step; a step that would
+  // leave 0..S-1 stays where it is. gamma in (0, 1), S in 2..kMaxFactoredTable. Its own reversal.
+  // n steps lead n categories far at the most: what lies beyond has probability 0.
+  static ReferenceProcess birth_death(int num_categories, double gamma,
+                                      int total_steps = kDefaultTotalSteps);
+
+  // To the mask, the last category, with gamma in each elementary step, and nowhere from there:
+  // all else has probability 0. gamma in (0, 1), S in 2..kMaxFactoredTable. Has no reversal.
+  static ReferenceProcess absorbing(int num_categories, double gamma,
+                                    int total_steps = kDefaultTotalSteps);
+
+  // From x to y with gamma W[x,y] / c, where c is the largest row sum of the weights W; what is
+  // left of a row stays. So W may be rates, or the probabilities of a walk that takes a step with
+  // gamma. gamma in (0, 1], S in 2..kMaxFactoredTable. Where no way leads the probability is 0.
+  static ReferenceProcess graph(GraphWeights weights, double gamma,
+                                int total_steps = kDefaultTotalSteps);
+
+  // Of a kind that has a gamma alone.
+  static ReferenceProcess of_gamma(ReferenceKind kind, int num_categories, double gamma,
+                                   int total_steps = kDefaultTotalSteps);
+
   ReferenceKind kind() const { return kind_; }
   int num_categories() const { return num_categories_; }
   double gamma() const { return gamma_; }  // NaN for a matrix
   int total_steps() const { return total_steps_; }
 
   // Whether it is its own reversal in time.
-  bool is_symmetric() const {
-    return kind_ == ReferenceKind::kUniform || kind_ == ReferenceKind::kGaussian;
-  }
+  bool is_symmetric() const;
+
+  // Whether there is a reversal in time: not where some category never leads to another, as no law
+  // that a step leaves as it is then has a part of each.
+  bool has_reversal() const;
 
   // What from_matrix was given, bit for bit, for the record; null for any other process.
   const Matrix<double>* given_matrix() const;
 
   // Of a process of low rank, with U and V as they were given; null for any other.
   const LowRankStep* low_rank_step() const { return low_rank_.get(); }
+
+  // Of a birth-death, absorbing or graph process; null for any other.
+  const SparseStep* sparse_step() const { return sparse_.get(); }
+
+  // Throws DeviceError where the context's device has no such process: a sparse one is of the CPU
+  // alone. Powers on such a device throw it as well.
+  void require_device(const Context& context) const;
 
   // Whether there are tables of the powers: for matrix and Gaussian always, else up to
   // kMaxFactoredTable categories.
@@ -101,6 +152,10 @@ class ReferenceProcess {
   // The factors of the n-th power, n >= 1; null where there are none.
   std::shared_ptr<const backend::FactoredPower> factored_power(const Context& context, int n) const;
 
+  // The entries above 0 of the n-th power of a process that has a sparse_step(); null for any
+  // other.
+  std::shared_ptr<const backend::SparsePower> sparse_power(const Context& context, int n) const;
+
   // log of the n-th power of the elementary matrix, [S,S] with row x_from; n = 0 is the identity.
   // Computed on first use and kept, within kKeptPowerBytes (process/power_cache.h) for those asked
   // for last: for chains, which ask for each of theirs again and again. Throws InvalidArgument
@@ -112,12 +167,14 @@ class ReferenceProcess {
 
   std::size_t num_kept_powers() const;
 
-  // log of the law that a step leaves as it is, [S]; even for a symmetric process.
+  // log of the law that a step leaves as it is, [S]; even for a symmetric process. Throws
+  // InvalidArgument unless has_reversal().
   std::vector<double> log_stationary() const;
 
   // The process seen backwards: probability of x_from given x_to under its stationary law. A
   // symmetric process is its own reversal. A bridge keeps its coupling when its reference is
-  // reversed with it, since both directions differ by factors of one end alone.
+  // reversed with it, since both directions differ by factors of one end alone. Throws
+  // InvalidArgument unless has_reversal().
   ReferenceProcess time_reversed() const;
 
   // How far a coordinate moves over all steps, in categories: total_steps times the mean of
@@ -135,7 +192,10 @@ class ReferenceProcess {
   ReferenceProcess(ReferenceKind kind, int num_categories, double gamma, int total_steps,
                    std::shared_ptr<const Matrix<double>> log_elementary = nullptr);
 
+  static ReferenceProcess sparse(ReferenceKind kind, int total_steps, SparseStep step);
+
   void check_power(int n) const;
+  void require_reversal() const;
   Matrix<double> make_power(const Context& context, int n) const;
   Matrix<double> make_product(const Context& context, int n) const;
 
@@ -146,6 +206,7 @@ class ReferenceProcess {
   std::shared_ptr<const Matrix<double>> log_elementary_;  // null for a kind with factors
   std::shared_ptr<const Matrix<double>> given_;           // of from_matrix
   std::shared_ptr<const LowRankStep> low_rank_;
+  std::shared_ptr<const SparseStep> sparse_;
   std::shared_ptr<Kept> kept_;
 };
 

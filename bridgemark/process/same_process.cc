@@ -6,17 +6,28 @@
 #include <functional>
 
 #include "bridgemark/process/low_rank_step.h"
+#include "bridgemark/process/sparse_step.h"
 
 namespace bridgemark {
 
 namespace {
 
-// Whether all entries agree to 1e-12 as `of` sees them.
+constexpr double kTolerance = 1e-12;
+
+// Whether all entries agree as `of` sees them.
 template <typename Of = std::identity>
 bool is_near(const Matrix<double>& a, const Matrix<double>& b, Of of = {}) {
   if (a.rows() != b.rows() || a.cols() != b.cols()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!(std::abs(of(a.data()[i]) - of(b.data()[i])) <= 1e-12)) return false;
+    if (!(std::abs(of(a.data()[i]) - of(b.data()[i])) <= kTolerance)) return false;
+  }
+  return true;
+}
+
+bool is_near(const backend::SparsePower& a, const backend::SparsePower& b) {
+  if (a.first != b.first || a.to != b.to) return false;
+  for (std::size_t i = 0; i < a.log.size(); ++i) {
+    if (!(std::abs(std::exp(a.log[i]) - std::exp(b.log[i])) <= kTolerance)) return false;
   }
   return true;
 }
@@ -31,6 +42,9 @@ bool same_process(const ReferenceProcess& a, const ReferenceProcess& b) {
   if (const LowRankStep* const step = a.low_rank_step()) {
     return a.gamma() == b.gamma() && is_near(step->u(), b.low_rank_step()->u()) &&
            is_near(step->v(), b.low_rank_step()->v());
+  }
+  if (a.kind() == ReferenceKind::kGraph) {
+    return a.gamma() == b.gamma() && is_near(*a.sparse_step()->step(), *b.sparse_step()->step());
   }
   if (a.kind() != ReferenceKind::kMatrix) return a.gamma() == b.gamma();
   return is_near(a.log_power_once({}, 1), b.log_power_once({}, 1),

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -125,6 +126,11 @@ Matrix<double> to_matrix(const Doubles& array) {
   return {array.shape(0), array.shape(1), {array.data(), array.data() + array.size()}};
 }
 
+// Rows of a matrix that is given as a tuple are no such arrays.
+bool has_one_axis(nb::handle part) {
+  return nb::hasattr(part, "shape") && nb::len(part.attr("shape")) == 1;
+}
+
 // Whether it is a tuple of two arrays of two axes each: rows of a matrix have one.
 bool is_pair_of_matrices(nb::handle given) {
   if (!nb::isinstance<nb::tuple>(given) || nb::len(given) != 2) return false;
@@ -136,10 +142,43 @@ bool is_pair_of_matrices(nb::handle given) {
   return true;
 }
 
+template <typename T>
+std::vector<T> whole_numbers(std::string_view area, std::string_view name, nb::handle given) {
+  const Doubles values = ArrayLike{nb::borrow(given)}.doubles(area, name, "[n]");
+  std::vector<T> whole(values.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const double value = values.data()[i];
+    if (!(value >= 0.0 && value <= std::numeric_limits<std::int32_t>::max()) ||
+        value != std::floor(value)) {
+      throw_invalid(area, "{} must hold whole numbers from 0 on, got {} at {}", name, value, i);
+    }
+    whole[i] = static_cast<T>(value);
+  }
+  return whole;
+}
+
+// Of scipy's (data, indices, indptr).
+GraphWeights graph_of(std::string_view area, nb::handle data, nb::handle indices,
+                      nb::handle indptr) {
+  const Doubles weights = ArrayLike{nb::borrow(data)}.doubles(area, "reference data", "[n]");
+  return {whole_numbers<std::int64_t>(area, "reference indptr", indptr),
+          whole_numbers<std::int32_t>(area, "reference indices", indices),
+          {weights.data(), weights.data() + weights.size()}};
+}
+
 }  // namespace
 
 GivenReference ArrayLike::reference(std::string_view area) const {
   if (nb::isinstance<nb::str>(array)) return nb::cast<std::string>(array);
+  if (nb::hasattr(array, "tocsr")) {
+    const nb::object csr = array.attr("tocsr")();
+    return graph_of(area, csr.attr("data"), csr.attr("indices"), csr.attr("indptr"));
+  }
+  if (nb::isinstance<nb::tuple>(array) && nb::len(array) == 3 &&
+      std::ranges::all_of(nb::borrow<nb::tuple>(array), has_one_axis)) {
+    const auto parts = nb::borrow<nb::tuple>(array);
+    return graph_of(area, parts[0], parts[1], parts[2]);
+  }
   if (is_pair_of_matrices(array)) {
     const auto factors = nb::borrow<nb::tuple>(array);
     const ArrayLike u{nb::borrow(factors[0])}, v{nb::borrow(factors[1])};

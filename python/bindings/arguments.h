@@ -63,8 +63,9 @@ struct ArrayLike {
   // that names the argument where this cannot be.
   nanobind::object to_numpy(std::string_view name) const;
 
-  // A reference process: its name, the probabilities [S,S] of an elementary step, or a tuple (U, V)
-  // of factors of low rank, [S,r] each.
+  // A reference process: its name, the probabilities [S,S] of an elementary step, a tuple (U, V) of
+  // factors of low rank, [S,r] each, or the weights of a graph: a sparse matrix of scipy or the
+  // tuple (data, indices, indptr) of one in the format CSR.
   GivenReference reference(std::string_view area) const;
 
   // A NumPy array in the library and on the device of this one; NumPy stays NumPy.

@@ -11,6 +11,7 @@
 
 #include "bridgemark/pair/pair_family.h"
 #include "bridgemark/process/low_rank_step.h"
+#include "bridgemark/process/sparse_step.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/results.h"
 
@@ -53,10 +54,21 @@ nb::object log_source_cores(const BenchmarkPair& pair) {
 
 // (U, V) of a reference of low rank in the direction of the pair, else None.
 nb::object reference_factors(const BenchmarkPair& pair) {
+  if (pair.bridge().process().low_rank_step() == nullptr) return nb::none();
   const ReferenceProcess process = pair.reference();
   const LowRankStep* const step = process.low_rank_step();
-  if (step == nullptr) return nb::none();
   return nb::make_tuple(to_numpy(Matrix<double>(step->u())), to_numpy(Matrix<double>(step->v())));
+}
+
+// (data, indices, indptr) of a graph in the direction of the pair, else None.
+nb::object reference_graph(const BenchmarkPair& pair) {
+  if (pair.bridge().process().kind() != ReferenceKind::kGraph) return nb::none();
+  const ReferenceProcess process = pair.reference();
+  const GraphWeights& weights = *process.sparse_step()->weights();
+  const std::vector<std::int32_t> first(weights.first.begin(), weights.first.end());
+  return nb::make_tuple(to_numpy(std::vector<double>(weights.weight)),
+                        to_numpy(std::vector<std::int32_t>(weights.to)),
+                        to_numpy(std::vector<std::int32_t>(first)));
 }
 
 nb::object gamma(const BenchmarkPair& pair) {
@@ -109,8 +121,8 @@ void define_pair_properties(nb::class_<BenchmarkPair>& pair_class) {
                     std::string(reference_kind_name(pair.bridge().process().kind())), self);
           },
           nb::sig("def reference(self) -> str"),
-          "Kind of the reference process: 'gaussian', 'uniform', 'matrix' or 'lowrank'. It knows\n"
-          "gamma, steps and matrix of its pair as well:\n"
+          "Kind of the reference process: 'gaussian', 'uniform', 'birth-death', 'absorbing',\n"
+          "'matrix', 'lowrank' or 'graph'. It knows gamma, steps and matrix of its pair as well:\n"
           "DLightSB().fit(x0, x1, reference=pair.reference).")
       .def_prop_ro("gamma", gamma, nb::sig("def gamma(self) -> float | None"),
                    "Stochasticity of the reference process; None for a matrix.")
@@ -150,7 +162,13 @@ void define_pair_properties(nb::class_<BenchmarkPair>& pair_class) {
           nb::sig("def reference_factors(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
                   "numpy.typing.NDArray[numpy.float64]] | None"),
           "(U, V) of a reference of low rank, [S,r] each, in the direction of the pair; "
-          "else None.");
+          "else None.")
+      .def_prop_ro(
+          "reference_graph", reference_graph,
+          nb::sig("def reference_graph(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                  "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]] | None"),
+          "The weights of a graph in the direction of the pair, as scipy.sparse.csr_array takes\n"
+          "them: (data, indices, indptr); else None.");
 }
 
 }  // namespace bridgemark::python

@@ -237,7 +237,8 @@ void define_properties(CouplingClass& coupling) {
           [](const FittedCoupling& self) {
             return std::string(reference_kind_name(self.problem.reference().kind()));
           },
-          "Kind of the reference process: 'gaussian', 'uniform', 'matrix' or 'lowrank'.")
+          "Kind of the reference process: 'gaussian', 'uniform', 'birth-death', 'absorbing',\n"
+          "'matrix', 'lowrank' or 'graph'.")
       .def_prop_ro(
           "gamma",
           [](const FittedCoupling& self) {

@@ -10,7 +10,7 @@ from . import _core
 
 
 class PairReference(str):
-    """'gaussian', 'uniform', 'matrix' or 'lowrank', with what makes the process for other data."""
+    """The kind, 'gaussian' for one, with what makes the process for other data."""
 
     pair: _core.Pair
 
@@ -29,6 +29,8 @@ class PairReference(str):
             reference = np.exp(self.pair.log_reference(1))
         elif reference == "lowrank":
             reference = self.pair.reference_factors
+        elif reference == "graph":
+            reference = self.pair.reference_graph
         return {
             "reference": reference,
             "gamma": self.pair.gamma,

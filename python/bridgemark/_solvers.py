@@ -147,12 +147,14 @@ class Solver:
         `samples` it sees that many rows of either end and nothing else of the pair but its
         reference: those of pair.training_set(samples, training_set). fit(x0, x1) takes two sets of
         states of your own, integers [n,D] and [m,D]: `reference` is 'gaussian' (without it),
-        'uniform' or a matrix [S,S] of the probabilities of one of `total_steps` (128) elementary
-        steps, or pair.reference, which is that of a pair with its gamma, steps and S; `gamma` is
-        its stochasticity, without it one that fits the categories (`coupling.gamma`, told to the
-        logger 'bridgemark'); `num_categories` is S, without it what the matrix or the largest
-        category says. Data has no truth: `sample`, `sample_trajectory` and `reversed` answer;
-        `evaluate` scores it on a pair of the same reference, S and D. `condition` is (labels0,
+        'uniform', 'birth-death', 'absorbing', a matrix [S,S] of the probabilities of one of
+        `total_steps` (128) elementary steps, factors (U, V) of low rank, a graph as a sparse matrix
+        of scipy or its (data, indices, indptr), or pair.reference, which is that of a pair with its
+        gamma, steps and S; `gamma` is its stochasticity, without it, of the first two, one that
+        fits the categories (`coupling.gamma`, told to the logger 'bridgemark'); `num_categories` is
+        S, without it what the matrix or the largest category says. Data has no truth: `sample`,
+        `sample_trajectory` and `reversed` answer; `evaluate` scores it on a pair of the same
+        reference, S and D. `condition` is (labels0,
         labels1), integers [n] and [m], a label for each row: a model for each label, `by_label`,
         whose x1 keeps the label of its x0; `sample` and the others then take `condition` too.
 

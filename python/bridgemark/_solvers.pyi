@@ -56,9 +56,11 @@ class _PairFit(_Fit, total=False):
     samples: int
     training_set: int
 
+_ReferenceName = Literal["gaussian", "uniform", "birth-death", "absorbing"]
+
 class _DataFit(_Fit, total=False):
     condition: tuple[Any, Any] | None
-    reference: Literal["gaussian", "uniform"] | numpy.typing.ArrayLike | None
+    reference: _ReferenceName | numpy.typing.ArrayLike | None
     gamma: float | None
     num_categories: int | None
     total_steps: int | None

@@ -124,6 +124,61 @@ def test_factors_are_a_reference_of_low_rank(states, tmp_path):
         bm.Reference().fit(states, states, reference=(u, v))
 
 
+def test_references_with_zeros():
+    counts = bm.build_pair(reference="birth-death", gamma=0.3, num_categories=9, total_steps=4)
+    step = np.diag(np.full(9, 0.7)) + np.diag(np.full(8, 0.15), 1) + np.diag(np.full(8, 0.15), -1)
+    step[0, 0] = step[8, 8] = 0.85
+    power = np.linalg.matrix_power(step, 4)
+    np.testing.assert_allclose(np.exp(counts.log_reference(4)), power, rtol=1e-12)
+    x0, x1 = counts.sample_joint(500, seed=1)
+    assert np.abs(x1 - x0).max() <= 4
+
+    masked = bm.build_pair(reference="absorbing", gamma=0.1, num_categories=9, total_steps=4)
+    x0, x1 = masked.sample_joint(500, seed=1)
+    assert ((x1 == x0) | (x1 == 8)).all() and (x1 == 8).any()
+    back = bm.build_pair(
+        reference="absorbing", gamma=0.1, num_categories=9, total_steps=4, reverse=True
+    )
+    drawn = back.sample_conditional(x1, seed=2)
+    assert ((x1 == drawn) | (x1 == 8)).all()
+    with pytest.raises(ValueError, match="must lead from each category to each other"):
+        bm.DLightSB(updates=1).fit(back)
+
+
+def test_weights_of_a_graph_are_a_reference(tmp_path):
+    rows = np.arange(6)
+    graph = np.tile([0.25, 0.75], 6), np.stack([(rows - 1) % 6, (rows + 1) % 6], 1).ravel()
+    graph = *graph, 2 * np.arange(7)
+    walk = np.zeros((6, 6))
+    walk[rows, (rows - 1) % 6], walk[rows, (rows + 1) % 6] = 0.25, 0.75
+    pair = bm.build_pair(reference=graph, gamma=0.5, total_steps=3, dim=2)
+    assert pair.reference == "graph" and pair.num_categories == 6
+    power = np.linalg.matrix_power(0.5 * np.eye(6) + 0.5 * walk, 3)
+    np.testing.assert_allclose(np.exp(pair.log_reference(3)), power, rtol=1e-12)
+    pair.save(tmp_path / "pair")
+    for kept, given in zip(bm.load(tmp_path / "pair").reference_graph, graph, strict=True):
+        assert np.array_equal(kept, given)
+
+    class Sparse:  # as scipy has it
+        data, indices, indptr = graph
+
+        def tocsr(self):
+            return self
+
+    assert bm.build_pair(reference=Sparse(), gamma=0.5, total_steps=3, dim=2, name="custom") == pair
+    # Backwards it goes the other way round.
+    back = bm.build_pair(reference=graph, gamma=0.5, total_steps=3, dim=2, reverse=True)
+    np.testing.assert_allclose(back.reference_graph[0], np.tile([0.75, 0.25], 6), rtol=1e-12)
+    ends = np.array([[0, 0], [3, 1]]), np.array([[3, 0], [4, 2]])
+    own = bm.Reference().fit(*ends, reference=back.reference)
+    assert own.coupling.reference == "graph" and own.coupling.gamma == 0.5
+    with pytest.raises(ValueError, match="row 1 of x1 cannot be reached from any row of x0"):
+        bm.Reference().fit(ends[0], np.array([[3, 0], [3, 3]]), reference=pair.reference)
+    with pytest.raises(ValueError, match="indptr must hold whole numbers from 0 on, got 0.5"):
+        bm.build_pair(reference=(graph[0], graph[1], graph[2] + 0.5), gamma=0.5)
+    assert bm.build_pair().reference_graph is None
+
+
 def test_potential_is_ones_own():
     rng = np.random.default_rng(3)
     log_beta, log_cores = np.log([0.2, 0.8]), rng.normal(size=(2, 4, 2))

@@ -237,7 +237,7 @@ TEST(ReversedBridge, EnvelopeLiesAboveWithTheSmallestMass) {
 }
 
 TEST(ReversedBridge, EstimateOfP1HasNoBias) {
-  const ReverseCase item = std::move(reverse_cases()[9]);
+  const ReverseCase item = std::move(reverse_cases()[11]);
   const ReversedBridge reversed = item.reversed();
   std::vector<double> acceptance;
   const std::size_t target = telling_targets(item, acceptance).front();

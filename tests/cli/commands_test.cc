@@ -299,6 +299,19 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   EXPECT_EQ(factored.num_categories(), 3);
   EXPECT_NEAR(std::exp(factored.bridge().process().log_power(kContext, 1)(1, 0)), 0.1, 1e-12);
 
+  // Kinds whose probabilities may be 0; the weights of a graph decide S.
+  expect_success({"build", "custom", "--reference", "birth-death", "--gamma", "0.4", "--categories",
+                  "12", "-o", path("counts")});
+  EXPECT_EQ(load_pair(path("counts")).bridge().process().kind(), ReferenceKind::kBirthDeath);
+  expect_success({"build", "custom", "--reference", "absorbing", "-o", path("mask")});
+  EXPECT_EQ(load_pair(path("mask")).bridge().process().kind(), ReferenceKind::kAbsorbing);
+  expect_success({"build", "custom", "--reference",
+                  std::string("graph:") + BRIDGEMARK_TEST_DATA + "/ring_stored.npz", "--gamma",
+                  "0.7", "-o", path("graph")});
+  const BenchmarkPair graph = load_pair(path("graph"));
+  EXPECT_EQ(graph.num_categories(), 6);
+  EXPECT_EQ(graph.bridge().process().gamma(), 0.7);
+
   const std::vector<double> pmf{0.5, 0.25, 0.25, 0.0, 0.5, 0.5};
   save_npy(path("p.npy"), Shape{2, 3}, std::span<const double>(pmf));
   expect_success({"build", "custom", "--categories", "3", "--gamma", "1", "--source", path("p.npy"),

@@ -132,10 +132,17 @@ TEST_F(DataCommands, BadRequestsAreOneLineAndLeaveNothing) {
   refuses(with({"--pair", "d2-uniform-0.01"}), "give one of --pair and --x0 with --x1, got both");
   refuses(train({"--x1", path("x1.npy")}, "bad"), "--x0 and --x1 must be given together, got --x1");
   refuses(train({"--pair", "d2-uniform-0.01", "--gamma", "0.1"}, "bad"), "--gamma requires --x0");
-  refuses(with({"--reference", "gauss"}), "reference must be gaussian, uniform or a matrix");
-  refuses(with({"--reference", path("x0.npy"), "--gamma", "0.1"}), "gamma belongs to a gaussian");
+  refuses(with({"--reference", "gauss"}),
+          "reference must be gaussian, uniform, birth-death, absorbing, a matrix");
+  refuses(with({"--reference", path("x0.npy"), "--gamma", "0.1"}),
+          "gamma belongs to any reference but a matrix");
   refuses(with({"--reference", "lowrank:u.npy"}), "is lowrank:U.npy,V.npy, got 'lowrank:u.npy'");
   refuses(with({"--reference", "lowrank:u.npy,v.npy"}), "u.npy");
+  refuses(with({"--reference", "graph:w.npz", "--gamma", "0.1"}), "w.npz");
+  refuses(with({"--reference", "birth-death"}),
+          "gamma must be given with a reference birth-death, got none");
+  refuses(with({"--reference", "birth-death", "--gamma", "0.1", "--steps", "2"}),
+          "row 0 of x1 cannot be reached from any row of x0 in 2 steps of the birth-death");
   refuses(with({"--categories", "4", "--gamma", "0.3"}), "x1 must hold categories 0..3, got 5");
   refuses(train({"--x0", path("none.npy"), "--x1", path("x1.npy")}, "bad"), "none.npy");
   const auto sample = [&](std::vector<std::string> more) {

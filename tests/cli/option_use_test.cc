@@ -41,7 +41,7 @@ const std::vector<Unused>& unused_options() {
       {"build", "--components", "%PAIR --components 9 -o %NEW", "--components goes with PAIR"},
       {"build", "--reference", "%PAIR --reference uniform -o %NEW", "--reference goes with PAIR"},
       {"build", "--gamma", "custom --reference %MATRIX --gamma 0.5 -o %NEW",
-       "--gamma goes with --reference gaussian, uniform or lowrank, got --reference"},
+       "--gamma goes with any --reference but a matrix, got --reference"},
       {"build", "--gamma", "%PAIR --gamma 0.5 -o %NEW", "--gamma goes with PAIR 'custom'"},
       {"build", "--steps", "%PAIR --steps 4 -o %NEW", "--steps goes with PAIR 'custom'"},
       {"build", "--sigma", "%PAIR --sigma 4 -o %NEW", "--sigma goes with PAIR 'custom'"},

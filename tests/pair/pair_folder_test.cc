@@ -263,7 +263,9 @@ struct BadFolder {
 TEST(PairFolder, RefusesBadFolders) {
   const std::vector<BadFolder> table = {
       {"reference", [](PeerFolder& f) { f.config["prior_type"] = "tokenizer"; },
-       "prior_type must be uniform, gaussian, matrix or lowrank, got 'tokenizer'"},
+       "prior_type must be one of uniform, gaussian, matrix, lowrank, birth-death, absorbing, "
+       "graph, "
+       "got 'tokenizer'"},
       {"source", [](PeerFolder& f) { f.config["input_distribution"] = "swiss"; }, "'swiss'"},
       {"gamma 0", [](PeerFolder& f) { f.config["alpha"] = 0.0; },
        "gamma of a gaussian reference must be positive and finite, got 0"},

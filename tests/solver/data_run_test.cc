@@ -14,6 +14,7 @@
 #include "tests/io/io_testing.h"
 #include "tests/support/random_bridge.h"
 #include "tests/support/small_pair.h"
+#include "tests/support/sparse_steps.h"
 #include "tests/support/temp_dir.h"
 
 // Runs that are fitted to data instead of a pair.
@@ -25,14 +26,15 @@ using testing::error_of;
 using ::testing::HasSubstr;
 
 // x0 low in every coordinate, x1 high: 8 categories.
-FitProblem low_to_high(std::int32_t shift = 0) {
+FitProblem low_to_high(std::int32_t shift = 0,
+                       const ReferenceProcess& reference = ReferenceProcess::gaussian(8, 0.2, 16)) {
   States x0(40, 3), x1(50, 3);
   for (std::size_t i = 0; i < x0.size(); ++i) x0.data()[i] = static_cast<std::int32_t>(i * 7 % 3);
   for (std::size_t i = 0; i < x1.size(); ++i) {
     x1.data()[i] = 5 + static_cast<std::int32_t>(i * 5 % 3);
   }
   x0(0, 0) += shift;
-  return FitProblem(std::move(x0), std::move(x1), ReferenceProcess::gaussian(8, 0.2, 16));
+  return FitProblem(std::move(x0), std::move(x1), reference);
 }
 
 // Options that make a solver learn this in well under a second.
@@ -83,6 +85,38 @@ TEST_P(DataRun, LeadsFromEndToEndAndIsReadBack) {
   EXPECT_TRUE(same_data(run.problem, problem));
   run.coupling->sample({}, x0, {1, DrawPurpose::kConditional}, 0, again);
   EXPECT_EQ(x1, again);
+}
+
+// One step of the reference leads to two categories alone, all of them to any.
+TEST_P(DataRun, LeadsOverAReferenceWithZeros) {
+  const FitProblem problem = low_to_high(0, ReferenceProcess::birth_death(8, 0.9, 16));
+  const Fitted fitted = train_run({}, config(), problem, folder(), false);
+  const States x0 = problem.sample_x0({}, 400, 9);
+  States x1(400, 3);
+  fitted.coupling->sample({}, x0, {1, DrawPurpose::kConditional}, 0, x1);
+  EXPECT_GT(mean_of(x1), GetParam() == "reference" ? 1.0 : 4.5);  // from 1 to 6
+  EXPECT_TRUE(same_data(load_whole_run({}, folder()).problem, problem));
+}
+
+TEST(DataRuns, AReferenceThatNeverLeadsThereIsNamed) {
+  // Eight steps of one do not lead from 0 to more than 8.
+  FitProblem far(States(2, 1, {0, 9}), States(2, 1, {8, 3}),
+                 ReferenceProcess::birth_death(10, 0.5, 8));
+  const testing::TempDir dir;
+  for (const char* solver : {"dlightsb-m", "csbm", "alpha-csbm", "sinkhorn", "feature-wise"}) {
+    const RunConfig config{solver, "", 0, quick_options(solver)};
+    EXPECT_THAT(error_of<Error>([&] { train_run({}, config, far, dir.path() / solver, false); }),
+                HasSubstr("needs a reference that leads from each category to each other, and the "
+                          "birth-death one does not lead from 0 to 9 in 8 steps"))
+        << solver;
+  }
+  const RunConfig config{"dlightsb", "", 0, {{"components", "4"}, {"updates", "20"}}};
+  EXPECT_NO_THROW(train_run({}, config, far, dir.path() / "run", false));
+  Context device;
+  device.device = Device::kCuda;
+  EXPECT_THAT(
+      error_of<DeviceError>([&] { train_run(device, config, far, dir.path() / "device", false); }),
+      HasSubstr("the device has no reference of kind birth-death; take --device cpu"));
 }
 
 INSTANTIATE_TEST_SUITE_P(EverySolverButTheOracle, DataRun,
@@ -136,7 +170,9 @@ TEST(DataRuns, AnyReferenceIsKept) {
   for (const ReferenceProcess& reference :
        {ReferenceProcess::uniform(8, 0.1 / 3.0, 12), ReferenceProcess::gaussian(8, 0.123456789, 7),
         ReferenceProcess::from_matrix(matrix, 5),
-        ReferenceProcess::low_rank(factors.u, factors.v, 0.1, 6)}) {
+        ReferenceProcess::low_rank(factors.u, factors.v, 0.1, 6),
+        ReferenceProcess::birth_death(8, 0.9, 16),
+        ReferenceProcess::graph(testing::uneven_ring(8), 0.5, 8)}) {
     const FitProblem problem(ends.x0.states(), ends.x1.states(), reference);
     save_data(problem, dir.path() / kRunData);
     EXPECT_TRUE(same_data(load_data(dir.path() / kRunData), problem));

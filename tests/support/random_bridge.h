@@ -12,6 +12,7 @@
 #include "bridgemark/process/reference_process.h"
 #include "tests/support/dense_oracle.h"
 #include "tests/support/random_low_rank.h"
+#include "tests/support/sparse_steps.h"
 
 namespace bridgemark::testing {
 
@@ -102,6 +103,13 @@ inline std::vector<BridgeCase> small_bridges() {
   cases.push_back(make_case("low rank, S 6, D 2, K 3",
                             ReferenceProcess::low_rank(factors.u, factors.v, 0.02),
                             low_rank_step(factors, 0.02), {2, 6, 3, 3.0, 0.2}, 8));
+  // Four steps do not lead everywhere: many probabilities are 0.
+  cases.push_back(make_case("birth-death, T 4, S 7, D 2, K 3",
+                            ReferenceProcess::birth_death(7, 0.3, 4), birth_death_step(7, 0.3),
+                            {2, 7, 3, 3.0}, 9));
+  const GraphWeights ring = uneven_ring(8);
+  cases.push_back(make_case("graph, T 4, S 8, D 2, K 2", ReferenceProcess::graph(ring, 0.6, 4),
+                            graph_step(ring, 0.6), {2, 8, 2, 2.0}, 10));
   return cases;
 }
 

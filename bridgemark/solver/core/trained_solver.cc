@@ -80,6 +80,7 @@ Fitted TrainedSolver::fit(const Context& context, const FitProblem& problem,
                     runs_on_ranks() ? " where no file is given for its model" : "",
                     context.rank_count());
     }
+    problem.reference().require_device(context);
     refuse_validation(context, problem, files.watch.truth, training_plan(options).validate_every);
     check(context, problem, options);
   });

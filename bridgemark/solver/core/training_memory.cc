@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "bridgemark/backend/plan/sparse_power.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/free_memory.h"
+#include "bridgemark/math/log_domain.h"
 
 namespace bridgemark {
 
@@ -22,9 +24,20 @@ void require_training_memory(std::string_view solver, const FitProblem& problem,
 
 void require_tables(std::string_view who, const FitProblem& problem) {
   const ReferenceProcess process = problem.reference();
-  if (process.has_tables()) return;
-  throw_invalid("reference", "{} takes at most {} categories of a {} reference, got {}", who,
-                kMaxFactoredTable, reference_kind_name(process.kind()), process.num_categories());
+  if (!process.has_tables()) {
+    throw_invalid("reference", "{} takes at most {} categories of a {} reference, got {}", who,
+                  kMaxFactoredTable, reference_kind_name(process.kind()), process.num_categories());
+  }
+  const auto power = process.sparse_power({}, process.total_steps());
+  if (!power || power->is_positive()) return;
+  std::size_t from = 0;
+  while (power->first[from + 1] - power->first[from] == power->num_categories()) ++from;
+  std::size_t to = 0;
+  while (power->log_entry(from, to) != kLogZero) ++to;
+  throw_invalid("reference",
+                "{} needs a reference that leads from each category to each other, and the {} one "
+                "does not lead from {} to {} in {} steps; dlightsb takes it",
+                who, reference_kind_name(process.kind()), from, to, process.total_steps());
 }
 
 double matching_tables_bytes(const FitProblem& problem, int num_steps) {

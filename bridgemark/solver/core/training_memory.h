@@ -18,8 +18,9 @@ struct MemoryPart {
 void require_training_memory(std::string_view solver, const FitProblem& problem,
                              std::initializer_list<MemoryPart> parts);
 
-// Throws InvalidArgument where the reference is an operator without tables of its powers, which the
-// solver, as `who` names it, needs.
+// Throws InvalidArgument where the reference is an operator without tables of its powers, or one
+// that never leads from some category to another in all of its steps: the solver, as `who` names
+// it, needs tables without zeros.
 void require_tables(std::string_view who, const FitProblem& problem);
 
 // The tables of a chain with num_steps steps that is matched: powers of the reference with their

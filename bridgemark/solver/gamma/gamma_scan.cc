@@ -31,7 +31,9 @@ ReferenceKind kind_of(const DataParts& parts) {
   if (parts.gamma) {
     throw_invalid("gamma", "a scan takes several gammas, got the single gamma {}", *parts.gamma);
   }
-  return named_reference(*name);
+  const ReferenceKind kind = named_reference(*name);
+  if (kind == ReferenceKind::kGaussian || kind == ReferenceKind::kUniform) return kind;
+  throw_invalid("gamma", "reference must be gaussian or uniform, got {}", *name);
 }
 
 // Takes the place of an earlier setting of the same key.

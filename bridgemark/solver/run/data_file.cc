@@ -4,13 +4,14 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/safetensors.h"
-#include "bridgemark/process/low_rank_step.h"
+#include "bridgemark/process/reference_tensors.h"
 #include "bridgemark/process/same_process.h"
 
 namespace bridgemark {
@@ -41,36 +42,16 @@ States read_states(const SafetensorsFile& file, const std::string& path, const c
   return {shape[0], shape[1], file.read_int32(name)};
 }
 
-Matrix<double> read_factor(const SafetensorsFile& file, const std::string& path, const char* name) {
-  const std::vector<std::size_t>& shape = file.shape(name);
-  if (shape.size() != 2) throw_file(path, "tensor '{}' must have two axes", name);
-  return {shape[0], shape[1], file.read_doubles(name)};
-}
-
 ReferenceProcess read_reference(const SafetensorsFile& file, const std::string& path) {
-  const auto S = read_number<int>(file, path, "num_categories");
-  const auto steps = read_number<int>(file, path, "total_steps");
   const auto found = file.metadata().find("reference");
-  const std::string kind = found == file.metadata().end() ? "" : found->second;
-  if (kind == reference_kind_name(ReferenceKind::kMatrix)) {
-    const auto rows = static_cast<std::size_t>(std::max(S, 0));
-    file.expect_shape("reference_matrix", {rows, rows});
-    return ReferenceProcess::from_matrix({rows, rows, file.read_doubles("reference_matrix")},
-                                         steps);
+  ReferenceNumbers numbers{found == file.metadata().end() ? "" : found->second,
+                           read_number<int>(file, path, "num_categories"),
+                           std::numeric_limits<double>::quiet_NaN(),
+                           read_number<int>(file, path, "total_steps")};
+  if (numbers.kind != reference_kind_name(ReferenceKind::kMatrix)) {
+    numbers.gamma = read_number<double>(file, path, "gamma");
   }
-  const auto gamma = read_number<double>(file, path, "gamma");
-  if (kind == reference_kind_name(ReferenceKind::kUniform)) {
-    return ReferenceProcess::uniform(S, gamma, steps);
-  }
-  if (kind == reference_kind_name(ReferenceKind::kGaussian)) {
-    return ReferenceProcess::gaussian(S, gamma, steps);
-  }
-  if (kind == reference_kind_name(ReferenceKind::kLowRank)) {
-    return ReferenceProcess::low_rank(read_factor(file, path, "reference_u"),
-                                      read_factor(file, path, "reference_v"), gamma, steps);
-  }
-  throw_file(path, "metadata 'reference' must be gaussian, uniform, matrix or lowrank, got '{}'",
-             kind);
+  return read_reference(numbers, file, path, "metadata 'reference'");
 }
 
 }  // namespace
@@ -85,15 +66,12 @@ void save_data(const FitProblem& problem, const std::filesystem::path& path) {
   writer.set_metadata("num_categories", std::to_string(S));
   writer.set_metadata("total_steps", std::to_string(process.total_steps()));
   Matrix<double> matrix;
-  if (const LowRankStep* step = process.low_rank_step()) {
-    const auto rank = static_cast<std::size_t>(step->rank());
-    writer.add("reference_u", {S, rank}, std::span(step->u().data(), step->u().size()));
-    writer.add("reference_v", {S, rank}, std::span(step->v().data(), step->v().size()));
-  }
   if (process.kind() == ReferenceKind::kMatrix) {
+    // Not what was given: a process seen backwards was not given.
     matrix = step_matrix(process);
     writer.add("reference_matrix", {S, S}, std::span<const double>(matrix.data(), matrix.size()));
   } else {
+    add_reference_tensors(writer, process);
     writer.set_metadata("gamma", fmt::format("{}", process.gamma()));  // shortest that reads back
   }
   const auto add = [&](const char* name, const States& states) {

@@ -139,6 +139,11 @@ class Reference:
                 "[reference] reference must be a Reference, a pair or pair.reference, "
                 f"got {type(reference).__name__}"
             )
+        if named in ("birth-death", "absorbing", "graph"):
+            raise ValueError(
+                "[reference] reference must be gaussian, uniform, a matrix or of low rank, got "
+                f"{named}, whose steps have probabilities of 0"
+            )
         parts = named.parts()
         size, total = parts["num_categories"], parts["total_steps"]
         steps = 16 if num_steps is None else num_steps
