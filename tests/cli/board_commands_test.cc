@@ -19,8 +19,7 @@ using testing::ProgramRun;
 using testing::run_program;
 using ::testing::StartsWith;
 
-const std::filesystem::path kExample =
-    std::filesystem::path(BRIDGEMARK_TEST_DATA) / "../../examples/submission";
+const std::filesystem::path kExample = testing::source_tree() / "examples/submission";
 
 class BoardCommands : public ::testing::Test {
  protected:

@@ -126,8 +126,7 @@ TEST_F(ExperimentCommands, BadInputIsOneLineAndLeavesNothing) {
 
 // The files that come with the program: paper.toml has every cell of the published tables.
 TEST(Experiments, OfTheRepositoryAreValid) {
-  const std::filesystem::path folder =
-      std::filesystem::path(BRIDGEMARK_TEST_DATA).parent_path().parent_path() / "experiments";
+  const std::filesystem::path folder = testing::source_tree() / "experiments";
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().filename() == "paper.toml") continue;
