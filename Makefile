@@ -167,11 +167,11 @@ check-format-pages:
 format-pages:
 	@scripts/wrap_markdown.py
 
-# Every check: the format, the tests, the program killed and broken, ranks, outside projects, all floors under all
-# sanitizers, every reader fuzzed, the wheel with and without torch and loggers and in an empty root, pages in a
-# browser, the kernels for all GPUs that the wheel is for.
-CHECKS = check-format test test-random-pairs check-submissions check-tables test-system test-chaos test-ranks \
-  test-install test-asan-all fuzz-all test-thread-sanitizer test-python test-torch test-loggers test-wheel \
+# Every check: the format, the package's metadata, the tests, the program killed and broken, ranks, outside
+# projects, all floors under all sanitizers, every reader fuzzed, the wheel with and without torch and loggers and
+# in an empty root, pages in a browser, the kernels for all GPUs that the wheel is for.
+CHECKS = check-format check-package test test-random-pairs check-submissions check-tables test-system test-chaos \
+  test-ranks test-install test-asan-all fuzz-all test-thread-sanitizer test-python test-torch test-loggers test-wheel \
   test-reproducible docs test-docs test-report test-board build-cuda
 test-all: $(CHECKS)
 
@@ -318,9 +318,10 @@ check-tables:
 	@$(MAKE) --no-print-directory tables PUT=--check
 
 .venv-package/bin/python:
-	python3 -m venv .venv-package
+	@scripts/install-packages.sh python
+	$(PYTHON) -m venv .venv-package
 	.venv-package/bin/python -m pip install --quiet check-jsonschema zizmor 'cibuildwheel<4' \
-	  'validate-pyproject[all]' conda-souschef 'repo-review[cli]' sp-repo-review
+	  'validate-pyproject[all]' conda-souschef pre-commit 'repo-review[cli]' sp-repo-review
 
 # Workflows, recipes and metadata of the package, without a network. Seconds, but for its packages.
 check-package: .venv-package/bin/python
