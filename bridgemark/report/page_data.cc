@@ -206,6 +206,8 @@ json run_json(const RunResult& result) {
               {"reverse", result.pair_identity.value("reverse", false)},
               {"outside", result.solver == kOutsideSolver},
               {"samples", result.rows.samples},
+              {"evaluation_seed", result.evaluation_seed},
+              {"evaluation_seeds", result.evaluation_seeds},
               {"scores", scores},
               {"commands", commands}});
   if (is_of_every_number(result)) run["of_every_number"] = true;
