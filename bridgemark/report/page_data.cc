@@ -133,6 +133,7 @@ json standing_json(const Standing& standing) {
                         {"whole", row.whole},
                         {"by_draws", row.by_draws},
                         {"ahead", row.ahead}});
+    if (row.nearer_than_first) rows.back()["nearer_than_first"] = true;
   }
   for (const Dropped& one : standing.dropped) {
     dropped.push_back({{"pair", one.pair}, {"first", one.first->method}});
