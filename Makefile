@@ -19,7 +19,7 @@ export CXX
 .PHONY: check-format check-format-cpp check-format-python check-format-pages
 .PHONY: format-cpp format-python format-pages
 .PHONY: python-packages wheel wheel-cuda python test-wheel test-wheel-cuda test-python test-torch
-.PHONY: test-loggers check-package
+.PHONY: test-loggers test-five-ways check-package
 
 packages:
 	@scripts/install-packages.sh
@@ -167,12 +167,12 @@ check-format-pages:
 format-pages:
 	@scripts/wrap_markdown.py
 
-# Every check: the format, the tests, the program killed and broken, ranks, outside projects, all floors under all
-# sanitizers, every reader fuzzed, the wheel with and without torch and loggers and in an empty root, pages in a
-# browser, the kernels for all GPUs that the wheel is for.
-CHECKS = check-format test test-random-pairs check-submissions check-tables test-system test-chaos test-ranks \
-  test-install test-asan-all fuzz-all test-thread-sanitizer test-python test-torch test-loggers test-wheel \
-  test-reproducible docs test-docs test-report test-board build-cuda
+# Every check: the format, the package's metadata, the tests, the program killed and broken, ranks, outside
+# projects, all floors under all sanitizers, every reader fuzzed, the wheel with and without torch and loggers, as
+# newcomers use it and in an empty root, pages in a browser, the kernels for all GPUs that the wheel is for.
+CHECKS = check-format check-package test test-random-pairs check-submissions check-tables test-system test-chaos \
+  test-ranks test-install test-asan-all fuzz-all test-thread-sanitizer test-python test-torch test-loggers \
+  test-five-ways test-wheel test-reproducible docs test-docs test-report test-board build-cuda
 test-all: $(CHECKS)
 
 list-checks:
@@ -246,6 +246,11 @@ test-torch: wheel
 	  python/tests/test_gallery.py python/tests/torch_networks -k torch
 	tests/system/solver_package.sh build-wheel/venv-torch/bin/python
 
+# What newcomers do first, each way in an environment of its own, by what the pages say.
+test-five-ways: wheel
+	@scripts/install-packages.sh torch
+	tests/system/five_ways.py build-wheel/dist/*.whl
+
 # The wheel beside the loggers of docs/logging.md, in their offline modes.
 test-loggers: wheel
 	rm -rf build-wheel/venv-loggers && $(PYTHON) -m venv build-wheel/venv-loggers
@@ -318,9 +323,10 @@ check-tables:
 	@$(MAKE) --no-print-directory tables PUT=--check
 
 .venv-package/bin/python:
-	python3 -m venv .venv-package
+	@scripts/install-packages.sh python
+	$(PYTHON) -m venv .venv-package
 	.venv-package/bin/python -m pip install --quiet check-jsonschema zizmor 'cibuildwheel<4' \
-	  'validate-pyproject[all]' conda-souschef 'repo-review[cli]' sp-repo-review
+	  'validate-pyproject[all]' conda-souschef pre-commit 'repo-review[cli]' sp-repo-review
 
 # Workflows, recipes and metadata of the package, without a network. Seconds, but for its packages.
 check-package: .venv-package/bin/python

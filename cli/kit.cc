@@ -1,6 +1,6 @@
-
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/prediction_files.h"
@@ -24,14 +24,17 @@ int run_kit(const KitOptions& options) {
   const BenchmarkPair pair = load_pair(options.pair);
   const KitRows rows = write_kit(context, pair, options.output, options.rows);
   say("{0}: test_x0.npy and test_x1.npy [{1}, {2}], conditional_x0.npy [{3}, {2}]\n"
-      "Answer with pred_x1.npy [{1}, {2}] and pred_conditional_x1.npy [{3}, {4}, {2}], int32.\n",
+      "Answer with answers/pred_x1.npy [{1}, {2}] and answers/pred_conditional_x1.npy [{3}, {4}, "
+      "{2}], int32.\n",
       terminal_text(options.output), rows.test, pair.dim(), rows.conditional, kConditionalSamples);
+  std::vector<std::string> evaluate = {"evaluate", options.pair, "--predictions", "answers"};
   if (options.rows.samples > 0) {
-    say("Train on train_x0.npy and train_x1.npy [{}, {}], {}, unpaired; evaluate --predictions "
-        "takes --samples {} --training-set {}.\n",
-        options.rows.samples, pair.dim(), training_rows_text(options.rows), options.rows.samples,
-        options.rows.training_set);
+    say("Train on train_x0.npy and train_x1.npy [{}, {}], {}, unpaired.\n", options.rows.samples,
+        pair.dim(), training_rows_text(options.rows));
+    evaluate.insert(evaluate.end(), {"--samples", std::to_string(options.rows.samples),
+                                     "--training-set", std::to_string(options.rows.training_set)});
   }
+  say_next(options.common, evaluate);
   return 0;
 }
 

@@ -17,18 +17,5 @@ for machine in x86_64 aarch64; do
   cibuildwheel --platform linux --archs "$machine" --print-build-identifiers
 done
 repo-review .
-python - <<'PYTHON'
-import json
-import pathlib
-
-from souschef.recipe import Recipe
-
-recipe = Recipe(load_file=pathlib.Path("packaging/conda/meta.yaml"))
-assert recipe["package"]["name"].value == "bridgemark"
-assert recipe["about"]["license"].value == "MIT"
-for name in (
-    "codemeta.json", ".zenodo.json", ".devcontainer/devcontainer.json", "packaging/vcpkg/vcpkg.json",
-):
-    json.loads(pathlib.Path(name).read_text(encoding="utf-8"))
-print("the recipes and the metadata are read")
-PYTHON
+pre-commit validate-config .pre-commit-config.yaml
+packaging/check_metadata.py

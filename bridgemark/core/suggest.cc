@@ -31,6 +31,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::optional<std::string> only_one_that_begins_with(std::string_view word,
+                                                     std::span<const std::string> candidates) {
+  std::optional<std::string> found;
+  for (const std::string& candidate : candidates) {
+    if (!candidate.starts_with(word)) continue;
+    if (found) return std::nullopt;
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::string> near_name(std::string_view word,
@@ -44,7 +55,7 @@ std::optional<std::string> near_name(std::string_view word,
     most = distance;
     nearest = candidate;
   }
-  return nearest;
+  return nearest ? nearest : only_one_that_begins_with(word, candidates);
 }
 
 std::string nearest_hint(std::string_view word, std::span<const std::string> candidates,

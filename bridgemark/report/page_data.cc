@@ -133,6 +133,7 @@ json standing_json(const Standing& standing) {
                         {"whole", row.whole},
                         {"by_draws", row.by_draws},
                         {"ahead", row.ahead}});
+    if (row.nearer_than_first) rows.back()["nearer_than_first"] = true;
   }
   for (const Dropped& one : standing.dropped) {
     dropped.push_back({{"pair", one.pair}, {"first", one.first->method}});
@@ -206,6 +207,8 @@ json run_json(const RunResult& result) {
               {"reverse", result.pair_identity.value("reverse", false)},
               {"outside", result.solver == kOutsideSolver},
               {"samples", result.rows.samples},
+              {"evaluation_seed", result.evaluation_seed},
+              {"evaluation_seeds", result.evaluation_seeds},
               {"scores", scores},
               {"commands", commands}});
   if (is_of_every_number(result)) run["of_every_number"] = true;

@@ -255,6 +255,13 @@ Order order_of(const Suite& suite, const Chosen& chosen) {
   return order;
 }
 
+// Whether a method of some pairs stands before the first on these.
+bool is_nearer(const Method& method, const Method& first, const Chosen& all) {
+  const Lead lead = compare(method, first, all);
+  if (lead.pairs == 0) return false;
+  return all.size() > 2 ? lead.separated() : lead.difference.mean > 0.0;
+}
+
 // Ranks again without each pair, one at a time.
 void drop_pairs(const Suite& suite, const Chosen& all, const Order& order, Standing& standing) {
   if (order.places < 2) return;
@@ -296,6 +303,8 @@ Standing standing_of(const std::vector<const Table*>& tables) {
     row.whole = row.all.pairs == all.size();
     row.by_draws = std::isnan(row.all.distance.mean) || row.all.upper_bound;
     row.ahead = order.ahead.at(m);
+    row.nearer_than_first =
+        order.places > 0 && !row.whole && is_nearer(method, suite.methods()[order.methods[0]], all);
   }
   standing.places = order.places;
   if (order.places >= 2) {

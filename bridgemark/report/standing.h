@@ -54,6 +54,9 @@ struct StandingRow {
   // Methods with a joint KL on all pairs that stand before it; of a method of some pairs, that are
   // nearer on these.
   std::size_t ahead = 0;
+  // Of a method of some pairs: it is shown to be nearer than the first on those that both have; of
+  // two pairs or fewer, it is nearer.
+  bool nearer_than_first = false;
 };
 
 // One method against another, on the pairs that both have.

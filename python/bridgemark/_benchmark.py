@@ -17,6 +17,7 @@ from ._arguments import require_number, require_text
 from ._metrics import Metric, require_metrics
 from ._outside_solvers import fit_by_defaults, is_of_experiments
 from ._paper import paper_results
+from ._progress import Reporter, reporter
 from ._record import Record
 from ._results import _label, evaluate
 from ._solvers import Solver, make_solver
@@ -210,16 +211,17 @@ def _made(kind: type[Any]) -> Any:
         ) from error
 
 
-def _trained(solver: Any, pair: _core.Pair, seed: int, device: str) -> Any:
+def _trained(solver: Any, pair: _core.Pair, seed: int, report: Reporter | None, device: str) -> Any:
     """What evaluate takes."""
     if isinstance(solver, type):
         solver = _made(solver)
     if isinstance(solver, Solver):
-        return make_solver(solver.name, **solver.options).fit(pair, seed=seed, device=device)
+        anew = make_solver(solver.name, **solver.options)
+        return anew.fit(pair, seed=seed, progress=report or False, device=device)
     if not hasattr(solver, "fit"):
         trained = _called(solver, pair)
     elif is_of_experiments(solver):
-        trained = fit_by_defaults(solver, pair, seed, device)
+        trained = fit_by_defaults(solver, pair, seed, report, device)
     else:
         fitted = solver.fit(pair)
         trained = solver if fitted is None else fitted
@@ -231,16 +233,24 @@ def _trained(solver: Any, pair: _core.Pair, seed: int, device: str) -> Any:
     return trained
 
 
+def _within(name: str, report: Reporter | None) -> Reporter | None:
+    """What the calls of one pair report to: what they say begins with its name."""
+    if report is None:
+        return None
+    return lambda what, done, total, detail: report(f"{name}, {what}", done, total, detail)
+
+
 def _row(
     solver: Any,
     pair: _core.Pair,
     seed: int,
     num_seeds: int,
     metrics: Mapping[str, Metric] | None,
+    report: Reporter | None,
     device: str,
 ) -> dict[str, Any]:
     started = time.monotonic()
-    trained = _trained(solver, pair, seed, device)
+    trained = _trained(solver, pair, seed, report, device)
     training = time.monotonic() - started
     result = evaluate(
         pair,
@@ -249,10 +259,18 @@ def _row(
         num_seeds=num_seeds,
         like=getattr(trained, "like", None),
         metrics=metrics,
+        progress=report or False,
         device=device,
     )
     bounds = [
-        evaluate(pair, make_solver(name).fit(pair), seed=seed, particles=0, device=device)[_SCORE]
+        evaluate(
+            pair,
+            make_solver(name).fit(pair),
+            seed=seed,
+            particles=0,
+            progress=report or False,
+            device=device,
+        )[_SCORE]
         for name in ("oracle", "independent")
     ]
     oracle, independent = bounds
@@ -279,7 +297,7 @@ def benchmark(
     seed: int = 0,
     num_seeds: int = 1,
     metrics: Mapping[str, Metric] | None = None,
-    progress: Callable[[str], object] | None = None,
+    progress: bool | Callable[[str, int, int, str], object] = False,
     device: str = "cpu",
 ) -> BenchmarkCard:
     """Train a solver on one pair after another within a budget and return its report card.
@@ -300,8 +318,9 @@ def benchmark(
     where the budget, seconds or a text like '90s', '5min' or '1h', is likely to have room for it;
     the first always is, and one that has begun is finished. `seed` and `num_seeds` are those of
     `evaluate`, and `seed` that of the training of a library's solver. `metrics` are scores of your
-    own, as for `evaluate`: columns of the card. `progress` is told a line before each pair, for
-    example print.
+    own, as for `evaluate`: columns of the card. `progress` is True for a line on standard error, or
+    a callable (what, done, total, detail): it says which pair is trained on and how much of the
+    budget is over, then what fit and `evaluate` say.
     """
     if label is not None:
         require_text(label=label)
@@ -317,6 +336,7 @@ def benchmark(
     if not names or isinstance(pairs, str):
         raise ValueError(f"[benchmark] pairs must be a list of names, got {pairs!r:.80}")
     _require_trainable(solver)
+    report = reporter(progress, at_once=True)
     started = time.monotonic()
     rows: list[dict[str, Any]] = []
     last = 0.0  # seconds of the last pair, for each of its dimensions
@@ -325,9 +345,10 @@ def benchmark(
         elapsed = time.monotonic() - started
         if rows and elapsed + last * pair.dim > seconds:
             break
-        if progress is not None:
-            progress(f"{name}: {elapsed:.0f} s of {seconds:.0f} s are over")
-        rows.append(_row(solver, pair, seed, num_seeds, metrics, device))
+        if report:
+            over = f"{name}, {elapsed:.0f} s of {seconds:.0f} s are over"
+            report("benchmark", len(rows), len(names), over)
+        rows.append(_row(solver, pair, seed, num_seeds, metrics, _within(name, report), device))
         last = (time.monotonic() - started - elapsed) / pair.dim
     return BenchmarkCard(
         {

@@ -242,14 +242,16 @@ def is_of_experiments(solver: Any) -> bool:
     return sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in needed) == 5
 
 
-def fit_by_defaults(solver: Any, pair: _core.Pair, seed: int, device: str) -> Any:
+def fit_by_defaults(
+    solver: Any, pair: _core.Pair, seed: int, report: Reporter | None, device: str
+) -> Any:
     """What such an object fits to endless draws of a pair, by the defaults of its options."""
     kind = type(solver)
     options = {
         key: given.default if isinstance(given, Option) else given
         for key, given in _options_of(kind.__name__, kind).items()
     }
-    run = dataclasses.replace(_make_run(pair, seed, None), device=device)
+    run = dataclasses.replace(_make_run(pair, seed, None), device=device, _report=report)
     fitted = solver.fit(pair, None, pair.reference, options, run)
     return solver if fitted is None else fitted
 

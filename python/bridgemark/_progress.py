@@ -29,11 +29,11 @@ class _Printer:
     that was there cannot be taken away, and the next work of the same call rewrites it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first_after: float = _FIRST_AFTER) -> None:
         self._stream = sys.stderr
         self._terminal = self._stream.isatty()
         self._notebook = not self._terminal and _is_notebook(self._stream)
-        self._next = time.monotonic() + _FIRST_AFTER
+        self._next = time.monotonic() + first_after
         self._shown = 0  # characters on the line
         self._work = ("", 0, 0.0)  # what is done, how much of it when first told, and when
 
@@ -76,8 +76,11 @@ class _Printer:
         self._shown = len(text)
 
 
-def reporter(progress: bool | Reporter) -> Reporter | None:
-    """What `progress=` asks for: a callable as it is, True for a line on standard error."""
+def reporter(progress: bool | Reporter, *, at_once: bool = False) -> Reporter | None:
+    """What `progress=` asks for: a callable as it is, True for a line on standard error.
+
+    `at_once` is for calls that always take long: their first line waits for nothing.
+    """
     if callable(progress):
         return progress
     if not isinstance(progress, (bool, np.bool_)):
@@ -85,4 +88,6 @@ def reporter(progress: bool | Reporter) -> Reporter | None:
             "[python] progress must be True, False or a callable (what, done, total, detail), "
             f"got {type(progress).__name__}"
         )
-    return _Printer() if progress else None
+    if not progress:
+        return None
+    return _Printer(0.0 if at_once else _FIRST_AFTER)

@@ -72,6 +72,21 @@ def test_bad_budgets_are_refused(budget):
         bm.benchmark(bm.Independent(), budget=budget)
 
 
+def test_progress_says_which_pair_and_what_of_it():
+    told = []
+    solver = bm.DLightSB(components=4, updates=50)
+    bm.benchmark(solver, pairs=[PAIR], progress=lambda *report: told.append(report))
+    assert told[0][:3] == ("benchmark", 0, 1) and told[0][3].startswith(f"{PAIR}, ")
+    assert {what for what, *_ in told[1:]} >= {f"{PAIR}, dlightsb", f"{PAIR}, conditional scores"}
+    with pytest.raises(TypeError, match="progress must be True, False or a callable"):
+        bm.benchmark(solver, pairs=[PAIR], progress="yes")
+
+
+def test_progress_waits_for_nothing_where_a_call_takes_long(capsys):
+    bm.benchmark(bm.Independent(), pairs=[PAIR], progress=True)
+    assert capsys.readouterr().err.startswith(f"benchmark: 0 of 1, {PAIR}")
+
+
 def test_a_metric_hides_no_column_of_the_card():
     with pytest.raises(ValueError, match="no column of the card, got 'share'"):
         bm.benchmark(bm.Independent(), metrics={"share": lambda *_: 0.0})

@@ -1,6 +1,5 @@
 """The pages of a walk through run as they stand, and print what they show."""
 
-import os
 import re
 import subprocess
 import sys
@@ -8,25 +7,17 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from pages import BLOCK, MARK, environment, page_text, program_of
+
 NUMBER = re.compile(r"\d+\.\d+")
-MARK = "-- end of a block --"
 
 
 def run(blocks, folder):
     """Runs blocks of Python and of the shell in one process; what each printed."""
-    lines = ["import subprocess"]
-    for kind, body in blocks:
-        if kind == "sh":
-            how = "shell=True, check=True, stdout=subprocess.DEVNULL"
-            body = f"subprocess.run({'set -e;' + body!r}, {how})"
-        lines += [body, f"print({MARK!r})"]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)],
+        [sys.executable, "-c", program_of(blocks)],
         cwd=folder,
-        env={**os.environ, "PATH": path, "MPLBACKEND": "agg"},
+        env=environment(sys.executable),
         capture_output=True,
         text=True,
         check=False,
@@ -56,11 +47,11 @@ def require_data(page):
 
 
 def blocks_of(page):
-    text = (DOCS / f"{page}.md").read_text()
+    text = page_text(page)
     for long, short in SHORTER.get(page, []):
         assert long in text
         text = text.replace(long, short)
-    return BLOCK.findall(text)
+    return [block for block in BLOCK.findall(text) if block[0] in ("python", "sh", "text")]
 
 
 @pytest.mark.parametrize(

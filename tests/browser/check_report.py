@@ -6,10 +6,10 @@
 Needs Debian's chromium and chromium-driver and PyPI's selenium; says so and succeeds without a check
 where they are missing, unless --require is given. Checks: no message on the console, nothing fetched,
 every section filled, plots drawn in the colours of the page, light and dark, columns that sort, tooltips
-of cells and of plots, axes, legends and the Oracle's line, filters that the address keeps, files that are
-saved, trajectories that move only when they may, all tables and pairs, the answer before what can be pressed,
-nothing wider than a phone, no part that failed, nothing that the data says was run, and a policy that lets
-no other script run. Exits 1 where one fails.
+of cells and of plots, cells that open with what made them, axes, legends and the Oracle's line, filters
+that the address keeps, files that are saved, trajectories that move only when they may, all tables and
+pairs, the answer before what can be pressed, nothing wider than a phone, no part that failed, nothing
+that the data says was run, and a policy that lets no other script run. Exits 1 where one fails.
 """
 
 import pathlib
@@ -321,7 +321,7 @@ class ReportChecks(Checks):
         self.expect("corrections are open in reports of the paper alone", folded != of_paper)
 
 
-def every_part(checks, size):
+def every_part(checks, size, screenshots):
     checks.sorting()
     if size == "desktop":
         checks.cell_tooltip()
@@ -332,11 +332,12 @@ def every_part(checks, size):
         checks.downloads()
         checks.motion()
         checks.corrections()
+    checks.origin("#table-body", screenshots)
     checks.keyboard()
     checks.all_choices()
     checks.policy()
     if size == "desktop":
-        checks.printed(None)
+        checks.printed(screenshots)
 
 
 def check_report(checks, size, scheme, screenshots):
@@ -349,7 +350,7 @@ def check_report(checks, size, scheme, screenshots):
     checks.accessible()
     checks.theme(scheme)
     if scheme == "light":
-        every_part(checks, size)
+        every_part(checks, size, screenshots)
 
 
 def main():

@@ -2,6 +2,7 @@
 
 import argparse
 import base64
+import json
 import pathlib
 import shutil
 import tempfile
@@ -11,6 +12,9 @@ import accessibility
 
 WIDTHS = {"desktop": (1400, 900), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
+
+# A word of each fact that a cell must show.
+FACTS = ("revision", "training seed", "training", "trained on", "evaluation seeds", "raw record")
 
 
 def parse_arguments(description):
@@ -151,9 +155,9 @@ class Checks:
             (folder / f"{self.name}-{section}.png").write_bytes(base64.b64decode(shot["data"]))
 
     # What a screen reader, a keyboard and eyes that see little contrast need.
-    def accessible(self):
+    def accessible(self, where="on the page"):
         found = accessibility.violations(self.driver)
-        self.expect("axe-core finds nothing", not found, " | ".join(found)[:2000])
+        self.expect(f"axe-core finds nothing {where}", not found, " | ".join(found)[:2000])
 
     # The Tab key stops once a table; arrows move between its cells.
     def keyboard(self):
@@ -176,6 +180,49 @@ class Checks:
             return [path.every((cell) => cell.tagName === 'TD'), new Set(path).size > 1, stops === 1]""")
         self.expect("arrows move between cells", all(moved), str(moved))
 
+    # A cell of `tables` opens by a click and by Enter, with what made it.
+    def origin(self, tables, folder):
+        is_open = "return document.getElementById('origin').open"
+        self.script(
+            "document.querySelector(arguments[0] + ' tr:not(.oracle) td.cell').click()", tables
+        )
+        self.expect("a click opens a cell", self.script(is_open))
+        text = self.script("return document.getElementById('origin').textContent")
+        lacking = [fact for fact in FACTS if fact not in text]
+        self.expect(
+            "with all that makes it again",
+            not lacking and "bridgemark " in text,
+            ", ".join(lacking),
+        )
+        box = self.script("""
+            const box = document.getElementById('origin').getBoundingClientRect();
+            return [box.left >= 0, box.right <= innerWidth, box.bottom <= innerHeight]""")
+        self.expect("inside of the window", all(box), str(box))
+        if folder:
+            self.driver.save_screenshot(str(folder / f"{self.name}-origin.png"))
+        self.accessible("in an open cell")
+        self.record()
+        self.script("document.getElementById('origin-close').click()")
+        self.expect("and closes", not self.script(is_open))
+        self.script(
+            "const cell = document.querySelectorAll(arguments[0] + ' td.cell')[1]; cell.focus();"
+            "cell.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))",
+            tables,
+        )
+        self.expect("Enter opens one as well", self.script(is_open))
+        self.script("document.getElementById('origin').close(); document.activeElement.blur()")
+
+    def record(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.driver.execute_cdp_cmd(
+                "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": folder}
+            )
+            self.script("document.querySelector('#origin .downloads button').click()")
+            time.sleep(0.5)
+            files = list(pathlib.Path(folder).glob("*.json"))
+            saved = json.loads(files[0].read_text(encoding="utf-8")) if files else {}
+            self.expect("its record is saved", "commands" in saved.get("runs", [{}])[0])
+
     # As on A4, wide: nothing is cut off, what only a screen can do is gone.
     def printed(self, folder):
         metrics = {"width": 1047, "height": 718, "deviceScaleFactor": 1, "mobile": False}
@@ -186,6 +233,11 @@ class Checks:
             return [...document.querySelectorAll('main table')].filter((table) => table.offsetParent !== null &&
               table.getBoundingClientRect().right > innerWidth + 1).length""")
         self.expect("no table is clipped in print", wide == 0, f"{wide} tables")
+        cut = self.script("""
+            return [...document.querySelectorAll('.plot svg, .plot canvas')].filter((node) => node.offsetParent !== null ||
+              node.tagName === 'svg').filter((node) => node.getBoundingClientRect().right >
+              node.closest('.plot').getBoundingClientRect().right + 1).length""")
+        self.expect("no plot is clipped in print", cut == 0, f"{cut} plots")
         shown = self.script("""
             const pressed = 'nav, .choices, #filters, #theme, details:not([open])';
             return [...document.querySelectorAll(pressed)].filter((node) => node.offsetParent !== null).length""")

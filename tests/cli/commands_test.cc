@@ -322,7 +322,10 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
 }
 
 TEST_F(CommandLine, KitHoldsTheTestInputs) {
-  expect_success({"kit", kSmallPair, "-o", path("kit")});
+  contains(expect_success({"kit", kSmallPair, "-o", path("kit")}),
+           "next: bridgemark evaluate " + kSmallPair + " --predictions answers\n");
+  contains(expect_success({"kit", kSmallPair, "--samples", "9", "-o", path("rows")}),
+           "--predictions answers --samples 9 --training-set 0\n");
   const BenchmarkPair pair = load_pair(kSmallPair);
   const PairedStates test = pair.test_set(kContext);
   EXPECT_EQ(load_states(path("kit/test_x0.npy")), test.x0);

@@ -123,6 +123,18 @@ TEST(NearestName, HasTheSmallestEditDistance) {
   EXPECT_EQ(near_name("anything", {}), std::nullopt);
 }
 
+TEST(NearestName, IsTheOneThatAWordBegins) {
+  const std::vector<std::string> names{"evaluate", "check-submission", "challenge", "--output"};
+  EXPECT_EQ(near_name("eval", names), "evaluate");
+  EXPECT_EQ(near_name("--out", names), "--output");
+  EXPECT_EQ(near_name("check", names), "check-submission");
+  EXPECT_EQ(near_name("che", names), "check-submission");
+  EXPECT_EQ(near_name("ch", names), std::nullopt);
+  EXPECT_EQ(near_name("", names), std::nullopt);
+  const std::vector<std::string> two{"sample", "samples"};
+  EXPECT_EQ(near_name("sam", two), std::nullopt);
+}
+
 TEST(Suggest, CountsASwapOnceAndEndsAMessage) {
   const std::vector<std::string> names = {"seeds", "name"};
   EXPECT_EQ(meant_hint("nmae", names), "; did you mean 'name'?");

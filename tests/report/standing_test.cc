@@ -202,6 +202,24 @@ TEST(Standing, MethodsOfDrawsAloneHaveTheirPlace) {
   EXPECT_FALSE(standing.rows[7].by_draws);
 }
 
+// A first place that only whoever has all pairs can have says who is nearer on some.
+TEST(Standing, WhoIsNearerOnSomePairsIsMarked) {
+  const std::vector<std::string> pairs = preset_names(4);
+  std::vector<RunResult> results = ends(pairs);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double noise = 0.001 * normal(5, i);
+    results.push_back(run("Near", pairs[i], 0.01 + noise, 0.88 + noise));
+    results.push_back(run("Far", pairs[i], 1.0 + noise, 0.30 + noise));
+    results.push_back(run("Level", pairs[i], kNaN, 0.5 + noise * (i == 1 ? -1.0 : 1.0)));
+  }
+  const std::vector<Table> tables = make_tables(results, false);
+  const Standing standing = standings(tables).at(0);
+  ASSERT_EQ(standing.rows[0].row->method, "Independent");  // the only one with all
+  for (const StandingRow& row : standing.rows) {
+    EXPECT_EQ(row.nearer_than_first, row.row->method == "Near") << row.row->method;
+  }
+}
+
 // Whoever joins, methods with a joint KL keep their order, and each pair the score that decides.
 // One by draws keeps its place unless the newcomer has a joint KL, which it then has to beat.
 TEST(Standing, ANewcomerTurnsNoOrderOfOthers) {

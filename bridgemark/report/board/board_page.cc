@@ -55,9 +55,7 @@ json board_run_json(const Board& board, std::size_t index) {
   json run = run_json(result);
   run.erase("options");  // the commands name all of them
   run.erase("diagnostics");
-  run.update({{"source", board.source_of[index]},
-              {"evaluation_seed", result.evaluation_seed},
-              {"evaluation_seeds", result.evaluation_seeds}});
+  run["source"] = board.source_of[index];
   if (source.solver) run["commands"] = submission_commands(source, result);
   return run;
 }

@@ -9,7 +9,14 @@ const families = {
 };
 const familyOrder = Object.keys(families).filter((name) => filters[0].values.includes(name));
 const directions = [["p0 → p1", false], ["p1 → p0", true]];
-const runsById = new Map(data.runs.map((run) => [run.run, run]));
+
+// A submission's revision is that of its own source.
+function sourceOf(run) {
+  const source = data.sources[run.source];
+  const revision = source.submission !== null ? source.revision
+    : [source.revision, `Bridgemark ${run.version}`].filter(Boolean).join(", ");
+  return { ...source, revision };
+}
 
 // "gaussian 0.02" of d16-gaussian-0.02-chain-reverse: what is left beside family, dimension, direction.
 const referenceOf = (pair) => pair.replace(/^d\d+-/, "").replace(/-reverse$/, "")
@@ -121,7 +128,7 @@ function scores() {
     for (const family of familyOrder) {
       const own = familyTable(table, family);
       if (own.pairs.length === 0 || own.rows.length === 0) continue;
-      const node = scoreTable(own, { columnName: referenceOf, groups: dimensionGroups(own.pairs), open: showOrigin });
+      const node = scoreTable(own, { columnName: referenceOf, groups: dimensionGroups(own.pairs) });
       node.classList.add("scores");
       nodes.push(element("h3", {}, families[family][0]), element("p", { class: "note" }, families[family][1]), node);
     }
@@ -130,71 +137,6 @@ function scores() {
   });
   groupButtons(byId("scores-choices"), shown, (table) => directions[Number(table.reversed_pairs)][0], directions.map(([title]) => title));
 }
-
-// ---- Where a cell comes from ------------------------------------------------------------------
-
-const factList = (facts) => element("dl", { class: "facts" }, ...facts.filter(([, value]) => value !== "")
-  .flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
-
-const seedsOf = (run) => (run.evaluation_seeds === 1 ? `${run.evaluation_seed}`
-  : `${run.evaluation_seed} to ${run.evaluation_seed + run.evaluation_seeds - 1}`);
-
-function runFacts(run) {
-  const source = data.sources[run.source];
-  return factList([
-    ["revision", source.submission === null
-      ? [source.revision, `Bridgemark ${run.version}`].filter(Boolean).join(", ") : source.revision],
-    ["date", source.date],
-    ["training seed", String(run.seed)],
-    ["training rows", run.samples === 0 ? "" : `${run.samples} a side, training set ${run.training_set}`],
-    ["training", run.solver === "oracle" ? "none: the truth itself" : duration(run.train_seconds)],
-    ["trained on", run.outside ? run.machine : `${run.device}: ${run.machine}`],
-    ["evaluation seeds", seedsOf(run)],
-    ["evaluation", duration(run.evaluate_seconds)],
-    ["raw record", `${source.record}, run ${run.run}`],
-  ]);
-}
-
-// The other scores of the same runs, as tables show them.
-function otherScores(table, row, pair) {
-  const facts = data.tables.filter((other) => other.title !== table.title &&
-    other.samples === table.samples).map((other) => {
-    const column = other.pairs.indexOf(pair);
-    const own = other.rows.find((entry) => entry.method === row.method && entry.details === row.details);
-    const cell = column < 0 || own === undefined ? null : own.cells[column];
-    if (cell === null) return [other.title, ""];
-    return [other.title, measured(cell) ? cell.text + (cell.error ? ` ± ${cell.error}` : "")
-      : `cannot be given: ${cell.missing}`];
-  });
-  return factList(facts);
-}
-
-function showOrigin(table, row, column) {
-  const cell = row.cells[column], pair = table.pairs[column];
-  const runs = cell.runs.map((id) => runsById.get(id));
-  byId("origin-title").textContent = `${row.method} ${row.details}`.trim() + ` on ${pair}`;
-  const place = cell.place === 1 ? ", best or not told apart from the best" : "";
-  const nodes = [element("p", { class: "headline" }, cell.text,
-    element("span", { class: "error" }, cell.error ? ` ± ${cell.error}` : "")),
-  element("p", { class: "note" }, `${table.title}${place}`), otherScores(table, row, pair)];
-  runs.forEach((run, i) => nodes.push(
-    element("h3", {}, runs.length === 1 ? "The run" : `Run ${i + 1} of ${runs.length}`), runFacts(run),
-    element("pre", {}, run.commands.join("\n"))));
-  const record = { pair, method: row.method, details: row.details, score: table.score, ...cell, runs,
-    source: data.sources[runs[0].source] };
-  nodes.push(element("div", { class: "downloads" }, element("button", { type: "button",
-    onclick: () => saveText(`${runs[0].run}.json`, JSON.stringify(record, null, 1), "application/json") },
-  "Save this record as JSON")));
-  byId("origin-body").replaceChildren(...nodes);
-  hideTooltip();
-  byId("origin").showModal();
-  byId("origin").scrollTop = 0;
-}
-
-byId("origin-close").addEventListener("click", () => byId("origin").close());
-byId("origin").addEventListener("click", (event) => {  // outside of its content
-  if (event.target === byId("origin")) byId("origin").close();
-});
 
 // ---- Sources, and how to read and to submit ---------------------------------------------------
 

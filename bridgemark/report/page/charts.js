@@ -166,7 +166,7 @@ function scoreAndTime() {
   const scored = (table) => data.runs.filter((run) => !run.reverse && timed(run) && isShown(run) &&
     (run.samples === table.samples || run.of_every_number) && run.solver !== "oracle" && typeof run.scores[table.score] === "number");
   const scores = data.tables.filter((table) => !table.reversed_pairs && isShownNumber(table.samples) &&
-    table.against_time && scored(table).length > 0);
+    table.against_time && scored(table).length > 0).sort(whatDecidesFirst);
   if (scores.length === 0) body.replaceChildren(element("p", { class: "note" }, nothingMatches));
   choices(byId("time-choices"), scores, (table) => table.title, (table) => {
     const runs = scored(table);

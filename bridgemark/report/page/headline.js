@@ -9,13 +9,29 @@ const shareText = (share) => percent(share.mean) +
 const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
 const fullName = (row) => `${row.method} ${row.details}`.trim();
 
+// "A", "A and B", "A, B and C".
+const listed = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
+
+function reachOf(first) {
+  if (!first.by_draws) return [element("strong", {}, `${first.all.distance.text} nats a coordinate`), " from the truth"];
+  return [first.all.share === null ? "by draws" : `${percent(first.all.share.mean)} of the way to the truth, by draws`];
+}
+
 function firstPlace(standing) {
   const [first, second] = standing.rows;
-  const strong = (text) => element("strong", {}, text);
-  const reached = first.by_draws ? [`${percent(first.all.share?.mean ?? NaN)} of the way to the truth, by draws`]
-    : [strong(`${first.all.distance.text} nats a coordinate`), " from the truth"];
-  const nodes = [element("p", { class: "answer" }, strong(fullName(first)),
-    ` is first on ${count(standing.pairs, "pair")}: `, ...reached, ".")];
+  const name = element("strong", {}, fullName(first)), all = count(standing.pairs, "pair");
+  if (!first.whole) {
+    return [element("p", { class: "answer" }, `No solver was measured on all ${all}, so none is first. `, name,
+      ` has the most of them, ${first.all.pairs}: `, ...reachOf(first), ".")];
+  }
+  // Whoever has some of the pairs alone and is nearer there is no first, but says what a first place is worth.
+  const nearer = standing.rows.filter((row) => row.nearer_than_first);
+  const nodes = [element("p", { class: "answer" }, name, nearer.length === 0 ? ` is first on ${all}: `
+    : ` is first of the solvers with all ${all}: `, ...reachOf(first), ".")];
+  if (nearer.length > 0) {
+    nodes.push(element("p", { class: "answer" }, "Nearer than it on those that they have: ",
+      listed(nearer.map((row) => `${fullName(row)} (${row.all.pairs} of ${standing.pairs})`)), "."));
+  }
   const { lead } = standing;
   if (lead === null) return nodes;
   const unit = lead.by_draws ? "of the way, by draws," : "nats a coordinate";

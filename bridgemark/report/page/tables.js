@@ -50,19 +50,25 @@ function methodHead(row) {
     ...(row.details ? [element("span", { class: "details" }, row.details)] : []));
 }
 
+// What there is to say of a measured cell beside its value and its runs.
+function cellNotes(cell) {
+  const notes = [];
+  if (cell.spreads) notes.push(`spread over ${cell.spreads}`);
+  if (cell.smallest_gap) notes.push(`told from the best, or the best from the Oracle, by a gap over ${cell.smallest_gap}`);
+  if (cell.undecided === "bound") notes.push("?: an upper bound, which leaves open whether it is worse than the best");
+  if (cell.undecided === "noise") notes.push("?: not told from the best, but too noisy to be called as good");
+  if (cell.below_zero) notes.push("an estimate below 0, which no KL is: it is not told from 0");
+  if (cell.published !== null) notes.push(`published: ${cell.published_text}`);
+  return notes;
+}
+
 function cellTip(table, row, column) {
   const cell = row.cells[column];
   const title = `${row.method} ${row.details}`.trim() + ` on ${table.pairs[column]}`;
   if (!measured(cell)) return `${title}\n${table.title}: cannot be given, ${cell.missing}`;
   const lines = [title,
     `${table.title}: ${cell.mean === "inf" ? "infinite" : cell.mean.toPrecision(6)}` +
-      (cell.error ? ` ± ${cell.error}` : "")];
-  if (cell.spreads) lines.push(`spread over ${cell.spreads}`);
-  if (cell.smallest_gap) lines.push(`told from the best, or the best from the Oracle, by a gap over ${cell.smallest_gap}`);
-  if (cell.undecided === "bound") lines.push("?: an upper bound, which leaves open whether it is worse than the best");
-  if (cell.undecided === "noise") lines.push("?: not told from the best, but too noisy to be called as good");
-  if (cell.below_zero) lines.push("an estimate below 0, which no KL is: it is not told from 0");
-  if (cell.published !== null) lines.push(`published: ${cell.published_text}`);
+      (cell.error ? ` ± ${cell.error}` : ""), ...cellNotes(cell)];
   lines.push(cell.runs.length === 1 ? `run ${cell.runs[0]}`
                                     : `${cell.runs.length} runs: ${cell.runs.join(", ")}`);
   return lines.join("\n");
@@ -70,11 +76,12 @@ function cellTip(table, row, column) {
 
 // Where it is clicked, or Enter is pressed on it.
 function whenOpened(node, open) {
+  node.classList.add("opens");
   node.addEventListener("click", open);
   node.addEventListener("keydown", (event) => { if (event.key === "Enter") open(); });
 }
 
-// look: columnName(pair), groups of columns as sortableTable takes them, open(table, row, column).
+// look: columnName(pair), groups of columns as sortableTable takes them.
 function scoreTable(table, look = {}) {
   const columns = [{ name: "method", key: (row) => `${row.method} ${row.details}` },
     ...table.pairs.map((pair, i) => ({ name: look.columnName ? look.columnName(pair) : pair,
@@ -102,7 +109,7 @@ function scoreTable(table, look = {}) {
             `paper ${cell.published_text}`));
         }
         attachTooltip(node, () => cellTip(table, row, column));
-        if (look.open) whenOpened(node, () => look.open(table, row, column));
+        whenOpened(node, () => showOrigin(table, row, column));
         return node;
       })) }));
   const last = table.smallest_gaps.some((gap) => gap !== "") ? [element("tr", { class: "gaps" },
@@ -125,7 +132,8 @@ function legend(table) {
   return element("div", { class: "legend" }, ...bands.map(([band, text]) => element("span", {},
     element("i", { style: `background: var(--${band})` }), text)),
   element("span", {}, table.marks_best ? "bold: best, underlined: second, a, b, ...: groups of ties"
-    : "no mark: a coupling that ignores x0 can look best here; a, b, ...: groups of ties"));
+    : "no mark: a coupling that ignores x0 can look best here; a, b, ...: groups of ties"),
+  element("span", {}, "a click or Enter opens a cell"));
 }
 
 const howToRead = (table) => element("details", { class: "note" }, element("summary", {}, table.ranked ? "What the letters and ± mean" : "What ± means"),
@@ -154,8 +162,9 @@ function tableDownloads(table) {
 // What a page lists its tables by: what decides first, then by what a score sees.
 const lineOf = (table) => (table.reversed_pairs ? "Reversed pairs" : table.deciding_place > 0 ? "Headline" : table.group);
 const tableLines = ["Headline", ...unique(data.tables.map((table) => table.group)), "Reversed pairs"];
+const whatDecidesFirst = (a, b) => (a.deciding_place || Infinity) - (b.deciding_place || Infinity) || 0;
 const inLines = (tables, of, lines) => lines.flatMap((line) => tables.filter((table) => of(table) === line)
-  .sort((a, b) => (a.deciding_place || Infinity) - (b.deciding_place || Infinity) || 0));
+  .sort(whatDecidesFirst));
 
 // A line of buttons for each of `lines`, which then says what the buttons of it have in common.
 function groupButtons(container, shown, of, lines) {
