@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "bridgemark/io/npy.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
-#include "bridgemark/report/data_page.h"
 #include "bridgemark/solver/run/compare_runs.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -37,11 +37,9 @@ bool belongs_to_data(const CLI::Option& option) {
          std::ranges::any_of(kOptionsBesideData, is_name);
 }
 
-// What the page needs is looked at before the work whose results it shows.
 DataPageOptions page_options(const DataFiles& files) {
-  if (!files.report.empty()) check_page_folder(files.report);
   DataPageOptions options;
-  if (!files.vocabulary.empty()) options.vocabulary = load_vocabulary(files.vocabulary);
+  if (files.vocabulary) options.vocabulary = load_vocabulary(*files.vocabulary);
   return options;
 }
 
@@ -74,10 +72,10 @@ void add_data_options(CLI::App& command, DataFiles& files) {
       .add_option(kDataFileOptions[1], files.x1,
                   "The same of the other end, .npy [m,D] or .csv; unpaired")
       ->group(data);
-  CLI::Option* report = command.add_option(
-      kDataFileOptions[2], files.report,
-      "Page to write: the scores, and rows before and after as images where D is a square, else as "
-      "a heat map");
+  CLI::Option* report = command.add_option(kDataFileOptions[2], files.report,
+                                           "Page to write: the scores, and rows before and after, "
+                                           "of a table as its values, of arrays as "
+                                           "images where D is a square, else as a heat map");
   report->group(data);
   command
       .add_option(kDataFileOptions[3], files.vocabulary,
@@ -106,7 +104,10 @@ void check_data_request(const CLI::App& command) {
     throw_invalid("evaluate", "{} needs --x0 and --x1, got it without", given);
   }
   if (command.count("PAIR") > 0) {
-    throw_invalid("evaluate", "give one of PAIR and --x0 with --x1, got both");
+    throw_invalid("evaluate",
+                  "give one of PAIR and --x0 with --x1, got {} beside them; each run needs a --run "
+                  "of its own",
+                  command.get_option("PAIR")->as<std::string>());
   }
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0 || belongs_to_data(*option)) continue;
@@ -122,7 +123,11 @@ void check_data_request(const CLI::App& command) {
   }
 }
 
-void say_comparison(const CommonOptions& common, const DataComparisonRecord& record) {
+void show_comparison(const CommonOptions& common, const DataFiles& files,
+                     const DataComparisonRecord& record, StatesView x0, StatesView x1,
+                     const DataPageOptions& page) {
+  if (files.report)
+    write_file_atomically(*files.report, data_page(record.comparison, x0, x1, page));
   for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
   if (common.json) {
     say("{}\n", record.record().dump(2));
@@ -133,17 +138,13 @@ void say_comparison(const CommonOptions& common, const DataComparisonRecord& rec
 
 int evaluate_data(const CommonOptions& common, const DataFiles& files,
                   const std::vector<std::string>& runs) {
-  if (is_csv(files.x0) || is_csv(files.x1)) {
-    if (!files.condition.empty() || !files.report.empty()) {
-      throw_invalid("evaluate", "{} goes with arrays (.npy), got --x0 {}",
-                    files.report.empty() ? "--condition" : "--report", files.x0);
-    }
-    return evaluate_tables(common, files.x0, files.x1, runs);
-  }
+  if (files.report) check_page_file(*files.report);  // before the work whose results it shows
+  if (is_csv(files.x0) || is_csv(files.x1)) return evaluate_tables(common, files, runs);
   const Context context = common.context();
-  const DataPageOptions page = page_options(files);
+  DataPageOptions page = page_options(files);
   const States x0 = load_states(files.x0), x1 = load_states(files.x1);
   const std::optional<Condition> condition = load_condition(files.condition);
+  if (condition) std::tie(page.labels0, page.labels1) = std::tie(condition->x0, condition->x1);
   std::vector<ComparedRun> compared;
   for (const std::string& folder : runs) {
     compared.push_back(load_compared(context, folder, condition.has_value()));
@@ -152,10 +153,7 @@ int evaluate_data(const CommonOptions& common, const DataFiles& files,
   const DataComparisonRecord record = record_comparison(context, [&] {
     return compare_runs(context, compared, x0, x1, condition, {.seed = common.seed});
   });
-  if (!files.report.empty()) {
-    write_file_atomically(files.report, data_page(record.comparison, x0, x1, page));
-  }
-  say_comparison(common, record);
+  show_comparison(common, files, record, x0, x1, page);
   return 0;
 }
 

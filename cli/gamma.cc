@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "bridgemark/core/clock.h"
+#include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/npy.h"
 #include "bridgemark/report/gamma_figure.h"
 #include "bridgemark/solver/gamma/gamma_scan.h"
@@ -25,10 +27,19 @@ struct GammaOptions {
   std::optional<int> categories;
   int steps = kDefaultTotalSteps;
   GammaScanOptions scan;
-  std::string output;
+  std::optional<std::string> output;
 };
 
+// Before the trainings whose results it takes.
+void check_output(const std::string& folder) {
+  if (folder.empty()) throw_invalid("gamma", "the folder to write must have a name, got none");
+  if (path_exists(folder) && !is_folder(folder)) {
+    throw_file(folder, "exists and is not a folder");
+  }
+}
+
 int run_gamma(GammaOptions options) {
+  if (options.output) check_output(*options.output);
   const Context context = options.common.context();
   options.scan.seed = options.common.seed;
   DataParts parts{.x0 = load_states(options.x0),
@@ -39,8 +50,8 @@ int run_gamma(GammaOptions options) {
   const Clock::time_point started = Clock::now();
   const GammaScan scan = scan_gamma(context, std::move(parts), options.scan);
   const nlohmann::json record = gamma_scan_record(context, scan, seconds_since(started));
-  if (!options.output.empty()) {
-    const std::filesystem::path folder = options.output;
+  if (options.output) {
+    const std::filesystem::path folder = *options.output;
     create_folder(folder);
     write_file_atomically(folder / "gamma.json", record.dump(2) + "\n");
     write_file_atomically(folder / "gamma.svg", gamma_figure(scan));

@@ -6,6 +6,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/csv.h"
 #include "bridgemark/io/disk/atomic_file.h"
+#include "bridgemark/io/disk/paths.h"
 #include "bridgemark/io/json.h"
 #include "bridgemark/io/printable.h"
 #include "bridgemark/pair/table/schema_file.h"
@@ -14,7 +15,6 @@
 #include "bridgemark/solver/run/run_files.h"
 #include "bridgemark/solver/table/column_model.h"
 #include "bridgemark/solver/table/table_run.h"
-#include "cli/evaluate_data.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
@@ -98,16 +98,21 @@ void sample_table(const Context& context, const RunSample& request) {
       terminal_text(request.run), drawn.rows(), drawn.cols());
 }
 
-int evaluate_tables(const CommonOptions& common, const std::string& x0, const std::string& x1,
+int evaluate_tables(const CommonOptions& common, const DataFiles& files,
                     const std::vector<std::string>& folders) {
-  require_csv("evaluate", "--x0", x0);
-  require_csv("evaluate", "--x1", x1);
+  if (!files.condition.empty() || files.vocabulary) {
+    throw_invalid("evaluate", "{} goes with arrays (.npy), got --x0 {}",
+                  files.vocabulary ? "--vocabulary" : "--condition", files.x0);
+  }
+  require_csv("evaluate", "--x0", files.x0);
+  require_csv("evaluate", "--x1", files.x1);
   const Context context = common.context();
   std::vector<TableRun> runs;
   std::vector<DataContestant> contestants;
   for (const std::string& folder : folders) {
+    if (!is_folder(folder)) throw_file(folder, "no such folder");
     if (!is_table_run(folder)) {
-      throw_invalid("evaluate", "--run must be of a table like --x0 {}, got {}", x0, folder);
+      throw_invalid("evaluate", "--run must be of a table like --x0 {}, got {}", files.x0, folder);
     }
     runs.push_back(load_table_run(folder));
     if (!same_categories(runs.front().schema, runs.back().schema)) {
@@ -119,11 +124,11 @@ int evaluate_tables(const CommonOptions& common, const std::string& x0, const st
     contestants.push_back(table_contestant(terminal_text(folder), runs.back()));
   }
   const TableSchema& schema = runs.front().schema;
-  const States rows0 = schema.encode(load_csv(x0)), rows1 = schema.encode(load_csv(x1));
+  const States rows0 = schema.encode(load_csv(files.x0)), rows1 = schema.encode(load_csv(files.x1));
   const DataComparisonRecord record = record_comparison(context, [&] {
     return compare_on(context, rows0, rows1, contestants, {.seed = common.seed});
   });
-  say_comparison(common, record);
+  show_comparison(common, files, record, rows0, rows1, {.table = schema});
   return 0;
 }
 

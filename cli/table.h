@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/evaluate_data.h"
 #include "cli/sample_run.h"
 
 // Tables (.csv) in place of arrays: train --columns, and what is asked of its runs.
@@ -27,7 +28,7 @@ int train_tables(const TableTraining& request);
 void sample_table(const Context& context, const RunSample& request);
 
 // Compares runs of tables on the rows of two.
-int evaluate_tables(const CommonOptions& common, const std::string& x0, const std::string& x1,
+int evaluate_tables(const CommonOptions& common, const DataFiles& files,
                     const std::vector<std::string>& runs);
 
 }  // namespace bridgemark::cli

@@ -13,6 +13,7 @@
 #include "bridgemark/report/markup.h"
 #include "bridgemark/report/page_form.h"
 #include "bridgemark/report/row_pictures.h"
+#include "bridgemark/report/row_table.h"
 
 namespace bridgemark {
 
@@ -114,18 +115,25 @@ std::string labels_html(const DataComparison& comparison) {
 class RowShow {
  public:
   RowShow(const DataComparison& comparison, const DataPageOptions& options)
-      : words_(options.vocabulary), colours_{comparison.num_categories, are_ordered(comparison)} {}
+      : words_(options.vocabulary),
+        table_(options.table),
+        labels0_(options.labels0),
+        labels1_(options.labels1),
+        colours_{comparison.num_categories, are_ordered(comparison)} {}
 
   std::string html(StatesView x0, StatesView x1) const {
     if (!words_.empty()) return words(x0, x1);
+    if (table_) return row_change_table_html(*table_, first(x0), first(x1));
     return image_side(x0.cols) > 0 ? images(x0, x1) : heat_maps(x0, x1);
   }
 
   std::string alone(StatesView rows) const {
+    if (table_) return row_table_html(*table_, first(rows));
     if (!words_.empty()) {
       std::string html = "<table class=\"words\"><tbody>";
       for (std::size_t i = 0; i < std::min(kShownRows, rows.rows); ++i) {
-        html += "<tr><td>" + words_html(rows, i, words_) + "</td></tr>";
+        html += fmt::format("<tr><td>{}</td>{}</tr>", words_html(rows, i, words_),
+                            label_cell(labels1_, i));
       }
       return html + "</tbody></table>\n";
     }
@@ -134,7 +142,7 @@ class RowShow {
       html += figure(heat_map(rows), "held-out x1, a line a row");
     } else {
       for (std::size_t i = 0; i < std::min(kShownRows, rows.rows); ++i) {
-        html += figure(image_svg(rows, i, colours_), "");
+        html += figure(image_svg(rows, i, colours_), label_text(labels1_, i));
       }
     }
     return html + "</div>\n";
@@ -148,6 +156,18 @@ class RowShow {
     });
   }
 
+  static StatesView first(StatesView rows) {
+    return rows.slice(0, std::min(kShownRows, rows.rows));
+  }
+
+  // Empty where rows have no labels.
+  static std::string label_text(const Labels& labels, std::size_t row) {
+    return labels.empty() ? "" : fmt::format("label {}", labels.at(row));
+  }
+  static std::string label_cell(const Labels& labels, std::size_t row) {
+    return labels.empty() ? "" : "<td>" + label_text(labels, row) + "</td>";
+  }
+
   static std::string figure(const std::string& picture, std::string_view caption) {
     return fmt::format("<figure>{}<figcaption>{}</figcaption></figure>", picture, caption);
   }
@@ -157,11 +177,12 @@ class RowShow {
   }
 
   std::string words(StatesView x0, StatesView x1) const {
-    std::string html =
-        "<table class=\"words\"><thead><tr><th>x0</th><th>x1</th></tr></thead><tbody>";
+    std::string html = fmt::format(
+        "<table class=\"words\"><thead><tr><th>x0</th><th>x1</th>{}</tr></thead><tbody>",
+        labels0_.empty() ? "" : "<th></th>");
     for (std::size_t i = 0; i < std::min(kShownRows, x0.rows); ++i) {
-      html += fmt::format("<tr><td>{}</td><td>{}</td></tr>", words_html(x0, i, words_),
-                          words_html(x1, i, words_));
+      html += fmt::format("<tr><td>{}</td><td>{}</td>{}</tr>", words_html(x0, i, words_),
+                          words_html(x1, i, words_), label_cell(labels0_, i));
     }
     return html + "</tbody></table>\n";
   }
@@ -169,7 +190,9 @@ class RowShow {
   std::string images(StatesView x0, StatesView x1) const {
     std::string html = "<div class=\"pictures\">";
     for (std::size_t i = 0; i < std::min(kShownRows, x0.rows); ++i) {
-      html += figure(image_svg(x0, i, colours_) + image_svg(x1, i, colours_), "x0, then x1");
+      const std::string label = label_text(labels0_, i);
+      html += figure(image_svg(x0, i, colours_) + image_svg(x1, i, colours_),
+                     label.empty() ? "x0, then x1" : "x0, then x1; " + label);
     }
     return html + "</div>\n";
   }
@@ -180,14 +203,17 @@ class RowShow {
   }
 
   const std::vector<std::string>& words_;
+  const std::optional<TableSchema>& table_;
+  const Labels &labels0_, &labels1_;
   CategoryColours colours_;
 };
 
 std::string rows_html(const DataComparison& comparison, StatesView x0, StatesView x1,
                       const DataPageOptions& options) {
   const RowShow show(comparison, options);
-  std::string html =
-      paragraph("The first given rows of x0, and the x1 that each run draws for them.");
+  std::string html = paragraph(
+      fmt::format("The first given rows of x0, and the x1 that each run draws for them.{}",
+                  options.table ? " A bin of numbers is its median." : ""));
   for (const ContestantScores& contestant : comparison.contestants) {
     html += "<h3>" + escape_html(contestant.name) + "</h3>\n" + show.html(x0, contestant.draws);
   }
@@ -214,10 +240,11 @@ std::string data_page(const DataComparison& comparison, StatesView x0, StatesVie
                                {"seed", std::to_string(comparison.seed)}});
 }
 
-void check_page_folder(const std::filesystem::path& page) {
+void check_page_file(const std::filesystem::path& page) {
+  if (page.empty()) throw_invalid("report", "the page must have a name, got none");
   const std::filesystem::path folder = page.parent_path();
-  if (folder.empty() || is_folder(folder)) return;
-  throw_file(page.string(), "its folder is not there");
+  if (!folder.empty() && !is_folder(folder)) throw_file(page.string(), "its folder is not there");
+  if (is_folder(page)) throw_file(page.string(), "the page must be a file, got a folder");
 }
 
 std::vector<std::string> load_vocabulary(const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bridgemark/core/utf8.h"
 #include "bridgemark/report/markup.h"
 
 namespace bridgemark {
@@ -22,6 +23,12 @@ std::string hue_text(double hue) {
     return static_cast<int>(std::lround(40.0 + 190.0 * level));
   };
   return fmt::format("#{:02x}{:02x}{:02x}", part(0.0), part(4.0), part(2.0));
+}
+
+// Of a word in UTF-8.
+bool is_at_most_a_letter(const std::string& word) {
+  char32_t letter = 0;
+  return word.empty() || utf8_character(word, letter) == word.size();
 }
 
 }  // namespace
@@ -67,8 +74,7 @@ std::string image_svg(StatesView rows, std::size_t row, const CategoryColours& c
 }
 
 std::string words_html(StatesView rows, std::size_t row, const std::vector<std::string>& words) {
-  const bool letters =
-      std::ranges::all_of(words, [](const auto& word) { return word.size() <= 1; });
+  const bool letters = std::ranges::all_of(words, is_at_most_a_letter);
   std::string text;
   for (std::size_t d = 0; d < rows.cols; ++d) {
     if (d > 0 && !letters) text += ' ';

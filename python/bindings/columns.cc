@@ -14,9 +14,11 @@
 
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/csv.h"
+#include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
 #include "bridgemark/pair/table/schema_file.h"
+#include "bridgemark/report/data_page.h"
 #include "bridgemark/solver/core/diagnostics_json.h"
 #include "bridgemark/solver/table/table_run.h"
 #include "python/bindings/arguments.h"
@@ -83,7 +85,8 @@ std::vector<double> log_conditional(const TableRun& run, const std::string& x0,
 
 nb::tuple compare_columns(const nb::list& runs, const std::vector<std::string>& names,
                           const std::string& x0, const std::string& x1, const Seed& seed,
-                          nb::handle progress) {
+                          nb::handle progress, const std::optional<std::filesystem::path>& report) {
+  if (report) check_page_file(*report);
   std::vector<DataContestant> contestants;
   const auto& first = nb::cast<const TableRun&>(runs[0]);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -105,6 +108,9 @@ nb::tuple compare_columns(const nb::list& runs, const std::vector<std::string>& 
             context, [&] { return compare_on(context, from, to, contestants, options); });
       },
       progress);
+  if (report) {
+    write_file_atomically(*report, data_page(record.comparison, from, to, {.table = first.schema}));
+  }
   nb::list order;
   for (const DataScoreSpec& spec : data_score_specs()) order.append(std::string(spec.name));
   return nb::make_tuple(to_python(record.record()), comparison_text(record.comparison), order);
@@ -145,11 +151,11 @@ void init_columns(nb::module_& module) {
              "A run of train --columns.");
   module.def(
       "compare_columns", compare_columns, "runs"_a, "names"_a, "x0"_a, "x1"_a, nb::kw_only(),
-      "seed"_a.none(), "progress"_a.none(),
+      "seed"_a.none(), "progress"_a.none(), "report"_a.none(),
       nb::sig("def compare_columns(runs: list[TableRun], names: list[str], x0: str, x1: str, *, "
               "seed: int | numpy.random.Generator | None, progress: "
-              "collections.abc.Callable[[str, int, int, str], object] | None) -> "
-              "tuple[dict[str, typing.Any], str, list[str]]"),
+              "collections.abc.Callable[[str, int, int, str], object] | None, report: str | "
+              "os.PathLike[str] | None) -> tuple[dict[str, typing.Any], str, list[str]]"),
       "What bridgemark.TableBridge.compare_on wraps.");
 }
 

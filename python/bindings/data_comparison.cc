@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -104,9 +105,10 @@ nb::tuple compare_rows(const ArrayLike& x0, const ArrayLike& x1, const nb::list&
   const Device device = is_on_gpu({nb::borrow(like)}) ? Device::kCuda : parse_device(device_text);
   const DataComparisonOptions options{seed.draw()};
   const std::optional<Condition> labels = read_condition(condition);
-  const DataPageOptions page{vocabulary};
+  DataPageOptions page{vocabulary};
+  if (labels) std::tie(page.labels0, page.labels1) = std::tie(labels->x0, labels->x1);
   check_vocabulary(page, S);
-  if (report) check_page_folder(*report);
+  if (report) check_page_file(*report);
   const DataComparisonRecord record = interruptible(
       [&](const Context& context) {
         return record_comparison(

@@ -281,13 +281,25 @@ class TableBridge:
         name: str = "bridge",
         seed: int | np.random.Generator | None = 0,
         progress: bool | Callable[[str, int, int, str], object] = False,
+        report: str | os.PathLike[str] | None = None,
     ) -> DataComparison:
         """Score it on rows that it was not trained on, beside others of the same columns.
 
-        What `bridgemark.compare_on` says of arrays; `name` is what it is called.
+        What `bridgemark.compare_on` says of arrays; `name` is what it is called. `report` is a page
+        to write, an HTML file: the scores, and rows of the table before and after.
         """
         require_text(name=name)
+        if report is not None:
+            require_path(report=report)
         named = {name: self} | dict(others or {})
+        if others and name in others:
+            raise ValueError(f"[compare_on] others must have names other than {name!r:.80}")
+        for other in named.values():
+            if not isinstance(other, TableBridge):
+                raise TypeError(
+                    "[compare_on] others must be a mapping from names to TableBridge, got one to "
+                    f"{type(other).__name__}"
+                )
         values, text, order = _core.compare_columns(
             [bridge._run for bridge in named.values()],
             list(named),
@@ -295,6 +307,7 @@ class TableBridge:
             _csv_text("x1", x1),
             seed=seed,
             progress=reporter(progress),
+            report=report,
         )
         for warning in values["warnings"]:
             warnings.warn(warning, UserWarning, stacklevel=2)

@@ -91,6 +91,15 @@ def test_runs_are_kept_and_compared(columns, ends, tmp_path):
     assert found.difference("bridge", "other").mean > 0
     with pytest.warns(UserWarning, match="trained on"):
         loaded.compare_on(*ends)
+    loaded.compare_on(*new, {"other": other}, report=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "".join(f"<th>{name}</th>" for name in new[0]) in page and "<svg " not in page
+    with pytest.raises(ValueError, match="others must have names other than 'bridge'"):
+        loaded.compare_on(*new, {"bridge": other})
+    with pytest.raises(TypeError, match="others must be a mapping from names to TableBridge, got"):
+        loaded.compare_on(*new, {"other": 3})
+    with pytest.raises(OSError, match="the page must be a file, got a folder"):
+        loaded.compare_on(*new, report=tmp_path)
 
 
 def test_frames_keep_their_kinds_of_values(ends):

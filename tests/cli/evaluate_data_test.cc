@@ -149,6 +149,9 @@ TEST_F(EvaluateData, WritesAPage) {
   const std::string features = path("features");
   refuses({"--run", features, "--vocabulary", words}, "--vocabulary requires --report");
   refuses({"--run", features, "--report", path("none") + "/page.html"}, "its folder is not there");
+  refuses({"--run", features, "--report", temp_->path().string()}, "the page must be a file");
+  refuses({"--run", features, "--report", ""}, "the page must have a name, got none");
+  refuses({"--run", features, "--report", page, "--vocabulary", ""}, "a file must have a name");
   refuses({"--run", features, "--report", page, "--vocabulary", path("none")}, "none");
   write_file_atomically(words, vocabulary + "one more\n");
   refuses({"--run", features, "--report", page, "--vocabulary", words},
@@ -168,6 +171,13 @@ TEST_F(EvaluateData, TheTrainingFileIsSaidAloud) {
                              HasSubstr("the rows of x0 are the very rows it was trained on; its "
                                        "objective and its fit are then optimistic")));
   EXPECT_THAT(run.out, HasSubstr("training rows are 100 % (by chance "));
+}
+
+TEST_F(EvaluateData, EndsInTheWrongOrderAreSaidAloud) {
+  const ProgramRun run = run_program({"evaluate", "--x0", path("new-x1.npy"), "--x1",
+                                      path("new-x0.npy"), "--run", path("features")});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("if they are given in the wrong order, its numbers say nothing"));
 }
 
 TEST_F(EvaluateData, RunsOfPairsAnswerToo) {
@@ -197,7 +207,8 @@ TEST_F(EvaluateData, WrongRequestsAreOneLine) {
   const std::string features = path("features"), x0 = path("new-x0.npy"), x1 = path("new-x1.npy");
   refuses({"evaluate", "--run", features}, "give one of PAIR and --x0 with --x1, got none");
   refuses({"evaluate", "d2-uniform-0.01", "--run", features, "--x0", x0, "--x1", x1},
-          "give one of PAIR and --x0 with --x1, got both");
+          "give one of PAIR and --x0 with --x1, got d2-uniform-0.01 beside them; each run needs a "
+          "--run of its own");
   refuses({"evaluate", "--x0", x0, "--run", features},
           "--x0 and --x1 must be given together, got --x0");
   refuses({"evaluate", "--x1", x1, "--run", features},
@@ -226,6 +237,11 @@ TEST_F(EvaluateData, WrongRequestsAreOneLine) {
   }
   refuses(evaluate({"--run", features, "--run", features}), "got '" + features + "' twice");
   refuses(evaluate({"--run", path("none")}), "none");
+  refuses(evaluate({"--run", temp_->path().string()}),
+          "holds no run, looked for config.toml in it");
+  refuses(evaluate({"--run", x0}), "is a file, expected the folder of a run");
+  refuses(evaluate({"--run", ""}), "a run folder must have a name, got none");
+  refuses({"evaluate", "--x0", "", "--x1", x1, "--run", features}, "'': a file must have a name");
   save_npy(path("wide.npy"), {5, 4}, std::span<const std::int32_t>(std::vector<std::int32_t>(20)));
   save_npy(path("high.npy"), {5, 3},
            std::span<const std::int32_t>(std::vector<std::int32_t>(15, 16)));

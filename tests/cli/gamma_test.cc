@@ -95,6 +95,13 @@ TEST_F(GammaCommand, WrongRequestsAreOneLine) {
   std::vector<std::int32_t> wide(30 * 3, 1);
   save_npy(path("x1.npy"), {30, 3}, std::span<const std::int32_t>(wide));
   refused({"--gammas", "0.1", "0.2"}, "3");
+  const auto refused_output = [&](const std::string& folder, const std::string& says) {
+    const ProgramRun run = run_program(scan({"-o", folder}));
+    EXPECT_EQ(run.status, 2);
+    EXPECT_THAT(run.err, HasSubstr(says));
+  };
+  refused_output("", "the folder to write must have a name, got none");
+  refused_output(path("x0.npy"), "exists and is not a folder");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 // Tables on the command line: train --columns, and what answers from such a run.
 namespace bridgemark::table_command_testing {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ProgramRun;
@@ -122,6 +124,36 @@ TEST_F(TableCommands, TablesThatAreNoneAreRefusedByTheirLine) {
     EXPECT_THAT(run.err, HasSubstr(message));
     EXPECT_FALSE(std::filesystem::exists(path("run")));
   }
+}
+
+TEST_F(TableCommands, APageShowsRowsAsTheirValues) {
+  ASSERT_EQ(train({"--columns", "auto", "--set", "updates=5", "--quiet"}).status, 0);
+  const auto evaluate = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"evaluate",        "--x0",  path("before.csv"), "--x1",
+                                          path("after.csv"), "--run", path("run")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  };
+  const ProgramRun judged = evaluate({"--report", path("page.html")});
+  EXPECT_EQ(judged.status, 0) << judged.err;
+  EXPECT_THAT(testing::slurp(path("page.html")),
+              AllOf(HasSubstr("<th>age</th><th>city</th>"), HasSubstr("Kiel, north"),
+                    Not(HasSubstr("<svg "))));
+  const std::pair<std::vector<std::string>, const char*> slips[] = {
+      {{"--report", path("none") + "/page.html"}, "its folder is not there"},
+      {{"--report", temp_.path().string()}, "the page must be a file, got a folder"},
+      {{"--report", ""}, "the page must have a name, got none"},
+      {{"--report", path("other.html"), "--vocabulary", path("before.csv")},
+       "--vocabulary goes with arrays (.npy), got --x0 "},
+      {{"--condition", path("a.npy"), path("b.npy")},
+       "--condition goes with arrays (.npy), got --x0 "}};
+  for (const auto& [more, message] : slips) {
+    const ProgramRun refused = evaluate(more);
+    EXPECT_EQ(refused.status, 2) << message;
+    EXPECT_EQ(refused.out, "") << message;
+    EXPECT_THAT(refused.err, HasSubstr(message));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("other.html")));
 }
 
 TEST_F(TableCommands, OtherCommandsSayWhatATableRunTakes) {

@@ -11,6 +11,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/metric/own_data/comparison_json.h"
 #include "bridgemark/metric/own_data/comparison_text.h"
+#include "bridgemark/metric/own_data/swapped_ends.h"
 #include "tests/metric/particle_testing.h"
 
 namespace bridgemark {
@@ -161,6 +162,21 @@ TEST_F(CompareOn, RowsOfTheTrainingAreWarnedAbout) {
 }
 
 // Without rows there is no ceiling; with fresh draws in their place no memory.
+TEST_F(CompareOn, EndsInTheWrongOrderAreWarnedAbout) {
+  EXPECT_FALSE(ends_look_swapped({}, x0_, x1_, train_x0_, train_x1_, 6));
+  EXPECT_TRUE(ends_look_swapped({}, x1_, x0_, train_x0_, train_x1_, 6));
+  // One end alone is no sign of it, and neither are equal laws or a row a side.
+  EXPECT_FALSE(ends_look_swapped({}, x1_, x1_, train_x0_, train_x1_, 6));
+  EXPECT_FALSE(ends_look_swapped({}, x0_, train_x0_, train_x1_, train_x1_, 6));
+  EXPECT_FALSE(ends_look_swapped({}, x1_.view().slice(0, 1), x0_.view().slice(0, 1),
+                                 train_x0_.view().slice(0, 1), train_x1_.view().slice(0, 1), 6));
+  const std::vector<DataContestant> contestants = {truth()};
+  const DataComparison swapped = compare_on({}, x1_, x0_, contestants);
+  ASSERT_EQ(swapped.warnings.size(), 1u);
+  EXPECT_THAT(swapped.warnings[0],
+              ::testing::StartsWith("truth: the rows of x0 look like the x1 it was trained on"));
+}
+
 TEST_F(CompareOn, TrainingsWithoutRows) {
   DataContestant unknown = truth("unknown"), endless = truth("endless");
   unknown.training_x0 = unknown.training_x1 = {};

@@ -24,6 +24,9 @@ TEST(MarginalFit, ValuesAreTheSampleScores) {
   const MarginalFit threads = marginal_fit(testing::with_threads(3), x1, x0, 6);
   EXPECT_EQ(fit.trend.standard_error, threads.trend.standard_error);
   EXPECT_GT(fit.trend.standard_error, 0.0);
+  const MeanEstimate shape = marginal_shape({}, x1, x0, 6);
+  EXPECT_NEAR(shape.mean, fit.shape.mean, 1e-12);
+  EXPECT_EQ(shape.standard_error, fit.shape.standard_error);
 }
 
 // Sets of different laws and sizes drawn 300 times: the spread of the score is what its error says,

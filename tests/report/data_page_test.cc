@@ -12,6 +12,7 @@
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/disk/atomic_file.h"
 #include "bridgemark/report/row_pictures.h"
+#include "bridgemark/report/row_table.h"
 #include "tests/support/temp_dir.h"
 
 namespace bridgemark {
@@ -75,7 +76,52 @@ TEST(DataPage, RowsAreImagesWordsOrHeatMaps) {
   EXPECT_THAT(words, AllOf(HasSubstr("<tr><td>north &lt;east&gt; north &lt;east&gt; north</td>"),
                            Not(HasSubstr("<east>"))));
   EXPECT_THAT(page(line, {{"a", "b", "c", "d"}}), HasSubstr("<tr><td>ababa</td>"));
+  EXPECT_THAT(page(line, {{"ñ", "€", "c", "d"}}), HasSubstr("<tr><td>ñ€ñ€ñ</td>"));
   EXPECT_THROW(page(line, {{"a", "b"}}), InvalidArgument);
+  const Labels labels0(20, 7), labels1(20, 8);
+  const DataPageOptions images{.labels0 = labels0, .labels1 = labels1},
+      letters{.vocabulary = {"a", "b", "c", "d"}, .labels0 = labels0, .labels1 = labels1};
+  EXPECT_EQ(times(page(square, images), "x0, then x1; label 7</figcaption>"), 12u);
+  EXPECT_EQ(times(page(square, images), "<figcaption>label 8</figcaption>"), 12u);
+  EXPECT_EQ(times(page(line, letters), "</td><td>label 7</td></tr>"), 12u);
+  EXPECT_EQ(times(page(line, letters), "</td><td>label 8</td></tr>"), 12u);
+}
+
+TEST(DataPage, RowsOfATableAreItsValues) {
+  const ShownData shown = shown_data(2);
+  TableColumn city, age;
+  city.name = "<city>";
+  city.values = {"Bonn", "Ulm & co", "Ähre", "Kiel"};
+  age.name = "age";
+  age.kind = ColumnKind::kOrdered;
+  age.edges = {20, 40};
+  age.levels = {15.5, 30, 52};
+  age.has_missing = true;
+  const DataPageOptions options{.table = TableSchema{{city, age}}};
+  const std::string page = data_page(shown.comparison, shown.x0, shown.x1, options);
+  EXPECT_EQ(times(page, "<svg "), 0u);
+  // A table of x1 and one of both ends, each with a line of names and twelve rows.
+  EXPECT_EQ(times(page, "<th>&lt;city&gt;</th><th>age</th>"), 2u);
+  EXPECT_THAT(page, Not(HasSubstr("<city>")));
+  EXPECT_EQ(times(page, "\n<tr><td>"), 24u);
+  EXPECT_THAT(page, HasSubstr("A bin of numbers is its median."));
+
+  const States x0(2, 2, {0, 0, 1, 3}), x1(2, 2, {0, 2, 2, 3});
+  EXPECT_THAT(row_change_table_html(*options.table, x0, x1),
+              HasSubstr("<tr><td>Bonn</td><td>15.5 <b>→ 52</b></td></tr>\n"
+                        "<tr><td>Ulm &amp; co <b>→ Ähre</b></td><td>"
+                        "<span class=\"absent\">missing</span></td></tr>\n"));
+  EXPECT_THAT(row_table_html(*options.table, x1),
+              HasSubstr("<tr><td>Ähre</td><td><span class=\"absent\">missing</span></td>"));
+}
+
+TEST(DataPage, APageIsAFileInAFolder) {
+  const testing::TempDir temp;
+  EXPECT_NO_THROW(check_page_file("page.html"));
+  EXPECT_NO_THROW(check_page_file(temp.path() / "page.html"));
+  EXPECT_THROW(check_page_file(temp.path() / "none" / "page.html"), FileError);
+  EXPECT_THROW(check_page_file(temp.path()), FileError);
+  EXPECT_THROW(check_page_file(""), InvalidArgument);
 }
 
 TEST(RowPictures, CellsAreDrawnOnceForEachRun) {

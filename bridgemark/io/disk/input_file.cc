@@ -24,6 +24,7 @@ std::filesystem::path missing_folder(const std::filesystem::path& path) {
 }
 
 [[noreturn]] void throw_no_file(const std::filesystem::path& path) {
+  if (path.empty()) throw_file("''", "a file must have a name");
   const std::filesystem::path folder = missing_folder(path);
   if (!folder.empty()) throw_file(folder.string(), "no such folder, looked for {}", path.string());
   throw_file(path.string(), "no such file");

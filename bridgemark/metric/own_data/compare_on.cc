@@ -13,6 +13,7 @@
 #include "bridgemark/core/states.h"
 #include "bridgemark/metric/held_out_objective.h"
 #include "bridgemark/metric/own_data/contestant_judge.h"
+#include "bridgemark/metric/own_data/swapped_ends.h"
 #include "bridgemark/process/same_process.h"
 
 namespace bridgemark {
@@ -156,6 +157,20 @@ void warn_of_overlap(const ContestantScores& scores, const std::optional<RowOver
       percent(overlap->share_by_chance), optimistic));
 }
 
+void warn_of_swapped_ends(const Context& context, const DataContestant& contestant, StatesView x0,
+                          StatesView x1, std::vector<std::string>& warnings) {
+  const States &training_x0 = contestant.training_x0, &training_x1 = contestant.training_x1;
+  if (contestant.rows_have_all_labels || training_x0.rows() == 0 || training_x1.rows() == 0) return;
+  if (!ends_look_swapped(context.on_host(), x0, x1, training_x0, training_x1,
+                         contestant.coupling->num_categories())) {
+    return;
+  }
+  warnings.push_back(fmt::format(
+      "{}: the rows of x0 look like the x1 it was trained on, and those of x1 like its x0; if they "
+      "are given in the wrong order, its numbers say nothing",
+      contestant.name));
+}
+
 }  // namespace
 
 const DataScore& ContestantScores::score(std::string_view wanted) const {
@@ -192,6 +207,7 @@ DataComparison compare_on(const Context& context, StatesView x0, StatesView x1,
     const ContestantScores& scores = comparison.contestants.back();
     warn_of_overlap(scores, scores.x0_overlap, "x0", comparison.warnings);
     warn_of_overlap(scores, scores.x1_overlap, "x1", comparison.warnings);
+    warn_of_swapped_ends(context, contestant, x0, x1, comparison.warnings);
     context.report("runs", i + 1, contestants.size());
   }
   comparison.differences = all_differences(contestants, objectives);

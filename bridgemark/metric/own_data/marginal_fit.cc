@@ -39,6 +39,13 @@ struct SignSums {
   SignSums(std::size_t dim, std::size_t rows, bool pairs)
       : of_one(dim, rows, 0), of_pairs(pairs ? dim : 0, rows, 0) {}
 
+  // The mean over rows and coordinates.
+  double mean_of_one() const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < of_one.size(); ++i) sum += of_one.data()[i];
+    return sum / static_cast<double>(of_one.size());
+  }
+
   // The standard error of the mean over rows of one_weight * of_one + pair_weight * of_pairs.
   double error(double one_weight, double pair_weight) const {
     std::vector<double> rows(of_one.cols(), 0.0);
@@ -113,6 +120,13 @@ MarginalFit marginal_fit(const Context& context, StatesView truth, StatesView pr
   fit.trend_offdiagonal = {scores.trend_offdiagonal,
                            pairs ? signs.error(0.0, 2.0 / (dim * (dim - 1.0))) : kUnknown};
   return fit;
+}
+
+MeanEstimate marginal_shape(const Context& context, StatesView truth, StatesView prediction,
+                            int num_categories) {
+  const BothSigns signs = sum_signs(context, truth, prediction, num_categories, false);
+  const double variation = 0.5 * (signs.truth.mean_of_one() - signs.prediction.mean_of_one());
+  return {1.0 - variation, signs.error(1.0 / static_cast<double>(truth.cols), 0.0)};
 }
 
 }  // namespace bridgemark

@@ -20,4 +20,8 @@ struct MarginalFit {
 MarginalFit marginal_fit(const Context& context, StatesView truth, StatesView prediction,
                          int num_categories);
 
+// The shape of it alone, quickly: nothing is done for each pair of coordinates.
+MeanEstimate marginal_shape(const Context& context, StatesView truth, StatesView prediction,
+                            int num_categories);
+
 }  // namespace bridgemark

@@ -56,6 +56,13 @@ RunConfig load_run_config(const std::filesystem::path& folder) {
                "holds a run for each label: give the labels of the rows (--condition), or the run "
                "of one label, label-LABEL in it");
   }
+  if (folder.empty()) throw_invalid("run", "a run folder must have a name, got none");
+  if (path_exists(folder) && !is_folder(folder)) {
+    throw_file(folder.string(), "is a file, expected the folder of a run");
+  }
+  if (is_folder(folder) && !path_exists(path)) {
+    throw_file(folder.string(), "holds no run, looked for {} in it", kRunConfig);
+  }
   const std::string text = read_file(path, std::size_t{1} << 20);
   const toml::table table = parse_toml(text, file);
   const auto string_at = [&](const char* key) {
