@@ -126,8 +126,9 @@ void check_data_request(const CLI::App& command) {
 void show_comparison(const CommonOptions& common, const DataFiles& files,
                      const DataComparisonRecord& record, StatesView x0, StatesView x1,
                      const DataPageOptions& page) {
-  if (files.report)
+  if (files.report) {
     write_file_atomically(*files.report, data_page(record.comparison, x0, x1, page));
+  }
   for (const std::string& warning : record.comparison.warnings) note("warning: {}\n", warning);
   if (common.json) {
     say("{}\n", record.record().dump(2));

@@ -207,8 +207,8 @@ StatesArgument::StatesArgument(std::string_view name, const ArrayLike& given, st
   }
   const nb::object shape = array.attr("shape");
   if (nb::len(shape) != 2) {
-    throw_invalid("python", "{} must have shape [rows, {}], got {}", name, dim,
-                  nb::str(nb::handle(shape)).c_str());
+    throw_invalid("python", "{} must have shape [rows, {}], got {}", name,
+                  dim > 0 ? std::to_string(dim) : "D", nb::str(nb::handle(shape)).c_str());
   }
   nb::list requirements;
   requirements.append("C");
@@ -261,6 +261,7 @@ void StatesArgument::narrow(std::string_view name, const T* values, std::size_t 
 States states_of_any_space(const char* name, const ArrayLike& given) {
   const nb::object array = given.to_numpy(name);
   const nb::object shape = array.attr("shape");
+  // 0: of another shape, which is refused.
   const std::size_t dim = nb::len(shape) == 2 ? nb::cast<std::size_t>(shape[1]) : 0;
   return StatesArgument(name, {array}, dim, kMaxCategories).take();
 }

@@ -44,9 +44,8 @@ int largest_category(const States& x0, const States& x1) {
   return largest;
 }
 
-// S: that of the first fitted coupling, else given, else one more than the largest category.
-int categories_of(const nb::list& couplings, const std::optional<WholeNumber>& given,
-                  const States& x0, const States& x1) {
+// That of the first fitted coupling.
+std::optional<int> categories_of_fitted(const nb::list& couplings) {
   for (const nb::handle coupling : couplings) {
     if (nb::isinstance<nb::dict>(coupling)) {
       return read_label_dict(nb::cast<nb::dict>(coupling))[0]
@@ -56,8 +55,21 @@ int categories_of(const nb::list& couplings, const std::optional<WholeNumber>& g
       return nb::cast<const FittedCoupling&>(coupling).fitted.coupling->num_categories();
     }
   }
-  if (given) return static_cast<int>(given->in_range("num_categories", 2, kMaxCategories));
-  return largest_category(x0, x1) + 1;
+  return std::nullopt;
+}
+
+// S: that of a fitted coupling, else given, else one more than the largest category.
+int categories_of(const nb::list& couplings, const std::optional<WholeNumber>& given,
+                  const States& x0, const States& x1) {
+  std::optional<int> asked;
+  if (given) asked = static_cast<int>(given->in_range("num_categories", 2, kMaxCategories));
+  const std::optional<int> fitted = categories_of_fitted(couplings);
+  if (fitted && asked && *fitted != *asked) {
+    throw_invalid("compare_on", "num_categories must be that of the fitted solvers, {}, got {}",
+                  *fitted, *asked);
+  }
+  if (fitted) return *fitted;
+  return asked ? *asked : largest_category(x0, x1) + 1;
 }
 
 std::vector<ComparedRun> read_couplings(const nb::list& couplings,

@@ -185,13 +185,31 @@ def _names_of(solvers: Sequence[Any], names: Sequence[str] | None) -> list[str]:
         )
     for name in names:
         require_text(name=name)
+        if not name.isprintable() or not name.strip():
+            raise ValueError(f"[compare_on] a name must be a line of text, got {name!r:.80}")
     return list(names)
 
 
-def _native(solver: Any, by_label: bool) -> Any:
+def _words_of(vocabulary: Sequence[str] | None, has_page: bool) -> list[str]:
+    """The words of a page's rows; none without a vocabulary."""
+    if vocabulary is None:
+        return []
+    if isinstance(vocabulary, str) or not isinstance(vocabulary, Sequence):
+        are_words = False
+    else:
+        are_words = len(vocabulary) > 0 and all(isinstance(word, str) for word in vocabulary)
+    if not are_words or not has_page:
+        raise ValueError(
+            "[compare_on] vocabulary must be a list of words, one for each category, and goes with "
+            f"report, got {vocabulary!r:.80}"
+        )
+    return list(vocabulary)
+
+
+def _native(solver: Any) -> Any:
     """What the native part compares: couplings, dicts of them by label, outside solvers."""
     if isinstance(solver, Solver):
-        solver = solver.by_label if by_label and solver._by_label else solver.coupling
+        solver = solver._by_label or solver.coupling
     return dict(solver) if isinstance(solver, LabelledCoupling) else solver
 
 
@@ -226,20 +244,17 @@ def compare_on(
     compared by themselves, numbers are means over labels, and `of_label` has those of one. A solver
     that was fitted with a condition needs it; any other answers all labels alike.
 
-    A UserWarning says where rows were trained on. `names` names the solvers, else their own names
-    do. `num_categories` is S where all solvers are your own. `seed` decides the draws, `like` and
-    `device` are those of evaluate. `report` is a page to write, an HTML file: the scores, and rows
-    before and after as images where D is a square, as words where `vocabulary` has one for each
-    category, else as a heat map.
+    A UserWarning says where rows were trained on, or seem to be given in the wrong order. `names`
+    names the solvers, else their own names do. `num_categories` is S where all solvers are your
+    own; else it is that of the fitted ones. `seed` decides the draws, `like` and `device` are those
+    of evaluate. `report` is a page to write, an HTML file: the scores, and rows before and after as
+    images where D is a square, as words where `vocabulary` has one for each category, else as a
+    heat map.
     """
     require_text(device=device)
     if report is not None:
         require_path(report=report)
-    if isinstance(vocabulary, str) or (vocabulary is not None and report is None):
-        raise ValueError(
-            "[compare_on] vocabulary must be a list of words, one for each category, and goes with "
-            f"report, got {vocabulary!r:.80}"
-        )
+    words = _words_of(vocabulary, report is not None)
     if isinstance(solvers, (Solver, _core.Coupling, str)) or not isinstance(solvers, Sequence):
         raise TypeError(
             "[compare_on] solvers must be a sequence of fitted solvers, got "
@@ -254,7 +269,7 @@ def compare_on(
     values, text, order, label_texts = _core.compare_on(
         x0,
         x1,
-        [_native(solver, condition is not None) for solver in solvers],
+        [_native(solver) for solver in solvers],
         _names_of(solvers, names),
         condition=None if condition is None else condition_of(condition),
         seed=seed,
@@ -263,7 +278,7 @@ def compare_on(
         progress=reporter(progress),
         device=device,
         report=report,
-        vocabulary=[] if vocabulary is None else list(vocabulary),
+        vocabulary=words,
     )
     for warning in values["warnings"]:
         warnings.warn(warning, UserWarning, stacklevel=2)

@@ -126,6 +126,9 @@ def test_names(held_out, solvers):
     for names in (["one", "two"], "m"):
         with pytest.raises(ValueError, match="names must be 1, one for each solver"):
             bm.compare_on(*held_out, [first], names=names)
+    for name in ("", " ", "two\nlines"):
+        with pytest.raises(ValueError, match="a name must be a line of text, got "):
+            bm.compare_on(*held_out, [first], names=[name])
     with pytest.raises(ValueError, match="got 'same' twice"):
         bm.compare_on(*held_out, [first, first], names=["same", "same"])
 
@@ -166,6 +169,11 @@ def test_training_rows_warn(training, solvers):
         bm.compare_on(*training, solvers[:1])
 
 
+def test_ends_in_the_wrong_order_warn(held_out, solvers):
+    with pytest.warns(UserWarning, match="look like the x1 it was trained on"):
+        bm.compare_on(*reversed(held_out), solvers[:1])
+
+
 def test_bad_arguments(held_out, solvers):
     x0, x1 = held_out
     with pytest.raises(TypeError, match="solvers must be a sequence of fitted solvers"):
@@ -184,6 +192,10 @@ def test_bad_arguments(held_out, solvers):
         bm.compare_on(x0 + 16, x1, solvers)
     with pytest.raises(ValueError, match="x0 must have an integer dtype"):
         bm.compare_on(x0 / 2, x1, solvers)
+    with pytest.raises(ValueError, match=r"x0 must have shape \[rows, D\], got \(90,\)"):
+        bm.compare_on(x0[:, 0], x1, solvers)
+    with pytest.raises(ValueError, match="num_categories must be that of the fitted solvers, 16, "):
+        bm.compare_on(x0, x1, solvers, num_categories=20)
 
 
 def test_writes_a_page(held_out, solvers, tmp_path):
@@ -198,5 +210,8 @@ def test_writes_a_page(held_out, solvers, tmp_path):
         bm.compare_on(*held_out, solvers[:1], report=page, vocabulary=words[:3])
     with pytest.raises(ValueError, match="vocabulary must be a list of words, one for each"):
         bm.compare_on(*held_out, solvers[:1], vocabulary=words)
+    for wrong in ([], range(16), 3):
+        with pytest.raises(ValueError, match="vocabulary must be a list of words, one for each"):
+            bm.compare_on(*held_out, solvers[:1], report=page, vocabulary=wrong)
     with pytest.raises(OSError, match="its folder is not there"):
         bm.compare_on(*held_out, solvers[:1], report=tmp_path / "none" / "page.html")

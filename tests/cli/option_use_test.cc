@@ -148,7 +148,7 @@ const std::vector<Unused>& unused_options() {
       {"evaluate", "--max-seconds", "%PAIR --predictions %NEW --max-seconds 4",
        "--max-seconds goes with --run, got --predictions"},
       {"evaluate", "--x0", "%PAIR --run %RUN --x0 %ROWS --x1 %ROWS",
-       "give one of PAIR and --x0 with --x1, got both"},
+       "give one of PAIR and --x0 with --x1, got "},
       {"evaluate", "--x1", "--run %RUN --x1 %ROWS", "--x0 and --x1 must be given together"},
       {"evaluate", "--report", "%PAIR --run %RUN --report %NEW", "--report needs --x0 and --x1"},
       {"evaluate", "--condition", "%PAIR --run %RUN --condition %ROWS %ROWS",
