@@ -58,8 +58,8 @@ inline constexpr int kMaxCategories = 65536;
 inline constexpr int kMaxTableCategories = 16384;
 
 // A reference with factors, uniform or of low rank, has tables of its powers up to so many
-// categories, for whoever needs them whole; beyond, it is an operator alone. A sparse one,
-// birth-death, absorbing or a graph, has no more.
+// categories, for whoever needs them whole; beyond, it is an operator alone. So is an absorbing
+// one. Birth-death and graphs have no more.
 inline constexpr int kMaxFactoredTable = 4096;
 
 // Q = exp(log_identity) I + exp(log_uniform) 11^T.
@@ -99,7 +99,7 @@ class ReferenceProcess {
                                       int total_steps = kDefaultTotalSteps);
 
   // To the mask, the last category, with gamma in each elementary step, and nowhere from there:
-  // all else has probability 0. gamma in (0, 1), S in 2..kMaxFactoredTable. Has no reversal.
+  // all else has probability 0. gamma in (0, 1), S in 2..kMaxCategories. Has no reversal.
   static ReferenceProcess absorbing(int num_categories, double gamma,
                                     int total_steps = kDefaultTotalSteps);
 

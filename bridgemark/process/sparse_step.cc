@@ -204,7 +204,7 @@ SparseStep SparseStep::graph(GraphWeights weights, double gamma) {
     double moves = 0.0, keeps = 0.0;
     for (const auto& [to, weight] : rows[x]) {
       (to == own ? keeps : moves) += weight / scale;
-      log_row[to] = std::log(gamma) + std::log(weight / scale);
+      log_row[to] = std::log(gamma) + std::log(weight) - std::log(scale);
     }
     // Of the two ways to say what stays, the one that does not subtract near numbers.
     const double stays = (1.0 - gamma) + gamma * (keeps + (scale - sum) / scale);
@@ -254,7 +254,7 @@ SparseStep SparseStep::time_reversed(const Context& context) const {
   for (std::size_t x = 0; x < rows.size(); ++x) {
     for (const auto& [to, weight] : rows[x]) {
       const auto y = static_cast<std::size_t>(to);
-      back[y][static_cast<std::int32_t>(x)] = weight * std::exp(log_pi[x] - log_pi[y]);
+      back[y][static_cast<std::int32_t>(x)] = std::exp(std::log(weight) + log_pi[x] - log_pi[y]);
     }
   }
   GraphWeights weights{{0}, {}, {}};
@@ -272,7 +272,8 @@ double SparseStep::expected_movement() const {
   double sum = 0.0;
   for (std::size_t x = 0; x < step_->num_categories(); ++x) {
     for (std::size_t i = step_->first[x]; i < step_->first[x + 1]; ++i) {
-      sum += std::exp(step_->log[i]) * std::abs(static_cast<double>(step_->to[i]) - double(x));
+      sum += std::exp(step_->log[i]) *
+             std::abs(static_cast<double>(step_->to[i]) - static_cast<double>(x));
     }
   }
   return sum / static_cast<double>(step_->num_categories());

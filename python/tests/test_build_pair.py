@@ -275,7 +275,7 @@ def test_custom_pairs_equal_the_command_line(command_line, tmp_path, states):
         ({"radius": -1}, "radius must be positive"),
         ({"total_steps": 0}, "total_steps must lie in 1"),
         ({"seed": -1}, "seed must lie in 0"),
-        ({"reference": "poisson"}, "reference must be gaussian, uniform or a matrix .*'poisson'"),
+        ({"reference": "poisson"}, "reference must be gaussian, uniform, birth-death.*'poisson'"),
         ({"reference": np.eye(4)}, "strictly positive"),
         ({"reference": np.full((3, 4), 0.25)}, "matrix must be square"),
         ({"reference": np.ones(4)}, r"reference must be an array \[S,S\] .* shape \(4,\)"),
@@ -319,7 +319,7 @@ def test_saving_where_nothing_can_be_is_an_os_error(tmp_path):
 
 
 def test_numbers_that_would_do_nothing_are_refused():
-    with pytest.raises(ValueError, match="gamma goes with reference gaussian or uniform, got 0.3"):
+    with pytest.raises(ValueError, match="gamma goes with any reference but a matrix, got 0.3"):
         bm.build_pair(reference=np.full((4, 4), 0.25), gamma=0.3)
     with pytest.raises(ValueError, match="min_distance must be one that 4 means in 50 categories"):
         bm.build_pair(family="spread", min_distance=60.0)

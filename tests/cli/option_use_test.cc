@@ -95,7 +95,7 @@ const std::vector<Unused>& unused_options() {
       {"train", "--gamma", "oracle --pair %PAIR --gamma 0.5 -o %NEW", "--x0"},
       {"train", "--gamma",
        "independent --x0 %ROWS --x1 %ROWS --reference %MATRIX --gamma 0.5 -o %NEW",
-       "gamma belongs to a gaussian"},
+       "gamma belongs to any reference but a matrix"},
       {"train", "--categories", "oracle --pair %PAIR --categories 9 -o %NEW", "--x0"},
       {"train", "--condition", "oracle --pair %PAIR --condition %ROWS %ROWS -o %NEW", "--x0"},
       {"train", "--steps", "oracle --pair %PAIR --steps 9 -o %NEW", "--x0"},

@@ -76,6 +76,7 @@ TEST(ReferenceKl, OfABridgeIsItsJointOverTheReference) {
     const std::vector<double> by_joint = joint_reference_kl(
         {}, testing::OnlyJoint(small.bridge), small.bridge.process(), pairs.from, pairs.to);
     for (std::size_t i = 0; i < kl.size(); ++i) {
+      if (reference.data()[i] == 0.0L) continue;  // neither leads there
       const double expected = static_cast<double>(std::log(law.data()[i] / reference.data()[i]));
       ASSERT_TRUE(is_near(kl[i], expected, {.rel = 1e-9, .abs = 1e-9})) << small.name << ' ' << i;
       ASSERT_TRUE(is_near(by_joint[i], expected, {.rel = 1e-9, .abs = 1e-9})) << small.name;

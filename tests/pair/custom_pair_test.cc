@@ -75,7 +75,8 @@ TEST(CustomPair, ArraysDecideTheSizes) {
 
 TEST(CustomPair, RefusalsNameTheArgument) {
   EXPECT_EQ(refusal([](PairParts& parts) { parts.reference = "matrix"; }),
-            "[pair] reference must be gaussian, uniform or a matrix [S,S], got 'matrix'");
+            "[pair] reference must be gaussian, uniform, birth-death, absorbing, a matrix [S,S], "
+            "factors of low rank or a graph, got 'matrix'");
   EXPECT_EQ(refusal([](PairParts& parts) { parts.source = "product"; }),
             "[pair] source must be gaussian, uniform, a pmf [D,S] or states [n,D], got 'product'");
   EXPECT_EQ(refusal([](PairParts& parts) { parts.source = States(1, 2); }),

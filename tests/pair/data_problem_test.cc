@@ -116,15 +116,17 @@ TEST(DataProblem, BadPartsAreNamed) {
               AllOf(HasSubstr("x1"), HasSubstr("2 columns")));
   EXPECT_THAT(with([](DataParts& p) { p.x0 = States(0, 2); }),
               HasSubstr("x0 must have at least one row"));
-  EXPECT_THAT(with([](DataParts& p) { p.reference = "gauss"; }),
-              HasSubstr("reference must be gaussian, uniform or a matrix [S,S], got 'gauss'"));
+  EXPECT_THAT(
+      with([](DataParts& p) { p.reference = "gauss"; }),
+      HasSubstr("reference must be gaussian, uniform, birth-death, absorbing, a matrix [S,S], "
+                "factors of low rank or a graph, got 'gauss'"));
   EXPECT_THAT(with([](DataParts& p) { p.gamma = -1.0; }), HasSubstr("gamma"));
   EXPECT_THAT(with([](DataParts& p) { p.total_steps = 0; }), HasSubstr("got 0"));
   EXPECT_THAT(with([](DataParts& p) {
                 p.reference = Matrix<double>(7, 7, 1.0 / 7.0);
                 p.gamma = 0.1;
               }),
-              HasSubstr("gamma belongs to a gaussian or uniform reference"));
+              HasSubstr("gamma belongs to any reference but a matrix, got 0.1"));
   EXPECT_THAT(with([](DataParts& p) {
                 p.reference = Matrix<double>(7, 7, 1.0 / 7.0);
                 p.num_categories = 8;
