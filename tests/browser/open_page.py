@@ -239,7 +239,7 @@ class Checks:
               node.closest('.plot').getBoundingClientRect().right + 1).length""")
         self.expect("no plot is clipped in print", cut == 0, f"{cut} plots")
         shown = self.script("""
-            const pressed = 'nav, .choices, #filters, #theme, details:not([open])';
+            const pressed = 'nav, .choices, #filters, #theme, .press, details:not([open])';
             return [...document.querySelectorAll(pressed)].filter((node) => node.offsetParent !== null).length""")
         self.expect("nothing to press in print", shown == 0, f"{shown} parts")
         # Chromium leaves boxes of buttons out where it prints a head again, and prints a foot on each page.

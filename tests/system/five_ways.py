@@ -168,8 +168,11 @@ def install(wheel, way, folder):
     return python
 
 
-def timed_blocks(python, blocks, folder):
-    """Runs them as one program; the seconds of each that ended, what it said aside, its status."""
+def run_blocks(python, blocks, folder):
+    """Runs them as one program and prints the seconds of each that ended.
+
+    Returns how many did, what the program said aside, and its status.
+    """
     program = folder / "way.py"
     program.write_text(program_of(blocks), encoding="utf-8")
     place = folder / "work"
@@ -177,17 +180,19 @@ def timed_blocks(python, blocks, folder):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     home = {**environment(python), "HOME": str(folder)}
     started = time.monotonic()
-    aside = []
+    ended, aside = 0, []
     with subprocess.Popen([str(python), str(program)], cwd=place, env=home, **pipes) as process:
         reader = threading.Thread(target=lambda: aside.extend(process.stderr))
         reader.start()
-        seconds = []
         for line in process.stdout:
-            if line == MARK + "\n":
-                seconds.append(time.monotonic() - started)
-                started = time.monotonic()
+            if line != MARK + "\n":
+                continue
+            first_line = blocks[ended][1].strip().splitlines()[0]
+            print(f"  {time.monotonic() - started:6.1f} s  {first_line[:80]}", flush=True)
+            ended += 1
+            started = time.monotonic()
         reader.join()
-    return seconds, aside, process.returncode
+    return ended, [line.rstrip() for line in aside if line.strip()], process.returncode
 
 
 def go(name, way, wheel):
@@ -199,16 +204,13 @@ def go(name, way, wheel):
         python = install(wheel, way, folder)
         print(f"  {time.monotonic() - started:6.1f} s  install", flush=True)
         blocks = [block for step in way.steps for block in step.code()]
-        seconds, aside, status = timed_blocks(python, blocks, folder)
-        for (_, body), taken in zip(blocks, seconds):
-            print(f"  {taken:6.1f} s  {body.strip().splitlines()[0][:80]}")
-        said = [line.rstrip() for line in aside if line.strip()]
+        ended, aside, status = run_blocks(python, blocks, folder)
         missing = [file for file in way.ends_with if not (folder / "work" / file).exists()]
-        print(f"  {(time.monotonic() - started) / 60:6.1f} min, {len(blocks)} blocks")
-    for line in said[-40:]:
+        print(f"  {(time.monotonic() - started) / 60:6.1f} min, {ended} of {len(blocks)} blocks")
+    for line in aside[-40:]:
         print(f"  aside: {line}")
-    if status != 0 and len(seconds) < len(blocks):
-        print(f"  FAILED with status {status} in:\n{blocks[len(seconds)][1]}")
+    if ended < len(blocks):
+        print(f"  FAILED with status {status} in:\n{blocks[ended][1]}")
     for file in missing:
         print(f"  FAILED: there is no {file}")
     return status == 0 and not missing

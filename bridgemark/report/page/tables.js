@@ -133,7 +133,7 @@ function legend(table) {
     element("i", { style: `background: var(--${band})` }), text)),
   element("span", {}, table.marks_best ? "bold: best, underlined: second, a, b, ...: groups of ties"
     : "no mark: a coupling that ignores x0 can look best here; a, b, ...: groups of ties"),
-  element("span", {}, "a click or Enter opens a cell"));
+  element("span", { class: "press" }, "a click or Enter opens a cell"));
 }
 
 const howToRead = (table) => element("details", { class: "note" }, element("summary", {}, table.ranked ? "What the letters and ± mean" : "What ± means"),
