@@ -124,7 +124,7 @@ void add_build(CLI::App& app, Action& action) {
       "  bridgemark build custom --dim 8 --categories 20 --reference uniform --gamma 0.01 -o pair\n"
       "  bridgemark build custom --dim 8 --family spread --seed 3 -o pair\n"
       "  bridgemark build custom --dim 64 --family tree --tree quadtree -o pair\n"
-      "  bridgemark build custom --dim 64 --family tree --tree quadtree --two-sided -o pair\n"
+      "  bridgemark build custom --dim 64 --family tree --two-sided -o pair\n"
       "  bridgemark build custom --source data.npy --categories 256 --reference Q.npy -o pair");
   command->add_option("PAIR", options->pair, "A preset, a pair folder, or 'custom'")->required();
   command->add_option("-o,--output", options->output, "Folder to write")->required();

@@ -270,6 +270,9 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
     throw_invalid("pair", "two_sided goes with family tree, got family {}",
                   pair_family_name(spec.family));
   }
+  if (spec.two_sided && spec.source_potential) {
+    throw_invalid("pair", "two_sided goes with a potential of x0 on the tree, got a mixture");
+  }
   if (spec.family == PairFamily::kTwoSided || spec.source_potential) {
     identity.family = PairFamily::kTwoSided;
     return build_two_sided(spec, std::move(identity), std::move(reference), context);

@@ -419,6 +419,10 @@ TEST(TwoSidedTrees, RefuseWhatHasNoClosedForm) {
   other.family = PairFamily::kChain;
   EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(other); }),
             "[pair] two_sided goes with family tree, got family chain");
+  other = tree_spec(TreeShape::binary(4));
+  other.source_potential = random_potential(4, 50, 2, 3);
+  EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(other); }),
+            "[pair] two_sided goes with a potential of x0 on the tree, got a mixture");
   other = tree_spec(TreeShape::binary(64));
   other.num_components = 64;
   EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(other); }),
