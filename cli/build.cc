@@ -124,6 +124,7 @@ void add_build(CLI::App& app, Action& action) {
       "  bridgemark build custom --dim 8 --categories 20 --reference uniform --gamma 0.01 -o pair\n"
       "  bridgemark build custom --dim 8 --family spread --seed 3 -o pair\n"
       "  bridgemark build custom --dim 64 --family tree --tree quadtree -o pair\n"
+      "  bridgemark build custom --dim 64 --family tree --two-sided -o pair\n"
       "  bridgemark build custom --source data.npy --categories 256 --reference Q.npy -o pair");
   command->add_option("PAIR", options->pair, "A preset, a pair folder, or 'custom'")->required();
   command->add_option("-o,--output", options->output, "Folder to write")->required();
@@ -198,6 +199,10 @@ void add_build(CLI::App& app, Action& action) {
       ->group(group)
       ->capture_default_str();
   command
+      ->add_flag("--two-sided", spec.two_sided,
+                 "Family tree: a potential at either end, on one tree; p0 follows from them")
+      ->group(group);
+  command
       ->add_option("--source", options->source,
                    "p0: gaussian, uniform, a float .npy pmf [D,S], or an integer .npy [n,D] of "
                    "states")
@@ -208,10 +213,12 @@ void add_build(CLI::App& app, Action& action) {
     if (option->get_group() != group) continue;
     only_for(option, "PAIR 'custom'", [=] { return unless_custom(*options); });
   }
-  only_for(command->get_option("--tree"), "--family tree", [=]() -> std::optional<std::string> {
-    if (options->family == pair_family_name(PairFamily::kTree)) return std::nullopt;
-    return "--family " + options->family;
-  });
+  for (const char* name : {"--tree", "--two-sided"}) {
+    only_for(command->get_option(name), "--family tree", [=]() -> std::optional<std::string> {
+      if (options->family == pair_family_name(PairFamily::kTree)) return std::nullopt;
+      return "--family " + options->family;
+    });
+  }
   only_for(command->get_option("--gamma"), "--reference gaussian, uniform or lowrank",
            [=]() -> std::optional<std::string> {
              if (is_low_rank(options->reference) || !is_npy(options->reference)) {

@@ -122,14 +122,17 @@ CpPotential point_potential(StatesView states, int num_categories,
   return {std::move(log_weights), std::move(log_cores)};
 }
 
-CpPotential scaled(const CpPotential& potential, std::span<const double> log_factors) {
-  Array3<double> log_cores = potential.log_cores();
+Array3<double> scaled_cores(Array3<double> log_cores, std::span<const double> log_factors) {
   for (std::size_t d = 0; d < log_cores.extent(0); ++d) {
     for (std::size_t s = 0; s < log_cores.extent(1); ++s) {
       for (std::size_t k = 0; k < log_cores.extent(2); ++k) log_cores(d, s, k) += log_factors[s];
     }
   }
-  return {potential.log_beta(), std::move(log_cores)};
+  return log_cores;
+}
+
+CpPotential scaled(const CpPotential& potential, std::span<const double> log_factors) {
+  return {potential.log_beta(), scaled_cores(potential.log_cores(), log_factors)};
 }
 
 }  // namespace bridgemark

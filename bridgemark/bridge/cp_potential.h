@@ -41,6 +41,9 @@ inline constexpr std::size_t kMaxProductEntries = std::size_t{1} << 27;
 // The potential that is exp(log_weights[i]) at states[i] and 0 elsewhere: one component a state.
 CpPotential point_potential(StatesView states, int num_categories, std::vector<double> log_weights);
 
+// Cores [D,S,K] times factors[s].
+Array3<double> scaled_cores(Array3<double> log_cores, std::span<const double> log_factors);
+
 // v(x) prod_d factors[x^d].
 CpPotential scaled(const CpPotential& potential, std::span<const double> log_factors);
 

@@ -9,6 +9,11 @@ TreeBridge::TreeBridge(ReferenceProcess process, TreePotential potential, int ow
   check();
 }
 
+TreePotential TreeBridge::normalizer(const Context& context) const {
+  return {potential_.shape(), potential_.log_root(), potential_.log_moves(),
+          propagated_cores(context, ReferenceChain(process(), 1), 0)};
+}
+
 std::shared_ptr<const Bridge> TreeBridge::with_source(SourceLaw source) const {
   auto bridge = std::make_shared<TreeBridge>(*this);
   bridge->set_source(std::move(source));

@@ -16,6 +16,9 @@ class TreeBridge : public Bridge {
   TreeBridge(ReferenceProcess process, TreePotential potential, int own_num_steps = 0);
 
   const TreePotential& potential() const { return potential_; }
+
+  // c(x0) as a potential: the same tree over the cores as seen from the start.
+  TreePotential normalizer(const Context& context) const;
   std::span<const double> log_weights() const override { return potential_.log_root(); }
   const Array3<double>& log_cores() const override { return potential_.log_cores(); }
   const Array3<double>& log_moves() const override { return potential_.log_moves(); }

@@ -31,11 +31,30 @@ class TreePotential {
   // out[b] = log v(x[b]).
   void log_value(const Context& context, StatesView x, std::span<double> out) const;
 
+  // log of the sum over all states.
+  double log_total() const;
+
  private:
   TreeShape shape_;
   std::vector<double> log_root_;
   Array3<double> log_moves_;
   Array3<double> log_cores_;
 };
+
+// a(x) b(x): the same tree, whose nodes have a state j K + k for each pair of a's j and b's k.
+// Throws InvalidArgument for potentials of different spaces or trees, and where cores or moves
+// would take more than kMaxProductEntries numbers.
+TreePotential product(const TreePotential& a, const TreePotential& b);
+
+// What product() asks of its factors, before anything of its size is made.
+void check_product(const TreePotential& a, const TreePotential& b);
+
+// v(x) prod_d factors[x^d].
+TreePotential scaled(const TreePotential& potential, std::span<const double> log_factors);
+
+// The same function up to a factor, as the law of a hidden tree: the root, each row of moves and
+// the core of each state add up to 1, except for those that are 0 throughout, which no draw comes
+// to.
+TreePotential as_law(const TreePotential& potential);
 
 }  // namespace bridgemark

@@ -69,6 +69,15 @@ BenchmarkPair BenchmarkPair::two_sided(PairIdentity identity, CpPotential source
   return pair;
 }
 
+BenchmarkPair BenchmarkPair::two_sided(PairIdentity identity, TreePotential source_potential,
+                                       TreeBridge bridge, bool reverse) {
+  SourceDistribution source =
+      SourceDistribution::tree(product(source_potential, bridge.normalizer({})));
+  BenchmarkPair pair(std::move(identity), std::move(source), std::move(bridge), reverse);
+  pair.source_tree_ = std::move(source_potential);
+  return pair;
+}
+
 BenchmarkPair BenchmarkPair::of_bridge(PairIdentity identity, std::shared_ptr<const Bridge> bridge,
                                        bool reverse) {
   const SourceLaw* law = bridge->source();
@@ -89,6 +98,7 @@ BenchmarkPair BenchmarkPair::reversed() const {
   }
   BenchmarkPair pair(std::move(identity), source_, bridge_, !reverse_);
   pair.source_potential_ = source_potential_;
+  pair.source_tree_ = source_tree_;
   if (stored_test_set_) {
     pair.store_test_set({stored_test_set_->x1, stored_test_set_->x0});
   }
@@ -209,7 +219,10 @@ States BenchmarkPair::sample_conditional(const Context& context, StatesView x0, 
 const ReverseTruth& BenchmarkPair::reverse_truth(const Context& context) const {
   std::call_once(made_->reverse_once, [&] {
     made_->reverse =
-        std::make_unique<const ReverseTruth>(context, bridge_, source_, source_potential_);
+        source_tree_
+            ? std::make_unique<const ReverseTruth>(
+                  context, std::static_pointer_cast<const TreeBridge>(bridge_), *source_tree_)
+            : std::make_unique<const ReverseTruth>(context, bridge_, source_, source_potential_);
   });
   return *made_->reverse;
 }

@@ -68,6 +68,11 @@ class BenchmarkPair {
   static BenchmarkPair two_sided(PairIdentity identity, CpPotential source_potential,
                                  CpBridge bridge, bool reverse = false);
 
+  // The same of trees: p0 has a state for each pair of theirs at a node. Throws InvalidArgument
+  // unless both have one tree.
+  static BenchmarkPair two_sided(PairIdentity identity, TreePotential source_potential,
+                                 TreeBridge bridge, bool reverse = false);
+
   // A bridge that has a mixture as law of x0 beside its potential, taken for the truth with that
   // law as p0. Throws InvalidArgument for any other bridge.
   static BenchmarkPair of_bridge(PairIdentity identity, std::shared_ptr<const Bridge> bridge,
@@ -78,7 +83,11 @@ class BenchmarkPair {
   const Bridge& bridge() const { return *bridge_; }
   // Throws InvalidArgument for a pair whose potential is no CP one.
   const CpBridge& cp_bridge() const;
+
+  // f of a two-sided pair: one of the two, and none of any other pair.
   const std::optional<CpPotential>& source_potential() const { return source_potential_; }
+  const std::optional<TreePotential>& source_tree() const { return source_tree_; }
+
   bool reverse() const { return reverse_; }
   std::size_t dim() const { return bridge_->dim(); }
   int num_categories() const { return bridge_->num_categories(); }
@@ -173,6 +182,7 @@ class BenchmarkPair {
   std::shared_ptr<const Bridge> bridge_;
   bool reverse_;
   std::optional<CpPotential> source_potential_;
+  std::optional<TreePotential> source_tree_;
   std::shared_ptr<const PairedStates> stored_test_set_;
   std::shared_ptr<Made> made_;
 };

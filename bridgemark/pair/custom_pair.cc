@@ -57,7 +57,7 @@ void require_drawn_tree(const PairSpec& spec) {
 void require_min_distances(PairSpec spec, const Context& context) {
   if (!spec.potential && !spec.chain_potential && !spec.tree_potential)
     require_min_distance(spec, context);
-  if (spec.family != PairFamily::kTwoSided || spec.source_potential) return;
+  if (!draws_source_potential(spec)) return;
   spec.seed = source_potential_seed(spec);
   require_min_distance(spec, context);
 }

@@ -28,8 +28,8 @@ void set_family_number(PairSpec& spec, std::string_view name, double value) {
   const auto number = std::find_if(numbers.begin(), numbers.end(),
                                    [&](const FamilyNumber& one) { return one.name == name; });
   if (number == numbers.end()) throw_invalid("pair", "no family takes a number '{}'", name);
-  const bool draws_source = spec.family == PairFamily::kTwoSided && !spec.source_potential;
-  if ((spec.potential || spec.chain_potential || spec.tree_potential) && !draws_source) {
+  if ((spec.potential || spec.chain_potential || spec.tree_potential) &&
+      !draws_source_potential(spec)) {
     throw_invalid("pair", "{} goes with a family's potential, got {} and a potential of your own",
                   name, value);
   }

@@ -34,6 +34,7 @@ bool same_source(const SourceDistribution& a, const SourceDistribution& b) {
     case SourceKind::kEmpirical:
       return a.states() == b.states();
     case SourceKind::kMixture:
+    case SourceKind::kTree:
       break;  // made of the potential of x0, or of the bridge's law of x0
   }
   return true;
@@ -46,6 +47,13 @@ bool same_potential(const BenchmarkPair& a, const BenchmarkPair& b) {
   const auto &f = a.source_potential(), &g = b.source_potential();
   if (f.has_value() != g.has_value()) return false;
   if (f && (f->log_beta() != g->log_beta() || f->log_cores() != g->log_cores())) return false;
+  const auto &tree = a.source_tree(), &other_tree = b.source_tree();
+  if (tree.has_value() != other_tree.has_value()) return false;
+  if (tree &&
+      (tree->log_root() != other_tree->log_root() || tree->log_moves() != other_tree->log_moves() ||
+       tree->log_cores() != other_tree->log_cores())) {
+    return false;
+  }
   const SourceLaw *start = p.source(), *other_start = q.source();
   if ((start == nullptr) != (other_start == nullptr)) return false;
   if (start && (start->log_weights() != other_start->log_weights() ||

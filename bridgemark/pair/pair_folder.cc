@@ -190,23 +190,42 @@ SourceDistribution read_source(const Config& config, const SafetensorsFile& tens
   }
   throw_file(
       config_file,
-      "input_distribution must be gaussian, uniform, product, mixture or empirical, got '{}'",
+      "input_distribution must be gaussian, uniform, product, mixture, tree or empirical, got '{}'",
       config.source);
+}
+
+// [J], of the potential of x0.
+std::size_t source_components(const SafetensorsFile& tensors, const std::string& file) {
+  const std::vector<std::size_t>& shape = tensors.shape("log_source_alpha");
+  if (shape.size() != 1 || shape[0] < 1) {
+    throw_file(file, "tensor 'log_source_alpha' must have shape [J >= 1], got [{}]",
+               fmt::join(shape, ", "));
+  }
+  return shape[0];
 }
 
 // f of a two-sided pair, p0 of a distilled one.
 CpPotential read_source_potential(const Config& config, const SafetensorsFile& tensors,
                                   const std::string& file) {
   const auto D = static_cast<std::size_t>(config.dim),
-             S = static_cast<std::size_t>(config.num_categories);
-  const std::vector<std::size_t>& shape = tensors.shape("log_source_alpha");
-  if (shape.size() != 1 || shape[0] < 1) {
-    throw_file(file, "tensor 'log_source_alpha' must have shape [J >= 1], got [{}]",
-               fmt::join(shape, ", "));
-  }
-  tensors.expect_shape("log_source_cp_cores", std::vector{D, S, shape[0]});
+             S = static_cast<std::size_t>(config.num_categories),
+             J = source_components(tensors, file);
+  tensors.expect_shape("log_source_cp_cores", std::vector{D, S, J});
   return {tensors.read_doubles("log_source_alpha"),
-          Array3<double>(D, S, shape[0], tensors.read_doubles("log_source_cp_cores"))};
+          Array3<double>(D, S, J, tensors.read_doubles("log_source_cp_cores"))};
+}
+
+// f of a two-sided pair whose v is a tree.
+TreePotential read_source_tree(const TreeShape& shape, const Config& config,
+                               const SafetensorsFile& tensors, const std::string& file) {
+  const auto S = static_cast<std::size_t>(config.num_categories);
+  const std::size_t D = shape.dim(), J = source_components(tensors, file),
+                    edges = shape.num_nodes() - 1;
+  tensors.expect_shape("log_source_moves", std::vector{edges, J, J});
+  tensors.expect_shape("log_source_cp_cores", std::vector{D, S, J});
+  return {shape, tensors.read_doubles("log_source_alpha"),
+          Array3<double>(edges, J, J, tensors.read_doubles("log_source_moves")),
+          Array3<double>(D, S, J, tensors.read_doubles("log_source_cp_cores"))};
 }
 
 PairIdentity read_identity(const Config& config, const SafetensorsFile& tensors,
@@ -269,7 +288,13 @@ BenchmarkPair assemble(const Config& config, const SafetensorsFile& tensors,
                             std::move(log_weights),
                             Array3<double>(nodes[0] - 1, K, K, tensors.read_doubles("log_moves")),
                             std::move(log_cores));
-    return pair_of(TreeBridge(std::move(reference), std::move(potential)));
+    TreeBridge bridge(std::move(reference), std::move(potential));
+    if (!distilled && config.source == source_kind_name(SourceKind::kTree)) {
+      TreePotential source = read_source_tree(*bridge.tree(), config, tensors, tensor_file);
+      return BenchmarkPair::two_sided(std::move(identity), std::move(source), std::move(bridge),
+                                      config.reverse);
+    }
+    return pair_of(std::move(bridge));
   }
   if (tensors.has("log_moves")) {
     tensors.expect_shape("log_moves", std::vector{D - 1, K, K});
@@ -330,6 +355,14 @@ void write_pair_folder(const Context& context, const BenchmarkPair& pair,
     writer.add("log_source_alpha", {J}, std::span(source->log_beta()));
     writer.add("log_source_cp_cores", {D, S, J},
                std::span(source->log_cores().data(), source->log_cores().size()));
+  }
+  if (const auto& tree = pair.source_tree()) {
+    const std::size_t J = tree->num_components();
+    writer.add("log_source_alpha", {J}, std::span(tree->log_root()));
+    writer.add("log_source_cp_cores", {D, S, J},
+               std::span(tree->log_cores().data(), tree->log_cores().size()));
+    writer.add("log_source_moves", {tree->log_moves().extent(0), J, J},
+               std::span(tree->log_moves().data(), tree->log_moves().size()));
   }
   std::vector<std::int64_t> states;
   if (const Matrix<double>* matrix = bridge.process().given_matrix()) {

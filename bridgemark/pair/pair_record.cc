@@ -41,6 +41,11 @@ void add_potential(Fingerprint& fingerprint, const BenchmarkPair& pair, SourcePo
     fingerprint.add(std::span(source->log_beta()));
     add_array(fingerprint, source->log_cores());
   }
+  if (const auto& source = pair.source_tree(); source && of_x0 == SourcePotential::kIn) {
+    fingerprint.add(std::span(source->log_root()));
+    add_array(fingerprint, source->log_cores());
+    add_array(fingerprint, source->log_moves());
+  }
   const double reference[] = {static_cast<double>(process.kind()),
                               static_cast<double>(process.total_steps()),
                               process.kind() == ReferenceKind::kMatrix ? 0.0 : process.gamma()};
@@ -76,6 +81,8 @@ void add_ends(Fingerprint& fingerprint, const BenchmarkPair& pair) {
     case SourceKind::kEmpirical:
       fingerprint.add(
           std::span<const std::int32_t>(source.states().data(), source.states().size()));
+      break;
+    case SourceKind::kTree:  // the potential of x0 says it
       break;
     case SourceKind::kMixture:  // else the potential of x0 says it
       if (const SourceLaw* start = pair.bridge().source()) {

@@ -103,12 +103,15 @@ TreePotential make_tree_potential(const PairSpec& spec, const Context& context) 
           components.log_cores()};
 }
 
+void require_no_source(const PairSpec& spec) {
+  if (!spec.source) return;
+  throw_invalid("pair", "source must be left out of a two-sided pair, whose p0 follows from f");
+}
+
 // A two-sided pair of the mixture and another like it, their weights balanced.
 BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
                               ReferenceProcess reference, const Context& context) {
-  if (spec.source) {
-    throw_invalid("pair", "source must be left out of a two-sided pair, whose p0 follows from f");
-  }
+  require_no_source(spec);
   const bool drawn = !spec.potential && !spec.source_potential;
   PairSpec other = spec;
   other.seed = source_potential_seed(spec);
@@ -122,6 +125,27 @@ BenchmarkPair build_two_sided(const PairSpec& spec, PairIdentity identity,
   }
   return BenchmarkPair::two_sided(std::move(identity), std::move(source),
                                   CpBridge(std::move(reference), std::move(target)), spec.reverse);
+}
+
+// A two-sided pair of trees on one shape: v's where that is given, else the spec's.
+BenchmarkPair build_two_sided_trees(const PairSpec& spec, PairIdentity identity,
+                                    ReferenceProcess reference, const Context& context) {
+  require_no_source(spec);
+  const bool drawn = !spec.tree_potential && !spec.source_tree;
+  PairSpec other = spec;
+  other.seed = source_potential_seed(spec);
+  if (spec.tree_potential) other.tree = spec.tree_potential->shape();
+  TreePotential source = spec.source_tree ? *spec.source_tree : make_tree_potential(other, context);
+  TreePotential target =
+      spec.tree_potential ? *spec.tree_potential : make_tree_potential(spec, context);
+  if (drawn) {
+    BalancedTrees trees = balance_trees(source, TreeBridge(reference, target), context);
+    source = std::move(trees.source);
+    target = std::move(trees.target);
+  }
+  return BenchmarkPair::two_sided(std::move(identity), std::move(source),
+                                  TreeBridge(std::move(reference), std::move(target)),
+                                  spec.reverse);
 }
 
 // A preset's seed is part of it: changing one makes another pair.
@@ -238,9 +262,21 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
   }
   PairIdentity identity{spec.name,   spec.version,      spec.seed,       spec.family,
                         spec.radius, spec.min_distance, spec.switch_rate};
+  const bool is_tree = spec.family == PairFamily::kTree || spec.tree_potential;
+  if ((spec.two_sided || spec.source_tree) && !is_tree) {
+    throw_invalid("pair", "two_sided goes with family tree, got family {}",
+                  pair_family_name(spec.family));
+  }
+  if (spec.two_sided && spec.source_potential) {
+    throw_invalid("pair", "two_sided goes with a potential of x0 on the tree, got a mixture");
+  }
   if (spec.family == PairFamily::kTwoSided || spec.source_potential) {
     identity.family = PairFamily::kTwoSided;
     return build_two_sided(spec, std::move(identity), std::move(reference), context);
+  }
+  if (spec.two_sided || spec.source_tree) {
+    identity.family = PairFamily::kTree;
+    return build_two_sided_trees(spec, std::move(identity), std::move(reference), context);
   }
   SourceDistribution source =
       spec.source
@@ -255,7 +291,7 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
                                                   : make_chain_potential(spec, context)),
             spec.reverse};
   }
-  if (spec.family == PairFamily::kTree || spec.tree_potential) {
+  if (is_tree) {
     identity.family = PairFamily::kTree;
     return {
         std::move(identity), std::move(source),
@@ -267,6 +303,11 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context) {
           CpBridge(std::move(reference),
                    spec.potential ? *spec.potential : make_potential(spec, context)),
           spec.reverse};
+}
+
+bool draws_source_potential(const PairSpec& spec) {
+  if (spec.source_potential || spec.source_tree) return false;
+  return spec.two_sided || spec.family == PairFamily::kTwoSided;
 }
 
 std::uint64_t source_potential_seed(const PairSpec& spec) { return derive_seed(spec.seed, 1); }

@@ -31,6 +31,7 @@ struct PairSpec {
   double radius = 5.0;         // family sphere: of the sphere the means are drawn on
   double min_distance = 10.0;  // but family sphere: between two means, in categories
   double switch_rate = 0.1;    // families chain and tree: of leaving the component at each move
+  bool two_sided = false;      // family tree: a potential f of x0 in place of a source
   bool reverse = false;
 
   std::optional<CpPotential> potential;            // else the mixture of discretised Gaussians
@@ -38,6 +39,7 @@ struct PairSpec {
   std::optional<TreePotential> tree_potential;     // family tree: else drawn
   std::optional<TreeShape> tree;                   // family tree: else halves of a line
   std::optional<CpPotential> source_potential;     // family twosided: f, else drawn like v
+  std::optional<TreePotential> source_tree;        // two-sided trees: f, else drawn like v
   std::optional<Matrix<double>> reference_matrix;  // for ReferenceKind::kMatrix
   std::optional<LowRankFactors> low_rank;          // for ReferenceKind::kLowRank
   std::optional<SourceDistribution> source;        // else a standard normal quantised on [-7, 7]
@@ -51,7 +53,10 @@ BenchmarkPair build_pair(const PairSpec& spec, const Context& context = {});
 // asks it first.
 void check_spec(const PairSpec& spec);
 
-// Family twosided: the seed of the means of f, where it is drawn.
+// Whether the pair is two-sided and its f is drawn.
+bool draws_source_potential(const PairSpec& spec);
+
+// Two-sided pairs: the seed of the means of f, where it is drawn.
 std::uint64_t source_potential_seed(const PairSpec& spec);
 
 // d{2,16,64}-{gaussian-0.02,gaussian-0.05,uniform-0.005,uniform-0.01} in four families: 12 pairs

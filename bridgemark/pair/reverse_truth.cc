@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include "bridgemark/core/error.h"
@@ -44,6 +45,20 @@ CpPotential source_over_normaliser(const Context& context, const Bridge& bridge,
 
 }  // namespace
 
+// The steps of the process seen backwards have a factor pi(x0) / pi(x1) of its stationary law more
+// than those of the process; the potential takes pi(x0) away, and pi(x1) goes with the normaliser.
+template <typename Potential>
+void ReverseTruth::set_closed(const Potential& potential) {
+  log_stationary_ = bridge_->process().log_stationary();
+  std::vector<double> log_inverse(log_stationary_.size());
+  std::transform(log_stationary_.begin(), log_stationary_.end(), log_inverse.begin(),
+                 std::negate<>());
+  using BridgeOf =
+      std::conditional_t<std::is_same_v<Potential, TreePotential>, TreeBridge, CpBridge>;
+  closed_ = std::make_shared<BridgeOf>(bridge_->process().time_reversed(),
+                                       scaled(potential, log_inverse));
+}
+
 ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge,
                            const SourceDistribution& source,
                            const std::optional<CpPotential>& potential)
@@ -76,6 +91,13 @@ ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge>
   }
 }
 
+ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const TreeBridge> bridge,
+                           const TreePotential& potential)
+    : bridge_(bridge) {
+  log_total_ = product(potential, bridge->normalizer(context.on_host())).log_total();
+  set_closed(potential);
+}
+
 ReverseTruth::ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge)
     : bridge_(std::move(bridge)) {
   const SourceLaw* source = bridge_->source();
@@ -99,17 +121,6 @@ bool ReverseTruth::set_listed(
   write_log_p0(states, log_p0);
   set_closed(source_over_normaliser(host, *bridge_, states, std::move(log_p0)));
   return true;
-}
-
-// The steps of the process seen backwards have a factor pi(x0) / pi(x1) of its stationary law more
-// than those of the process; the potential takes pi(x0) away, and pi(x1) goes with the normaliser.
-void ReverseTruth::set_closed(const CpPotential& potential) {
-  log_stationary_ = bridge_->process().log_stationary();
-  std::vector<double> log_inverse(log_stationary_.size());
-  std::transform(log_stationary_.begin(), log_stationary_.end(), log_inverse.begin(),
-                 std::negate<>());
-  closed_ = std::make_shared<CpBridge>(bridge_->process().time_reversed(),
-                                       scaled(potential, log_inverse));
 }
 
 std::shared_ptr<const Coupling> ReverseTruth::coupling() const {

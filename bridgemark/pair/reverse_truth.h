@@ -9,13 +9,14 @@
 
 #include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/bridge/reversed_bridge.h"
+#include "bridgemark/bridge/tree_bridge.h"
 #include "bridgemark/pair/source_distribution.h"
 
 namespace bridgemark {
 
 // The truth of a pair read from x1 to x0, q*(x0|x1) in proportion to q_ref(x1|x0) f(x0) with
 // f = p0 / c: again a bridge, over the reference seen backwards and with the potential f.
-// Where f is a CP potential that is a closed form with every ability of one:
+// Where f is a CP potential or a tree that is a closed form with every ability of one:
 //   two-sided pairs     f is given;
 //   few states          one component for each state that p0 allows, listed;
 //   observed states     one component for each of them.
@@ -32,6 +33,10 @@ class ReverseTruth {
   // `potential` is f of a two-sided pair.
   ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge,
                const SourceDistribution& source, const std::optional<CpPotential>& potential);
+
+  // Of a two-sided pair of trees, f on the tree of the bridge.
+  ReverseTruth(const Context& context, std::shared_ptr<const TreeBridge> bridge,
+               const TreePotential& potential);
 
   // With the law of x0 that the bridge has. Throws InvalidArgument where it has none.
   ReverseTruth(const Context& context, std::shared_ptr<const Bridge> bridge);
@@ -50,10 +55,11 @@ class ReverseTruth {
   // True where the space is small: f is then made of all its states, whose log p0 this writes.
   bool set_listed(const Context& host,
                   const std::function<void(const States&, std::span<double>)>& write_log_p0);
-  void set_closed(const CpPotential& potential);
+  template <typename Potential>
+  void set_closed(const Potential& potential);
 
   std::shared_ptr<const Bridge> bridge_;
-  std::shared_ptr<const CpBridge> closed_;
+  std::shared_ptr<const Bridge> closed_;
   std::shared_ptr<const ReversedBridge> envelope_;
   std::vector<double> log_stationary_;  // [S], of the reference
   std::string missing_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct SourceDistribution::Tables {
   Matrix<double> given_pmf;           // [D,S], of product()
   std::vector<double> log_weights;    // [M]
   std::vector<double> components;     // [M], sums of the weights; empty for one component
+  std::optional<TreePotential> tree;  // as the law of hidden states
+  std::shared_ptr<const backend::TreeRows> tree_rows;
   States states;                      // [n,D], empirical
   std::vector<std::size_t> by_value;  // rows of `states` in lexicographic order
 };
@@ -44,6 +47,57 @@ Matrix<double> quantised_log_pmf(std::size_t dim, const Quantizer& quantizer, In
   return log_pmf;
 }
 
+// Sums of the probabilities of each of `rows` rows; of a row of zeros they stay 0.
+Matrix<double> cumulated(const double* log_rows, std::size_t rows, std::size_t count) {
+  Matrix<double> sums(rows, count);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const double* const values = log_rows + row * count;
+    if (*std::max_element(values, values + count) == kLogZero) continue;
+    cumulate_log(values, count, sums.row(row));
+  }
+  return sums;
+}
+
+backend::TreeRows tree_rows(const TreePotential& law) {
+  const std::size_t D = law.dim(), S = law.log_cores().extent(1), K = law.num_components(),
+                    edges = law.log_moves().extent(0);
+  Matrix<double> log_cores(D * K, S);
+  for (std::size_t d = 0; d < D; ++d) {
+    for (std::size_t s = 0; s < S; ++s) {
+      for (std::size_t k = 0; k < K; ++k) log_cores(d * K + k, s) = law.log_cores()(d, s, k);
+    }
+  }
+  backend::TreeRows rows;
+  rows.parent = law.shape().parent();
+  rows.node_of = law.shape().node_of();
+  rows.root.resize(K);
+  cumulate_log(law.log_root().data(), K, rows.root.data());
+  rows.moves = cumulated(law.log_moves().data(), edges * K, K);
+  rows.cores = cumulated(log_cores.data(), D * K, S);
+  return rows;
+}
+
+// Of each coordinate of a tree's law, by the laws of its nodes' states from the root down.
+Matrix<double> log_tree_marginals(const TreePotential& law) {
+  const std::size_t S = law.log_cores().extent(1), K = law.num_components();
+  const TreeShape& shape = law.shape();
+  Matrix<double> log_node(shape.num_nodes(), K), marginals(law.dim(), S);
+  std::copy_n(law.log_root().data(), K, log_node.row(0));
+  for (std::size_t i = 1; i < shape.num_nodes(); ++i) {
+    const double* const parent = log_node.row(static_cast<std::size_t>(shape.parent()[i]));
+    for (std::size_t k = 0; k < K; ++k) {
+      log_node(i, k) = log_sum_of_sums(law.log_moves().row(i - 1, 0) + k, K, parent, nullptr, K);
+    }
+  }
+  for (std::size_t d = 0; d < law.dim(); ++d) {
+    const double* const node = log_node.row(static_cast<std::size_t>(shape.node_of()[d]));
+    for (std::size_t s = 0; s < S; ++s) {
+      marginals(d, s) = log_sum_of_sums(law.log_cores().row(d, s), 1, node, nullptr, K);
+    }
+  }
+  return marginals;
+}
+
 void check_dim(std::size_t dim) {
   if (dim < 1) throw_invalid("source", "dim must be at least 1, got {}", dim);
 }
@@ -60,6 +114,8 @@ std::string_view source_kind_name(SourceKind kind) {
       return "product";
     case SourceKind::kMixture:
       return "mixture";
+    case SourceKind::kTree:
+      return "tree";
     case SourceKind::kEmpirical:
       return "empirical";
   }
@@ -152,6 +208,13 @@ SourceDistribution SourceDistribution::mixture(const CpPotential& potential) {
   return independent(SourceKind::kMixture, std::move(log_pmf), potential.log_component_totals());
 }
 
+SourceDistribution SourceDistribution::tree(const TreePotential& potential) {
+  auto tables = std::make_shared<Tables>();
+  tables->tree = as_law(potential);
+  tables->tree_rows = std::make_shared<const backend::TreeRows>(tree_rows(*tables->tree));
+  return {SourceKind::kTree, potential.dim(), potential.num_categories(), std::move(tables)};
+}
+
 SourceDistribution SourceDistribution::empirical(States states, int num_categories) {
   check_dim(states.cols());
   if (states.rows() == 0) throw_invalid("source", "states must hold at least one row, got 0");
@@ -174,6 +237,8 @@ void SourceDistribution::sample(const Context& context, const DrawKey& key,
   const backend::Backend& device = backend::of(host);
   if (kind_ == SourceKind::kEmpirical) {
     device.draw_observed_rows(host, tables_->states, key, first_index, out);
+  } else if (kind_ == SourceKind::kTree) {
+    device.draw_rows(host, rows(key), first_index, out);
   } else {
     device.draw_independent_rows(host, tables_->cumulative, tables_->components, key, first_index,
                                  out);
@@ -185,6 +250,8 @@ backend::RowSource SourceDistribution::rows(const DrawKey& key) const {
   source.key = key;
   if (kind_ == SourceKind::kEmpirical) {
     source.observed = tables_->states;
+  } else if (kind_ == SourceKind::kTree) {
+    source.tree = tables_->tree_rows;
   } else {
     source.cumulative = tables_->cumulative;
     source.components = tables_->components;
@@ -194,6 +261,7 @@ backend::RowSource SourceDistribution::rows(const DrawKey& key) const {
 
 void SourceDistribution::log_probability(StatesView x, std::span<double> out) const {
   check_states("x", x, dim_, num_categories_);
+  if (kind_ == SourceKind::kTree) return tables_->tree->log_value({.num_threads = 1}, x, out);
   const States& observed = tables_->states;
   std::vector<double> log_terms;
   for (std::size_t b = 0; b < x.rows; ++b) {
@@ -221,6 +289,7 @@ void SourceDistribution::log_probability(StatesView x, std::span<double> out) co
 }
 
 Matrix<double> SourceDistribution::log_marginals() const {
+  if (kind_ == SourceKind::kTree) return log_tree_marginals(*tables_->tree);
   const auto S = static_cast<std::size_t>(num_categories_);
   Matrix<double> marginals(dim_, S);
   if (kind_ != SourceKind::kEmpirical) {
@@ -248,16 +317,17 @@ Matrix<double> SourceDistribution::log_marginals() const {
 }
 
 const Matrix<double>& SourceDistribution::log_pmf() const {
-  if (kind_ == SourceKind::kEmpirical || kind_ == SourceKind::kMixture) {
-    throw_invalid("source", "{} source has no product pmf",
-                  kind_ == SourceKind::kEmpirical ? "an empirical" : "a mixture");
+  if (tables_->log_pmf.size() == 0 || kind_ == SourceKind::kMixture) {
+    throw_invalid("source", "{} {} source has no product pmf",
+                  kind_ == SourceKind::kEmpirical ? "an" : "a", source_kind_name(kind_));
   }
   return tables_->log_pmf;
 }
 
 CpPotential SourceDistribution::parts() const {
-  if (kind_ == SourceKind::kEmpirical) {
-    throw_invalid("source", "an empirical source has no parts with independent coordinates");
+  if (kind_ == SourceKind::kEmpirical || kind_ == SourceKind::kTree) {
+    throw_invalid("source", "{} {} source has no parts with independent coordinates",
+                  kind_ == SourceKind::kEmpirical ? "an" : "a", source_kind_name(kind_));
   }
   const std::size_t M = tables_->log_weights.size(), S = tables_->log_pmf.cols();
   Array3<double> log_cores(dim_, S, M);

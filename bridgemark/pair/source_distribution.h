@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bridgemark/bridge/cp_potential.h"
+#include "bridgemark/bridge/tree_potential.h"
 #include "bridgemark/core/array.h"
 #include "bridgemark/core/context.h"
 #include "bridgemark/math/philox.h"
@@ -18,9 +19,9 @@ struct RowSource;
 }
 
 // What kind of distribution p0 is.
-enum class SourceKind { kGaussian, kUniform, kProduct, kMixture, kEmpirical };
+enum class SourceKind { kGaussian, kUniform, kProduct, kMixture, kTree, kEmpirical };
 
-// "gaussian", "uniform", "product", "mixture" or "empirical".
+// "gaussian", "uniform", "product", "mixture", "tree" or "empirical".
 std::string_view source_kind_name(SourceKind kind);
 
 // The paper quantises p0 on [-7, 7].
@@ -29,8 +30,8 @@ inline constexpr double kPaperSourceRange = 7.0;
 // A uniform p0 lives on [-3, 3], and a custom pair quantises it there.
 inline constexpr double kUniformSourceRange = 3.0;
 
-// p0: independent coordinates with a known pmf each, a mixture of such, or a set of observed states
-// drawn alike. Immutable; copies share the tables.
+// p0: independent coordinates with a known pmf each, a mixture of such, the law of a hidden tree,
+// or a set of observed states drawn alike. Immutable; copies share the tables.
 class SourceDistribution {
  public:
   // A standard normal for each coordinate, quantised on [low, high].
@@ -44,6 +45,9 @@ class SourceDistribution {
 
   // In proportion to a potential: a mixture of independent coordinates, one part a component.
   static SourceDistribution mixture(const CpPotential& potential);
+
+  // In proportion to a tree potential. The CPU alone draws it.
+  static SourceDistribution tree(const TreePotential& potential);
 
   // Rows of `states` [n,D] alike; categories 0..num_categories-1.
   static SourceDistribution empirical(States states, int num_categories);
@@ -71,7 +75,7 @@ class SourceDistribution {
   const Matrix<double>& log_pmf() const;
 
   // The parts as a potential whose components are their laws, one for independent coordinates;
-  // throws InvalidArgument for observed states.
+  // throws InvalidArgument for observed states and trees.
   CpPotential parts() const;
 
   // What product() was given, bit for bit, for the record; throws InvalidArgument for any other

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/bridge/tree_bridge.h"
 
 namespace bridgemark {
 
@@ -20,5 +21,15 @@ struct BalancedWeights {
 // that they are the same on every machine. `bridge` has v, `source` is f.
 BalancedWeights balance_weights(const CpPotential& source, const CpBridge& bridge,
                                 const Context& context = {});
+
+struct BalancedTrees {
+  TreePotential source, target;
+};
+
+// The same for f and v on one tree: at each node every state of either side falls equally often.
+// The weights belong to the nodes; they are in the root and in the moves that lead to a node.
+// `bridge` has v. Throws InvalidArgument unless both have one tree.
+BalancedTrees balance_trees(const TreePotential& source, const TreeBridge& bridge,
+                            const Context& context = {});
 
 }  // namespace bridgemark

@@ -274,6 +274,8 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   expect_success({"build", "custom", "--family", "tree", "--switch-rate", "0.2", "--tree",
                   path("parent.npy") + "," + path("node_of.npy"), "-o", path("tree")});
   EXPECT_EQ(*load_pair(path("tree")).bridge().tree(), TreeShape(parent, node_of));
+  expect_success({"build", "custom", "--family", "tree", "--two-sided", "-o", path("two-trees")});
+  EXPECT_TRUE(load_pair(path("two-trees")).source_tree().has_value());
 
   // A matrix decides S, a source of states decides D.
   const std::vector<double> matrix{0.9, 0.05, 0.05, 0.2, 0.7, 0.1, 0.3, 0.3, 0.4};

@@ -58,6 +58,7 @@ const std::vector<Unused>& unused_options() {
       {"build", "--switch-rate", "custom --switch-rate 0.5 -o %NEW",
        "--switch-rate goes with --family chain or tree"},
       {"build", "--tree", "custom --tree quadtree -o %NEW", "--tree goes with --family tree"},
+      {"build", "--two-sided", "custom --two-sided -o %NEW", "--two-sided goes with --family tree"},
       {"build", "--source", "%PAIR --source uniform -o %NEW", "--source goes with PAIR 'custom'"},
       {"build", "--name", "%PAIR --name mine -o %NEW", "--name goes with PAIR 'custom'"},
       {"sample", "--given", "%PAIR --what x0 -n 3 --given %ROWS -o %NEW",

@@ -22,8 +22,10 @@ TEST(PairEquality, HoldsThroughAFolder) {
   chain.num_categories = two_sided.num_categories = 20;
   tree = chain;
   tree.family = PairFamily::kTree;
-  for (const PairSpec& spec :
-       {testing::small_spec(), testing::nonsymmetric_spec(), observed, two_sided, chain, tree}) {
+  PairSpec two_trees = tree;
+  two_trees.two_sided = true;
+  for (const PairSpec& spec : {testing::small_spec(), testing::nonsymmetric_spec(), observed,
+                               two_sided, chain, tree, two_trees}) {
     const BenchmarkPair pair = testing::pair_with_test_set(spec, 200);
     const testing::TempDir dir;
     write_pair_folder({}, pair, dir.path());

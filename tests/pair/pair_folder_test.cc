@@ -132,6 +132,14 @@ TEST(PairFolder, RoundTripOfEveryKind) {
   ASSERT_NE(nodes.bridge().tree(), nullptr);
   EXPECT_EQ(*nodes.bridge().tree(), tree.tree_potential->shape());
   EXPECT_EQ(nodes.identity().family, PairFamily::kTree);
+  EXPECT_FALSE(nodes.source_tree().has_value());
+  tree.source_tree = testing::random_tree(tree.tree_potential->shape(), 3, 3, 2.0, 85);
+  const BenchmarkPair ends = round_trip(build_pair(tree));
+  ASSERT_TRUE(ends.source_tree().has_value());
+  EXPECT_EQ(ends.source_tree()->log_root(), tree.source_tree->log_root());
+  EXPECT_EQ(ends.source_tree()->log_moves(), tree.source_tree->log_moves());
+  EXPECT_EQ(ends.source_tree()->log_cores(), tree.source_tree->log_cores());
+  EXPECT_EQ(ends.identity().family, PairFamily::kTree);
   spec.source_potential =
       CpPotential({0.5, -1.0},
                   Array3<double>(3, 3, 2,

@@ -64,8 +64,14 @@ TEST(PairRecord, SurvivesAFolder) {
   empirical.source = SourceDistribution::empirical({2, 2, {0, 1, 2, 3}}, 6);
   PairSpec two_sided = testing::small_spec();
   two_sided.source_potential = CpPotential({0.0}, Array3<double>(2, 6, 1, 0.5));
+  PairSpec trees = testing::small_spec();
+  trees.num_categories = 20;
+  trees.family = PairFamily::kTree;
+  trees.two_sided = true;
+  EXPECT_NE(pair_record(build_pair(trees))["fingerprint"],
+            pair_record(build_pair(trees))["potential_fingerprint"]);
   int number = 0;
-  for (const PairSpec& spec : {own_spec(), testing::small_spec(), empirical, two_sided}) {
+  for (const PairSpec& spec : {own_spec(), testing::small_spec(), empirical, two_sided, trees}) {
     const BenchmarkPair pair = testing::pair_with_test_set(spec, 10);
     const auto folder = dir.path() / std::to_string(number++);
     write_pair_folder({}, pair, folder);

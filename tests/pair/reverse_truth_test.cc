@@ -10,6 +10,7 @@
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/pair/pair_spec.h"
 #include "bridgemark/pair/two_sided.h"
+#include "tests/io/io_testing.h"
 #include "tests/support/chi_square.h"
 #include "tests/support/context.h"
 #include "tests/support/enumerate.h"
@@ -310,6 +311,123 @@ TEST(TwoSidedPairs, ComponentsOfBothEndsHaveEvenShares) {
       EXPECT_NEAR(std::exp(log_sum(target.data(), 4)), 0.25, 1e-5) << name;
     }
   }
+}
+
+// Spread trees whose ends share one shape.
+PairSpec tree_spec(TreeShape tree) {
+  PairSpec spec;
+  spec.family = PairFamily::kTree;
+  spec.two_sided = true;
+  spec.dim = static_cast<int>(tree.dim());
+  spec.num_components = 3;
+  spec.gamma = 0.05;
+  spec.tree = std::move(tree);
+  spec.seed = 7;
+  return spec;
+}
+
+TEST(TwoSidedTrees, StatesOfBothEndsFallEvenlyAtEachNode) {
+  for (const TreeShape& shape :
+       {TreeShape::quadtree(4), TreeShape::binary(5), TreeShape({-1, 0, 0, 1}, {3, 0, 3, 2, 2}),
+        TreeShape({-1}, {0, 0})}) {
+    const BenchmarkPair pair = build_pair(tree_spec(shape));
+    const auto& bridge = dynamic_cast<const TreeBridge&>(pair.bridge());
+    const TreePotential law = as_law(product(*pair.source_tree(), bridge.normalizer(kContext)));
+    const std::size_t K = 3;
+    Matrix<double> node(shape.num_nodes(), K * K);  // P(z_i = (j, k))
+    for (std::size_t i = 0; i < node.rows(); ++i) {
+      for (std::size_t e = 0; e < K * K; ++e) {
+        if (i == 0) node(i, e) = std::exp(law.log_root()[e]);
+        for (std::size_t from = 0; i > 0 && from < K * K; ++from) {
+          node(i, e) += node(static_cast<std::size_t>(shape.parent()[i]), from) *
+                        std::exp(law.log_moves()(i - 1, from, e));
+        }
+      }
+      for (std::size_t j = 0; j < K; ++j) {
+        double of_source = 0.0, of_target = 0.0;
+        for (std::size_t k = 0; k < K; ++k) {
+          of_source += node(i, j * K + k);
+          of_target += node(i, k * K + j);
+        }
+        EXPECT_NEAR(of_source, 1.0 / K, 1e-5) << "node " << i << " of " << node.rows();
+        EXPECT_NEAR(of_target, 1.0 / K, 1e-5) << "node " << i << " of " << node.rows();
+      }
+    }
+  }
+}
+
+// One node with all coordinates is the mixture: the same laws of both ends and between them.
+TEST(TwoSidedTrees, OneNodeIsTheMixture) {
+  const CpPotential f = random_potential(3, 4, 2, 5), v = random_potential(3, 4, 3, 6);
+  const TreeShape one({-1}, {0, 0, 0});
+  const ReferenceProcess process = ReferenceProcess::gaussian(4, 0.3);
+  const auto tree = [&](const CpPotential& potential) {
+    return TreePotential(one, potential.log_beta(), {}, potential.log_cores());
+  };
+  const BenchmarkPair mixture = BenchmarkPair::two_sided({"m"}, f, CpBridge(process, v)),
+                      trees =
+                          BenchmarkPair::two_sided({"t"}, tree(f), TreeBridge(process, tree(v)));
+  const States states = testing::all_states(3, 4);
+  EXPECT_TRUE(all_near(trees.log_p0(kContext, states).value, mixture.log_p0(kContext, states).value,
+                       {1e-13, 1e-12}));
+  EXPECT_TRUE(all_near(trees.log_p1(kContext, states).value, mixture.log_p1(kContext, states).value,
+                       {1e-13, 1e-12}));
+  const Matrix<double> marginals = trees.source().log_marginals(),
+                       expected = mixture.source().log_marginals();
+  EXPECT_TRUE(all_near({marginals.data(), marginals.data() + marginals.size()},
+                       {expected.data(), expected.data() + expected.size()}, {1e-13, 1e-12}));
+  std::vector<double> back(64), of_mixture(64);
+  const States shifted = testing::all_states(3, 4);
+  trees.reversed().require_truth(kContext)->log_conditional(kContext, states, shifted, back);
+  mixture.reversed().require_truth(kContext)->log_conditional(kContext, states, shifted,
+                                                              of_mixture);
+  EXPECT_TRUE(all_near(back, of_mixture, {1e-13, 1e-12}));
+}
+
+TEST(TwoSidedTrees, AreClosedFormsInBothDirections) {
+  PairSpec spec = tree_spec(TreeShape::quadtree(4));
+  const BenchmarkPair pair = build_pair(spec);
+  EXPECT_EQ(pair.identity().family, PairFamily::kTree);
+  EXPECT_EQ(pair.source().kind(), SourceKind::kTree);
+  const auto back = pair.reversed().require_truth(kContext);
+  EXPECT_TRUE(back->has_marginals());
+  EXPECT_TRUE(back->has_transitions(4));
+  EXPECT_TRUE(back->has_joint());
+  const PairedStates rows = pair.sample_joint({.num_threads = 1}, 3000, 2);
+  EXPECT_EQ(pair.sample_joint({.num_threads = 3}, 3000, 2).x0, rows.x0);
+  std::vector<double> forward(3000), backward(3000);
+  pair.require_truth(kContext)->log_conditional(kContext, rows.x0, rows.x1, forward);
+  back->log_conditional(kContext, rows.x1, rows.x0, backward);
+  const std::vector<double> p0 = pair.log_p0(kContext, rows.x0).value,
+                            p1 = pair.log_p1(kContext, rows.x1).value;
+  for (std::size_t i = 0; i < 3000; ++i) {  // one joint law
+    EXPECT_TRUE(testing::is_near(p0[i] + forward[i], p1[i] + backward[i], {1e-12, 1e-10}));
+  }
+}
+
+TEST(TwoSidedTrees, RefuseWhatHasNoClosedForm) {
+  PairSpec spec = tree_spec(TreeShape::binary(4));
+  PairSpec other = spec;
+  other.tree = TreeShape::quadtree(2);
+  spec.tree_potential = dynamic_cast<const TreeBridge&>(build_pair(spec).bridge()).potential();
+  spec.source_tree = build_pair(other).source_tree();
+  EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(spec); }),
+            "[potential] both factors must have one tree, got trees of 5 and 7 nodes that differ");
+  other.source = SourceDistribution::uniform(4, 50, -7.0, 7.0);
+  EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(other); }),
+            "[pair] source must be left out of a two-sided pair, whose p0 follows from f");
+  other.family = PairFamily::kChain;
+  EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(other); }),
+            "[pair] two_sided goes with family tree, got family chain");
+  other = tree_spec(TreeShape::binary(4));
+  other.source_potential = random_potential(4, 50, 2, 3);
+  EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(other); }),
+            "[pair] two_sided goes with a potential of x0 on the tree, got a mixture");
+  other = tree_spec(TreeShape::binary(64));
+  other.num_components = 64;
+  EXPECT_EQ(testing::error_of<InvalidArgument>([&] { build_pair(other); }),
+            "[potential] a product of trees may have at most 134217728 numbers in its cores and in "
+            "its moves, got 64 x 64 states on 64 coordinates of 50 categories and 127 nodes");
 }
 
 TEST(TwoSidedPairs, GivenPotentialsStayAsTheyAre) {

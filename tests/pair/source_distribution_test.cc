@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "bridgemark/core/error.h"
@@ -12,6 +13,7 @@
 #include "tests/support/chi_square.h"
 #include "tests/support/context.h"
 #include "tests/support/enumerate.h"
+#include "tests/support/random_tree.h"
 #include "tests/support/tolerance.h"
 
 namespace bridgemark {
@@ -118,10 +120,35 @@ TEST(SourceDistribution, EmpiricalDrawsItsRowsAlike) {
   expect_consistent(source);
 }
 
+TEST(SourceDistribution, TreeIsItsPotentialNormalised) {
+  // A state of the root that cannot be, a move that is never made, categories that never fall.
+  const TreePotential full = testing::random_tree({{-1, 0, 0, 2}, {3, 1, 3}}, 3, 3, 2.0, 9);
+  std::vector<double> root = full.log_root();
+  Array3<double> moves = full.log_moves(), cores = full.log_cores();
+  root[1] = moves(0, 0, 2) = moves(1, 2, 2) = cores(1, 0, 0) = kLogZero;
+  for (std::size_t s = 0; s < 3; ++s) cores(0, s, 2) = kLogZero;
+  const TreePotential potential(full.shape(), root, moves, cores);
+  const SourceDistribution source = SourceDistribution::tree(potential);
+  EXPECT_EQ(source.kind(), SourceKind::kTree);
+  expect_consistent(source);
+  const States states = testing::all_states(3, 3);
+  std::vector<double> log_p(states.rows()), expected(states.rows());
+  source.log_probability(states, log_p);
+  const std::vector<long double> v = testing::potential_by_states(potential, states);
+  const long double total = std::accumulate(v.begin(), v.end(), 0.0L);
+  for (std::size_t i = 0; i < v.size(); ++i)
+    expected[i] = static_cast<double>(std::log(v[i] / total));
+  EXPECT_TRUE(testing::all_near(log_p, expected, {1e-13, 1e-12}));
+  EXPECT_TRUE(is_near(potential.log_total(), static_cast<double>(std::log(total)), kLog));
+  EXPECT_EQ(error_of<InvalidArgument>([&] { source.log_pmf(); }),
+            "[source] a tree source has no product pmf");
+}
+
 TEST(SourceDistribution, SameDrawsForAnyThreadsAndSplit) {
   const States rows(3, 4, {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2});
   for (const SourceDistribution& source :
-       {SourceDistribution::gaussian(4, 9, -2.0, 2.0), SourceDistribution::empirical(rows, 9)}) {
+       {SourceDistribution::gaussian(4, 9, -2.0, 2.0), SourceDistribution::empirical(rows, 9),
+        SourceDistribution::tree(testing::random_tree(TreeShape::binary(4), 9, 3, 2.0, 3))}) {
     const States expected = draw(source, 5000, {.num_threads = 1});
     for (const int threads : {2, 5}) {
       EXPECT_EQ(draw(source, 5000, {.num_threads = threads}), expected);

@@ -231,15 +231,23 @@ class RandomPairMaker {
     std::vector<std::int32_t> parent{-1}, node_of;
     for (std::size_t i = 1; i < M; ++i) parent.push_back(static_cast<std::int32_t>(below(i)));
     for (std::size_t d = 0; d < D_; ++d) node_of.push_back(static_cast<std::int32_t>(below(M)));
+    const TreeShape shape(std::move(parent), std::move(node_of));
+    const TreePotential potential = draw_tree(shape, K);
+    const TreeBridge bridge(process, potential);
+    std::vector<long double> v = potential_by_states(potential, states);
+    name += fmt::format(", tree of {} nodes, {}", M, K);
+    if (below(3) != 0) return one_sided(std::move(name), bridge, step, states, std::move(v));
+    const TreePotential f = draw_tree(shape, 1 + below(2));
+    return two_sided(std::move(name), f, potential_by_states(f, states), bridge, step, states,
+                     std::move(v));
+  }
+
+  TreePotential draw_tree(const TreeShape& shape, std::size_t K) {
     std::vector<double> log_root(K);
     for (double& value : log_root) value = draw();
-    Array3<double> moves(M - 1, K, K);
+    Array3<double> moves(shape.num_nodes() - 1, K, K);
     for (std::size_t i = 0; i < moves.size(); ++i) moves.data()[i] = draw();
-    const TreePotential potential({std::move(parent), std::move(node_of)}, std::move(log_root),
-                                  std::move(moves), draw_cores(K));
-    name += fmt::format(", tree of {} nodes, {}", M, K);
-    return one_sided(std::move(name), TreeBridge(process, potential), step, states,
-                     potential_by_states(potential, states));
+    return {shape, std::move(log_root), std::move(moves), draw_cores(K)};
   }
 
   RandomPair with_cp(std::string name, const ReferenceProcess& process, const Wide& step,
@@ -252,12 +260,20 @@ class RandomPairMaker {
       return one_sided(std::move(name), bridge, step, states, std::move(v));
     }
     const CpPotential f = draw_cp(1 + below(4));
+    return two_sided(std::move(name), f, values_of(f, states), bridge, step, states, std::move(v));
+  }
+
+  // p0 = f c / Z, by what f and c are at every state.
+  template <typename Potential, typename SomeBridge>
+  RandomPair two_sided(std::string name, const Potential& f, std::vector<long double> f_by_state,
+                       const SomeBridge& bridge, const Wide& step, const States& states,
+                       std::vector<long double> v) {
     RandomPair made{name + ", two-sided",
                     BenchmarkPair::two_sided({"random"}, f, bridge),
                     states,
                     step,
                     std::move(v),
-                    values_of(f, states)};
+                    std::move(f_by_state)};
     const std::vector<long double> c = made.phi(total_steps_);
     long double total = 0.0L;
     for (std::size_t i = 0; i < c.size(); ++i) total += made.p0[i] *= c[i];

@@ -13,18 +13,29 @@
 
 namespace bridgemark::backend {
 
+// The law of a hidden tree over coordinates, as sums of probabilities.
+struct TreeRows {
+  std::vector<std::int32_t> parent, node_of;  // as TreeShape has them
+  std::vector<double> root;                   // [K]
+  Matrix<double> moves;                       // [(M-1)*K,K], row z_parent of node i at i - 1
+  Matrix<double> cores;                       // [D*K,S]
+};
+
 // Endless rows of one end, described for a device that draws them itself. Row i is a function of
 // the keys and i: it starts as independent coordinates, those of a component where there are
-// several, or as one of the observed rows; with a step, what counts is a draw of it from there.
+// several, as one of the observed rows or, on the CPU alone, as a draw of a hidden tree; with a
+// step, what counts is a draw of it from there.
 struct RowSource {
   Matrix<double> cumulative;       // [M*D,S], sums of each coordinate's probabilities; or
   std::vector<double> components;  // [M], sums of the components' probabilities; empty: one
-  States observed;                 // [n,D]
+  States observed;                 // [n,D]; or
+  std::shared_ptr<const TreeRows> tree;
   DrawKey key;
   std::shared_ptr<const BridgeStep> step;
   DrawKey step_key;
 
   std::size_t dim() const {
+    if (tree) return tree->node_of.size();
     if (observed.size() > 0) return observed.cols();
     return cumulative.rows() / std::max<std::size_t>(components.size(), 1);
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "bridgemark/backend/cpu/cpu_backend.h"
 #include "bridgemark/core/parallel.h"
@@ -17,6 +18,24 @@ void each_row(const Context& context, const DrawKey& key, std::uint64_t first_in
       DrawSequence draws(key, first_index + i);
       fill(draws, out.row(i));
     }
+  });
+}
+
+// First the states of the nodes, then the coordinates, each with a draw of its own.
+void draw_tree_rows(const Context& context, const TreeRows& tree, const DrawKey& key,
+                    std::uint64_t first_index, MutableStatesView out) {
+  const std::size_t K = tree.root.size(), M = tree.parent.size(), D = tree.node_of.size();
+  each_row(context, key, first_index, out, [&](DrawSequence& draws, std::int32_t* row) {
+    std::vector<std::size_t> z(M);
+    z[0] = draw_category(tree.root.data(), K, draws.uniform());
+    for (std::size_t i = 1; i < M; ++i) {
+      const std::size_t from = z[static_cast<std::size_t>(tree.parent[i])];
+      z[i] = draw_category(tree.moves.row((i - 1) * K + from), K, draws.uniform());
+    }
+    const auto cumulative = [&](std::size_t d) {
+      return tree.cores.row(d * K + z[static_cast<std::size_t>(tree.node_of[d])]);
+    };
+    draw_categories(D, tree.cores.cols(), cumulative, draws, row);
   });
 }
 
@@ -47,7 +66,9 @@ void CpuBackend::draw_observed_rows(const Context& context, StatesView observed,
 
 void CpuBackend::draw_rows(const Context& context, const RowSource& source,
                            std::uint64_t first_index, MutableStatesView out) const {
-  if (source.cumulative.size() > 0) {
+  if (source.tree) {
+    draw_tree_rows(context, *source.tree, source.key, first_index, out);
+  } else if (source.cumulative.size() > 0) {
     draw_independent_rows(context, source.cumulative, source.components, source.key, first_index,
                           out);
   } else {
