@@ -135,7 +135,7 @@ BenchmarkPair build(
     const std::optional<ArrayLike>& log_cores, const std::optional<ArrayLike>& log_start,
     const std::optional<ArrayLike>& log_moves, const std::optional<ArrayLike>& tree,
     const std::optional<ArrayLike>& log_root, const std::optional<ArrayLike>& log_source_beta,
-    const std::optional<ArrayLike>& log_source_cores, const std::string& name,
+    const std::optional<ArrayLike>& log_source_cores, bool two_sided, const std::string& name,
     const WholeNumber& seed, bool reverse) {
   PairParts parts;
   parts.source = source_of(source);
@@ -165,6 +165,7 @@ BenchmarkPair build(
   } else {
     parts.spec.potential = potential_of("log_beta", log_beta, "log_cores", log_cores);
   }
+  parts.spec.two_sided = two_sided;
   parts.spec.source_potential =
       potential_of("log_source_beta", log_source_beta, "log_source_cores", log_source_cores);
   if (radius) set_family_number(parts.spec, "radius", *radius);
@@ -194,8 +195,8 @@ void init_pair_building(nb::module_& module) {
       "log_cores"_a.none() = nb::none(), "log_start"_a.none() = nb::none(),
       "log_moves"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
       "log_root"_a.none() = nb::none(), "log_source_beta"_a.none() = nb::none(),
-      "log_source_cores"_a.none() = nb::none(), "name"_a = spec.name, "seed"_a = spec.seed,
-      "reverse"_a = spec.reverse,
+      "log_source_cores"_a.none() = nb::none(), "two_sided"_a = spec.two_sided,
+      "name"_a = spec.name, "seed"_a = spec.seed, "reverse"_a = spec.reverse,
       "A pair of your own, whose bridge is as exact as a preset's.\n\n"
       "`source` is p0: 'gaussian', 'uniform', a pmf [D,S] of independent coordinates (floats), or\n"
       "observed states [n,D] (integers), which are drawn alike.\n"
@@ -225,7 +226,8 @@ void init_pair_building(nb::module_& module) {
       "`family` 'twosided', or your own `log_source_beta` [J] and `log_source_cores` [D,S,J], "
       "puts\n"
       "a second potential f at x0 in place of `source`: q*(x0, x1) is in proportion to\n"
-      "f(x0) q_ref(x1|x0) v(x1), and both directions are closed forms.\n"
+      "f(x0) q_ref(x1|x0) v(x1), and both directions are closed forms. `two_sided` does the same\n"
+      "for family 'tree': f and v are both drawn on `tree`, or f beside your own v.\n"
       "`dim` and `num_categories` follow from the arrays where one of them says them; states need\n"
       "num_categories. Without arrays they are 2 and 50.\n"
       "A reference that moves less than 0.1 categories over all steps is warned of, with a gamma "

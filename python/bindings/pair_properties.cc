@@ -42,11 +42,18 @@ nb::object tree(const BenchmarkPair& pair) {
 }
 
 nb::object log_source_beta(const BenchmarkPair& pair) {
+  if (pair.source_tree()) return to_numpy(std::vector<double>(pair.source_tree()->log_root()));
   if (!pair.source_potential()) return nb::none();
   return to_numpy(std::vector<double>(pair.source_potential()->log_beta()));
 }
 
+nb::object log_source_moves(const BenchmarkPair& pair) {
+  if (!pair.source_tree()) return nb::none();
+  return to_numpy(Array3<double>(pair.source_tree()->log_moves()));
+}
+
 nb::object log_source_cores(const BenchmarkPair& pair) {
+  if (pair.source_tree()) return to_numpy(Array3<double>(pair.source_tree()->log_cores()));
   if (!pair.source_potential()) return nb::none();
   return to_numpy(Array3<double>(pair.source_potential()->log_cores()));
 }
@@ -145,6 +152,11 @@ void define_pair_properties(nb::class_<BenchmarkPair>& pair_class) {
                            "None"),
                    "log of the cores of a two-sided pair's potential of x0: float64 [D,S,J]; None\n"
                    "for a one-sided pair.")
+      .def_prop_ro("log_source_moves", log_source_moves,
+                   nb::sig("def log_source_moves(self) -> numpy.typing.NDArray[numpy.float64] | "
+                           "None"),
+                   "log of the moves of a two-sided pair's tree of x0: float64 [M-1,J,J], whose\n"
+                   "log_source_beta is that of the root; None for any other pair.")
       .def_prop_ro(
           "reference_factors", reference_factors,
           nb::sig("def reference_factors(self) -> tuple[numpy.typing.NDArray[numpy.float64], "

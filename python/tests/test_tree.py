@@ -75,6 +75,29 @@ def test_named_trees_save_and_load(tmp_path):
     assert len(bm.build_pair(family="tree", dim=4).tree[0]) == 7
 
 
+def test_two_sided_trees_have_one_joint_in_both_directions(tmp_path):
+    arguments = {"family": "tree", "tree": (PARENT, NODE_OF), "two_sided": True}
+    arguments |= {"num_categories": 13, "num_components": STATES, "gamma": 0.1, "seed": 4}
+    pair = bm.build_pair(**arguments)
+    assert pair.family == "tree" and pair.log_source_moves.shape == (3, STATES, STATES)
+    assert pair.log_source_beta.shape == (STATES,)
+    assert pair.log_source_cores.shape == (DIM, 13, STATES)
+    assert bm.build_pair(family="tree").log_source_moves is None
+    every = np.array(list(itertools.product(range(13), repeat=DIM)), dtype=np.int32)
+    for log_p in (pair.log_p0(every), pair.log_p1(every)):
+        np.testing.assert_allclose(np.exp(log_p).sum(), 1.0, rtol=1e-12)
+    reverse = bm.build_pair(**arguments, reverse=True)
+    x0, x1 = pair.sample_joint(200, seed=3)
+    forward = pair.log_p0(x0) + pair.log_conditional(x0, x1)
+    backward = reverse.log_p0(x1) + reverse.log_conditional(x1, x0)
+    np.testing.assert_allclose(forward, backward, rtol=1e-11, atol=1e-11)
+    assert not reverse.estimate_marginals(x1[:2], 10)[1].any()  # a closed form
+    pair.save(tmp_path / "pair")
+    np.testing.assert_array_equal(bm.load(tmp_path / "pair").log_p0(x0), pair.log_p0(x0))
+    with pytest.raises(ValueError, match="two_sided goes with family tree, got family chain"):
+        bm.build_pair(family="chain", two_sided=True)
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
