@@ -34,6 +34,7 @@ constexpr DataPreset kDataPresets[] = {
     {"data-digits-3-8", 64, 17, "ed7ee712f5f438a3"},
     {"data-words", 12, 28, "9acb762ede080736"},
     {"data-text", 64, 28, "bf851ea6ae77cec3"},
+    {"data-brick-gravel", 256, 64, "77f396bf60e701b9"},
 };
 
 void PrintTo(const DataPreset& preset, std::ostream* out) { *out << preset.name; }
