@@ -22,6 +22,7 @@
 #include "bridgemark/metric/score_spec.h"
 #include "bridgemark/pair/pair_record.h"
 #include "bridgemark/pair/pair_spec.h"
+#include "bridgemark/report/answer_pictures.h"
 #include "bridgemark/report/page_data.h"
 #include "bridgemark/report/tables/tables.h"
 #include "bridgemark/solver/core/training_log.h"
@@ -161,6 +162,7 @@ struct MethodFigure {
   json samples;
   json trajectories = json::array();
   json conditional = json::array();
+  json pictured = json::array();
 };
 
 // What an outside solver left when it was added.
@@ -171,9 +173,11 @@ MethodFigure added_figure(const BenchmarkPair& pair, const std::filesystem::path
   MethodFigure figure = {
       points(projection, kept.samples.view().slice(0, std::min(kPoints, kept.samples.rows())))};
   if (kept.conditional.size() > 0) {
-    const auto& draws = kept.conditional;
-    figure.conditional = coordinates.clouds(
-        {draws.data(), draws.extent(0) * draws.extent(1), draws.extent(2)}, draws.extent(1));
+    const auto& kept_draws = kept.conditional;
+    const std::size_t each = kept_draws.extent(1);
+    const StatesView draws(kept_draws.data(), kept_draws.extent(0) * each, kept_draws.extent(2));
+    figure.conditional = coordinates.clouds(draws, each);
+    figure.pictured = pictured_draws(draws, each);
   }
   if (kept.trajectories.size() > 0) {
     figure.trajectories = paths_json(kept.trajectories, coordinates);
@@ -189,10 +193,10 @@ MethodFigure run_figure(const Context& context, const BenchmarkPair& pair,
       load_run(context, pair, run_folder(folder, result));
   States x1(cloud.rows, pair.dim());
   coupling->sample(context, cloud, {kFigureSeed, DrawPurpose::kPrediction}, 0, x1);
+  const States draws = conditional_draws(context, *coupling, inputs.conditional, kFigureSeed);
   return {points(projection, x1),
           trajectories(context, *coupling, result.evaluation_num_steps, inputs.starts, coordinates),
-          coordinates.clouds(conditional_draws(context, *coupling, inputs.conditional, kFigureSeed),
-                             kFigureDraws)};
+          coordinates.clouds(draws, kFigureDraws), pictured_draws(draws, kFigureDraws)};
 }
 
 json pair_figure(const Context& context, const std::filesystem::path& folder,
@@ -207,6 +211,14 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   Array3<double> log_marginals;
   truth->log_marginals(context, inputs.conditional, log_marginals);
   const Coordinates coordinates(log_marginals);
+  const States truth_draws =
+      conditional_draws(context, *truth, inputs.conditional, kFigureSeed + 1);
+  json pictures = row_form(pair);
+  if (!pictures.is_null()) {
+    pictures.update(pictured_truth(log_marginals, pictures.value("ordered", false)));
+    pictures["x0"] = pictured_draws(inputs.conditional, 1);
+    pictures["truth"] = pictured_draws(truth_draws, kFigureDraws);
+  }
   json methods = json::array();
   std::set<std::array<std::string, 4>> shown;
   for (const RunResult* result : runs) {
@@ -229,6 +241,7 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
                        {"run", result->run},
                        {"oracle", result->solver == "oracle"},
                        {"conditional", figure.conditional},
+                       {"pictured", pictures.is_null() ? json() : figure.pictured},
                        {"samples", figure.samples},
                        {"trajectories", figure.trajectories}});
   }
@@ -241,9 +254,8 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
           {"coordinates", coordinates.shown()},
           {"conditional",
            {{"x0", coordinates.points(inputs.conditional)},
-            {"truth", coordinates.clouds(
-                          conditional_draws(context, *truth, inputs.conditional, kFigureSeed + 1),
-                          kFigureDraws)}}},
+            {"truth", coordinates.clouds(truth_draws, kFigureDraws)}}},
+          {"pictures", pictures},
           {"methods", methods}};
 }
 

@@ -21,8 +21,10 @@ namespace bridgemark {
 // are the first of these against the time, [n / num_steps, value]:
 //   [{pair, dim, projection: "coordinates" | "pca", explained: [share, share], input: [[x,y]..],
 //     target, coordinates: [d, d], conditional: {x0: [[x,y]..], truth: [[[x,y]..]..]},
-//     methods: [{method, loss, num_steps, run, oracle, samples: [[x,y]..],
-//                trajectories: [[[x,y]..]..], conditional: [[[x,y]..]..]}]}]
+//     pictures: {form, truth and x0 of the same inputs as rows, mean..} (answer_pictures.h) or
+//     null, methods: [{method, loss, num_steps, run, oracle, samples: [[x,y]..],
+//                trajectories: [[[x,y]..]..], conditional: [[[x,y]..]..], pictured: rows or
+//                null}]}]
 // A method without transitions has no trajectories; one that was added has what it left
 // (figure_answers.h). A pair that is not there any more has no figure.
 nlohmann::json report_figures(const Context& context, const std::filesystem::path& folder,

@@ -248,6 +248,7 @@ function figures() {
         `method. A method that ignores its input mixes the colours.${chosenTwo}`),
       key(...figure.conditional.x0.map((_, i) => ["dot", startColours()[i],
         `input ${i + 1} (diamond) and draws given it`])), grid(conditionals),
+      ...answerPictures(figure),
       ...(paths.length === 0 ? [] : [element("h3", {}, "Trajectories"),
         element("p", {}, `Four paths from each of ${starts} inputs that lie far apart${over}`),
         key(["square", colours.text, "start"],
