@@ -312,6 +312,7 @@ tables:
 	scripts/pages/samples.py table | scripts/pages/put_tables.py results/samples/README.md $(PUT)
 	scripts/pages/noise_share.py | scripts/pages/put_tables.py docs/submit.md $(PUT)
 	scripts/pages/proxies.py table | scripts/pages/put_tables.py results/proxies/README.md $(PUT)
+	scripts/pages/real.py table | scripts/pages/put_tables.py results/real/README.md $(PUT)
 	scripts/pages/claims.py words $(PUT)
 
 check-tables:
