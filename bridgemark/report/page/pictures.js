@@ -29,7 +29,7 @@ function shower(form) {
       centre: (i) => element("code", { class: "letters" }, word(form.likeliest[i])),
       spread: (i) => element("code", { class: "letters" }, ...form.likeliest[i].map((category, d) => {
         const letter = element("span", {}, form.letters[category]);
-        letter.style.opacity = String(0.35 + 0.65 * form.share[i][d]);
+        letter.style.opacity = String(0.65 + 0.35 * form.share[i][d]);
         return letter;
       })),
     };
