@@ -308,7 +308,7 @@ TEST_F(CommandLine, BuildCustomFromNumbersAndFiles) {
   expect_success({"build", "custom", "--reference", "absorbing", "-o", path("mask")});
   EXPECT_EQ(load_pair(path("mask")).bridge().process().kind(), ReferenceKind::kAbsorbing);
   expect_success({"build", "custom", "--reference",
-                  std::string("graph:") + BRIDGEMARK_TEST_DATA + "/ring_stored.npz", "--gamma",
+                  "graph:" + (testing::golden_folder() / "ring_stored.npz").string(), "--gamma",
                   "0.7", "-o", path("graph")});
   const BenchmarkPair graph = load_pair(path("graph"));
   EXPECT_EQ(graph.num_categories(), 6);

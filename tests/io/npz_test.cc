@@ -8,6 +8,7 @@
 #include "bridgemark/io/inflate.h"
 #include "bridgemark/process/graph_file.h"
 #include "tests/io/io_testing.h"
+#include "tests/support/places.h"
 #include "tests/support/sparse_steps.h"
 #include "tests/support/temp_dir.h"
 
@@ -20,7 +21,7 @@ using testing::put;
 using testing::slurp;
 using testing::TempDir;
 
-const std::string kGolden = BRIDGEMARK_TEST_DATA;
+const std::string kGolden = testing::golden_folder();
 
 // Written by zlib 1.3 with a fixed code.
 constexpr std::string_view kFixed(

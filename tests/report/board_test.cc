@@ -194,9 +194,9 @@ TEST_F(BoardTest, FilesHoldEachMeasuredCell) {
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), ','), 3 * std::count(head.begin(), head.end(), ','));
   EXPECT_THAT(csv, HasSubstr("\nspread,2,d2-gaussian-0.02-spread,'=Mine,"));
-  const nlohmann::json json = nlohmann::json::parse(testing::slurp(folder("out") / "board.json"));
-  EXPECT_EQ(json["runs"].size(), 2u);
-  EXPECT_EQ(json, board_json(written.board));
+  const auto file = nlohmann::json::parse(testing::slurp(folder("out") / "board.json"));
+  EXPECT_EQ(file["runs"].size(), 2u);
+  EXPECT_EQ(file, board_json(written.board));
 }
 
 // A cell is of one number of training rows, and none of another takes its place.
