@@ -12,7 +12,7 @@
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/philox.h"
 #include "bridgemark/pair/component_means.h"
-#include "bridgemark/pair/data_presets.h"
+#include "bridgemark/pair/data_presets/data_presets.h"
 #include "bridgemark/pair/pair_folder.h"
 #include "bridgemark/pair/two_sided.h"
 

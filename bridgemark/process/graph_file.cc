@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bridgemark/core/error.h"
-#include "bridgemark/io/npz.h"
+#include "bridgemark/io/archive/npz.h"
 
 namespace bridgemark {
 

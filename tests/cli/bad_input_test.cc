@@ -217,7 +217,7 @@ TEST_F(BadInput, CustomPairs) {
   build_refused(
       {"--min-distance", "3"},
       "--min-distance goes with --family spread or chain or twosided or tree, got --family sphere");
-  build_refused({"--reference", "absorbing"}, "'absorbing'");
+  build_refused({"--reference", "absorbent"}, "'absorbent'");
   build_refused({"--reference", path("not_stochastic.npy")}, "must sum to 1, got 1.1 for row 0");
   build_refused({"--reference", path("not_positive.npy")}, "strictly positive");
   build_refused({"--reference", path("not_square.npy")}, "square");

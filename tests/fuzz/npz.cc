@@ -1,4 +1,4 @@
-#include "bridgemark/io/npz.h"
+#include "bridgemark/io/archive/npz.h"
 
 #include "tests/fuzz/fuzz.h"
 

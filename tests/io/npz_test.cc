@@ -1,11 +1,11 @@
-#include "bridgemark/io/npz.h"
+#include "bridgemark/io/archive/npz.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 
-#include "bridgemark/io/inflate.h"
+#include "bridgemark/io/archive/inflate.h"
 #include "bridgemark/process/graph_file.h"
 #include "tests/io/io_testing.h"
 #include "tests/support/places.h"

@@ -1,4 +1,4 @@
-#include "bridgemark/pair/data_presets.h"
+#include "bridgemark/pair/data_presets/data_presets.h"
 
 #include <gtest/gtest.h>
 

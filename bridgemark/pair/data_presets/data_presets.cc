@@ -1,4 +1,4 @@
-#include "bridgemark/pair/data_presets.h"
+#include "bridgemark/pair/data_presets/data_presets.h"
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +12,7 @@
 #include "bridgemark/bridge/tree_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/io/json.h"
-#include "bridgemark/pair/embedded_presets.h"
+#include "bridgemark/pair/data_presets/embedded_presets.h"
 
 namespace bridgemark {
 

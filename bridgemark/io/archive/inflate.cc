@@ -1,4 +1,4 @@
-#include "bridgemark/io/inflate.h"
+#include "bridgemark/io/archive/inflate.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "bridgemark/io/npz.h"
+#include "bridgemark/io/archive/npz.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "bridgemark/core/error.h"
+#include "bridgemark/io/archive/inflate.h"
 #include "bridgemark/io/convert.h"
 #include "bridgemark/io/disk/input_file.h"
-#include "bridgemark/io/inflate.h"
 #include "bridgemark/io/npy_header.h"
 #include "bridgemark/io/shape.h"
 
