@@ -128,7 +128,9 @@ Matrix<double> to_matrix(const Doubles& array) {
 
 // Rows of a matrix that is given as a tuple are no such arrays.
 bool has_one_axis(nb::handle part) {
-  return nb::hasattr(part, "shape") && nb::len(part.attr("shape")) == 1;
+  if (!nb::hasattr(part, "shape")) return false;
+  const nb::object shape = part.attr("shape");
+  return nb::len(shape) == 1;
 }
 
 // Whether it is a tuple of two arrays of two axes each: rows of a matrix have one.
