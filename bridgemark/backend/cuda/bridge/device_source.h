@@ -6,7 +6,6 @@
 #include "bridgemark/backend/cuda/bridge/bridge_tables.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/plan/row_source.h"
-#include "bridgemark/core/error.h"
 #include "bridgemark/math/hidden_chain.h"
 
 namespace bridgemark::backend::cuda {
@@ -41,14 +40,14 @@ struct CouplingView {
   DrawKey key;
 };
 
+// Throws DeviceError for rows of a hidden tree, which the CPU alone draws.
+void refuse_hidden_tree(const RowSource& source);
+
 // A source's tables in device memory, with room for `rows` rows drawn at once.
 class DeviceSource {
  public:
-  // Throws DeviceError for rows of a hidden tree, which the CPU alone draws.
   DeviceSource(const RowSource& source, std::size_t rows) {
-    if (source.tree) {
-      throw DeviceError("[pair] a p0 on a hidden tree is drawn on the CPU; take --device cpu");
-    }
+    refuse_hidden_tree(source);
     view_.cumulative = memory_.upload(source.cumulative.data(), source.cumulative.size());
     view_.components = memory_.upload(source.components.data(), source.components.size());
     view_.num_source_components = static_cast<int>(source.components.size());

@@ -4,6 +4,7 @@
 #include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
+#include "bridgemark/core/error.h"
 
 namespace bridgemark::backend::cuda {
 
@@ -50,6 +51,12 @@ class CudaRowSampler : public RowSampler {
 };
 
 }  // namespace
+
+void refuse_hidden_tree(const RowSource& source) {
+  if (source.tree) {
+    throw DeviceError("[pair] a p0 on a hidden tree is drawn on the CPU; take --device cpu");
+  }
+}
 
 std::unique_ptr<RowSampler> CudaBackend::make_row_sampler(const Context&,
                                                           const RowSource& source) const {
