@@ -94,7 +94,8 @@ const char kReferenceHelp[] =
     "[S,S] as scipy.sparse.save_npz writes a CSR matrix";
 
 bool is_matrix(const std::string& reference) {
-  return is_npy(reference) && !reference.starts_with(kLowRankPrefix);
+  return is_npy(reference) && !reference.starts_with(kLowRankPrefix) &&
+         !reference.starts_with(kGraphPrefix);
 }
 
 GivenReference read_reference(const std::string& value) {

@@ -224,6 +224,7 @@ TEST_F(BadInput, CustomPairs) {
   build_refused({"--reference", path("flat.npy")}, "flat.npy");
   build_refused({"--reference", path("truncated.npy")}, "truncated.npy");
   build_refused({"--reference", path("gigabyte.npy")}, "gigabyte.npy");
+  build_refused({"--reference", "graph:" + path("flat.npy"), "--gamma", "0.4"}, "not a .npz file");
   build_refused({"--source", "cauchy"}, "'cauchy'");
   build_refused({"--source", path("outside.npy"), "--categories", "50"}, "got 50");
   build_refused({"--source", path("not_stochastic.npy"), "--categories", "2"}, "sum to 1");
