@@ -82,7 +82,7 @@ class Step:
     own: str = ""
     first: int = 0  # of its blocks
     most: int = 99
-    shorter: tuple[str, str] | None = None  # a text of the page, and what stands in its place
+    shorter: tuple[str, str] | None = None  # (text of the page, text that this script runs for it)
 
     def code(self):
         if self.own:
