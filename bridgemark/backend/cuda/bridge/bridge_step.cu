@@ -21,6 +21,9 @@ std::size_t rows_per_launch(std::size_t entries) {
   return std::max<std::size_t>(1, (std::size_t{1} << 26) / std::max<std::size_t>(entries, 1));
 }
 
+// Entries of a table of sums that draws search: 64 MiB.
+constexpr std::size_t kMaxDrawTable = std::size_t{1} << 23;
+
 // weights[b,k] = log_beta[k] + sum_d log_u[d, x[b,d], k], added in the order of the CPU.
 __global__ void component_weights(const double* log_beta, const double* log_u,
                                   const std::int32_t* x, std::size_t rows, std::size_t D,
@@ -98,17 +101,36 @@ __global__ void draw_coordinates(CoordinateTables step, const std::int32_t* x,
                                      step.log_to + component * S, S, uniform));
 }
 
-__global__ void draw_products(const double* left, const double* log_left, const double* right,
-                              const double* log_right, const std::int32_t* left_rows,
+// The two factors of draws of s with weight left[l,s] right[r,s].
+struct ProductTables {
+  const double *left, *log_left, *right, *log_right;  // [rows,S] each
+  const double* cumulative;  // [rows of left, rows of right, S]; null: sums are made for each draw
+  std::size_t right_count;   // rows of right
+};
+
+// Of each pair of rows the sums that its draws search; a thread a pair.
+__global__ void cumulate_products(ProductTables tables, std::size_t left_count, std::size_t S,
+                                  double* cumulative) {
+  const std::size_t i = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
+  if (i >= left_count * tables.right_count) return;
+  const std::size_t l = i / tables.right_count * S, r = i % tables.right_count * S;
+  cumulate_product(tables.left + l, tables.right + r, tables.log_left + l, tables.log_right + r, S,
+                   cumulative + i * S);
+}
+
+__global__ void draw_products(ProductTables tables, const std::int32_t* left_rows,
                               const std::int32_t* right_rows, DrawKey key,
                               std::uint64_t first_index, std::size_t rows, std::size_t D,
                               std::size_t S, std::int32_t* out) {
   const std::size_t i = blockIdx.x * std::size_t{kThreads} + threadIdx.x;
   if (i >= rows * D) return;
-  const std::size_t l = left_rows[i] * S, r = right_rows[i] * S;
-  out[i] =
-      static_cast<std::int32_t>(draw_product(left + l, right + r, log_left + l, log_right + r, S,
-                                             draw_uniform(key, first_index + i / D, i % D)));
+  const std::size_t left = left_rows[i], right = right_rows[i], l = left * S, r = right * S;
+  const double uniform = draw_uniform(key, first_index + i / D, i % D);
+  out[i] = static_cast<std::int32_t>(
+      tables.cumulative != nullptr
+          ? draw_category(tables.cumulative + (left * tables.right_count + right) * S, S, uniform)
+          : draw_product(tables.left + l, tables.right + r, tables.log_left + l,
+                         tables.log_right + r, S, uniform));
 }
 
 // others[b,d,k] = log_beta[k] + the sum over j != d, added up from both sides.
@@ -313,9 +335,17 @@ void CudaBackend::sample_product_rows(const Context& context, const ScaledRows& 
   const Input<std::int32_t> i(left_rows.data, left_rows.size(), left_rows.on_device, stream),
       j(right_rows.data, right_rows.size(), right_rows.on_device, stream);
   Output<std::int32_t> drawn(out.data, out.size(), out.on_device, stream);
+  const std::size_t pairs = left.rows() * right.rows();
+  const bool by_table = pairs <= out.size() && pairs * S <= kMaxDrawTable;
+  const Scratch<double> cumulative(by_table ? pairs * S : 0, stream);
+  const ProductTables tables{a.get(),     log_a.get(),      b.get(),
+                             log_b.get(), cumulative.get(), right.rows()};
+  if (by_table) {
+    cumulate_products<<<blocks_for(pairs), kThreads, 0, stream>>>(tables, left.rows(), S,
+                                                                  cumulative.get());
+  }
   draw_products<<<blocks_for(out.size()), kThreads, 0, stream>>>(
-      a.get(), log_a.get(), b.get(), log_b.get(), i.get(), j.get(), key, first_index, out.rows, D,
-      S, drawn.get());
+      tables, i.get(), j.get(), key, first_index, out.rows, D, S, drawn.get());
   BM_CUDA_CHECK(cudaGetLastError());
   drawn.finish();
 }
