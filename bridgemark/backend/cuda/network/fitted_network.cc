@@ -47,17 +47,29 @@ class FittedNetwork {
   }
 
   const double* log_power(const ChainTables<float>& tables, int n) const {
-    std::call_once(powers_once_, [&] { log_powers_ = memory_.upload(tables.log); });
+    upload_powers(tables);
     return log_powers_ + (tables.log_power(n) - tables.log.data());
+  }
+  const float* linear_power(const ChainTables<float>& tables, int n) const {
+    upload_powers(tables);
+    return linear_powers_ + (tables.linear_power(n) - tables.linear.data());
   }
 
  private:
+  void upload_powers(const ChainTables<float>& tables) const {
+    std::call_once(powers_once_, [&] {
+      log_powers_ = memory_.upload(tables.log);
+      linear_powers_ = memory_.upload(tables.linear);
+    });
+  }
+
   NetworkShape shape_;
   mutable Memory memory_;
   const float* parameters_;
   mutable std::once_flag chain_once_, powers_once_;
   mutable Chain chain_;
   mutable const double* log_powers_ = nullptr;
+  mutable const float* linear_powers_ = nullptr;
 };
 
 std::shared_ptr<const FittedNetwork> fitted(const NetworkTensors<float>& network,
@@ -164,9 +176,10 @@ void CudaBackend::network_step_log_probability(const Context& context,
   const NetworkShape& shape = parameters.shape;
   const std::size_t D = shape.dim, S = shape.num_categories;
   const std::shared_ptr<const FittedNetwork> network = fitted(parameters, kept);
-  const double* log_one = network->log_power(chain, 1);
-  const double* log_after = network->log_power(chain, steps_left - 1);
-  const double* log_whole = network->log_power(chain, steps_left);
+  const StepPowers powers{network->log_power(chain, 1), network->log_power(chain, steps_left - 1),
+                          network->log_power(chain, steps_left),
+                          network->linear_power(chain, steps_left - 1),
+                          network->linear_power(chain, steps_left)};
   for_logits(
       *network, shape, steps_left, from, D * (sizeof(double) + sizeof(std::int32_t)), stream,
       [&](std::size_t first, std::size_t rows, const std::int32_t* states, const float* logits) {
@@ -174,9 +187,8 @@ void CudaBackend::network_step_log_probability(const Context& context,
         const Scratch<double> of_coordinates(rows * D, stream);
         Output<double> result(out + first, rows, from.on_device, stream);
         launch_step_log_probability(static_cast<int>(D), static_cast<int>(S),
-                                    shape.is_softmax_step(steps_left), log_one, log_after,
-                                    log_whole, states, ends.get(), logits, rows,
-                                    of_coordinates.get(), result.get(), stream);
+                                    shape.is_softmax_step(steps_left), powers, states, ends.get(),
+                                    logits, rows, of_coordinates.get(), result.get(), stream);
         result.finish();
       });
 }

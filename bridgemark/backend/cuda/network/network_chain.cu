@@ -90,36 +90,85 @@ __global__ void __launch_bounds__(kBlock)
   for (int s = lane; s < S; s += 32) row[s] -= log_total;
 }
 
-// log sum_c exp(z[c] + log_weights[c]) by a warp; log_weights may be null. Terms are added in
-// float64 and taken relative to one of about the largest; what is left needs no more than float32.
+// Lanes that share one coordinate of a step's probability.
+constexpr int kStepLanes = 8;
+// Below this a sum of linear terms may have lost some; above it those lost are under 1e-8 of it.
+constexpr float kLinearSum = 1e-25f;
+
+// log sum_c exp(z[c] + log_weights[c]) by kStepLanes lanes; log_weights may be null. Terms are taken
+// in float64, relative to about the largest of them; what is left needs no more than float32.
 __device__ double log_dot_of_lanes(const float* z, const double* log_weights, int S, int lane) {
   const auto term = [=](int c) {
     return static_cast<double>(z[c]) + (log_weights != nullptr ? log_weights[c] : 0.0);
   };
   float high = -INFINITY;
-  for (int c = lane; c < S; c += 32) high = fmaxf(high, static_cast<float>(term(c)));
-  const double shift = max_of_lanes<32>(high);
+  for (int c = lane; c < S; c += kStepLanes) high = fmaxf(high, static_cast<float>(term(c)));
+  const double shift = max_of_lanes<kStepLanes>(high);
   float sum = 0.0f;
-  for (int c = lane; c < S; c += 32) sum += expf(static_cast<float>(term(c) - shift));
-  return shift + static_cast<double>(logf(sum_of_lanes<32>(sum)));
+  for (int c = lane; c < S; c += kStepLanes) sum += expf(static_cast<float>(term(c) - shift));
+  return shift + static_cast<double>(logf(sum_of_lanes<kStepLanes>(sum)));
 }
 
-// A warp for each row and dimension: the sums that the CPU has, in the log domain.
+// The sums of both powers over the same exponentials, and whether these are large enough to trust.
+struct LinearSums {
+  float after, whole;
+
+  __device__ bool trusted() const { return after > kLinearSum && whole > kLinearSum; }
+};
+
+// Lanes that hold up to kOwn logits each in registers; with kOwn = 0 they read them twice.
+template <int kOwn>
+__device__ LinearSums linear_sums(const float* z, const float* after, const float* whole, int S,
+                                  int lane) {
+  const auto category = [=](int j) { return lane + j * kStepLanes; };
+  float own[kOwn > 0 ? kOwn : 1], high = -INFINITY;
+  const int count = kOwn > 0 ? kOwn : (S + kStepLanes - 1) / kStepLanes;
+#pragma unroll
+  for (int j = 0; j < count; ++j) {
+    const float value = category(j) < S ? z[category(j)] : -INFINITY;
+    if (kOwn > 0) own[j] = value;
+    high = fmaxf(high, value);
+  }
+  high = max_of_lanes<kStepLanes>(high);
+  LinearSums sums{};
+#pragma unroll
+  for (int j = 0; j < count; ++j) {
+    if (category(j) >= S) break;
+    const float term = fast_exp((kOwn > 0 ? own[j] : z[category(j)]) - high);
+    sums.after = fmaf(term, after[category(j)], sums.after);
+    sums.whole = fmaf(term, whole[category(j)], sums.whole);
+  }
+  return {sum_of_lanes<kStepLanes>(sums.after), sum_of_lanes<kStepLanes>(sums.whole)};
+}
+
+// kStepLanes lanes for each row and dimension. Where linear sums are too small, both are taken in
+// the log domain. The lanes of a warp call together, so it does this for all its coordinates.
+template <int kOwn>
 __global__ void __launch_bounds__(kBlock)
-    step_log_probability(int D, int S, bool softmax_step, const double* log_one,
-                         const double* log_after, const double* log_whole, const std::int32_t* from,
-                         const std::int32_t* to, const float* logits, std::size_t pairs,
-                         double* out) {
-  const std::size_t i = blockIdx.x * std::size_t{kBlock / 32} + threadIdx.x / 32;
-  if (i >= pairs) return;
-  const int lane = threadIdx.x % 32;
+    step_log_probability(int D, int S, bool softmax_step, StepPowers powers,
+                         const std::int32_t* from, const std::int32_t* to, const float* logits,
+                         std::size_t pairs, double* out) {
+  const std::size_t thread = blockIdx.x * std::size_t{kBlock} + threadIdx.x;
+  const bool valid = thread / kStepLanes < pairs;
+  const std::size_t i = valid ? thread / kStepLanes : 0;
+  const int lane = static_cast<int>(threadIdx.x) % kStepLanes;
   const float* z = logits + i * S;
   const std::size_t x = static_cast<std::size_t>(from[i]) * S, s = to[i];
-  const double value = softmax_step
-                           ? static_cast<double>(z[s]) - log_dot_of_lanes(z, nullptr, S, lane)
-                           : log_one[x + s] + log_dot_of_lanes(z, log_after + s * S, S, lane) -
-                                 log_dot_of_lanes(z, log_whole + x, S, lane);
-  if (lane == 0) out[i] = value;
+  double value;
+  if (softmax_step) {
+    value = static_cast<double>(z[s]) - log_dot_of_lanes(z, nullptr, S, lane);
+  } else {
+    const LinearSums sums =
+        linear_sums<kOwn>(z, powers.after + s * S, powers.whole + x, S, lane);
+    double log_ratio = logf(sums.after / sums.whole);
+    if (!__all_sync(kWholeWarp, sums.trusted())) {
+      const double exact = log_dot_of_lanes(z, powers.log_after + s * S, S, lane) -
+                           log_dot_of_lanes(z, powers.log_whole + x, S, lane);
+      if (!sums.trusted()) log_ratio = exact;
+    }
+    value = powers.log_one[x + s] + log_ratio;
+  }
+  if (valid && lane == 0) out[i] = value;
 }
 
 __global__ void add_coordinates(const double* of_coordinates, int D, std::size_t rows,
@@ -173,15 +222,15 @@ void launch_log_transition(int D, int S, bool softmax_step, const double* log_on
   BM_CUDA_CHECK(cudaGetLastError());
 }
 
-void launch_step_log_probability(int D, int S, bool softmax_step, const double* log_one,
-                                 const double* log_after, const double* log_whole,
+void launch_step_log_probability(int D, int S, bool softmax_step, const StepPowers& powers,
                                  const std::int32_t* from, const std::int32_t* to,
                                  const float* logits, std::size_t rows, double* of_coordinates,
                                  double* out, cudaStream_t stream) {
   if (rows == 0) return;
-  step_log_probability<<<blocks_of(rows * D, 32), kBlock, 0, stream>>>(
-      D, S, softmax_step, log_one, log_after, log_whole, from, to, logits, rows * D,
-      of_coordinates);
+  const auto kernel =
+      S <= 8 * kStepLanes ? step_log_probability<8> : step_log_probability<0>;
+  kernel<<<blocks_of(rows * D, kStepLanes), kBlock, 0, stream>>>(
+      D, S, softmax_step, powers, from, to, logits, rows * D, of_coordinates);
   add_coordinates<<<blocks_of(rows, 1), kBlock, 0, stream>>>(of_coordinates, D, rows, out);
   BM_CUDA_CHECK(cudaGetLastError());
 }

@@ -136,10 +136,14 @@ void launch_log_transition(int D, int S, bool softmax_step, const double* log_on
                            const double* log_after, const std::int32_t* x, const float* logits,
                            std::size_t rows, double* out, cudaStream_t stream);
 
-// out[row] = the sum over d of the same at to[row,d]; log_whole is Q_{steps_left}, and
-// of_coordinates has room for rows * D values.
-void launch_step_log_probability(int D, int S, bool softmax_step, const double* log_one,
-                                 const double* log_after, const double* log_whole,
+// The reference's powers that a step needs: Q_1, Q_{steps_left-1} and Q_{steps_left}, [S,S].
+struct StepPowers {
+  const double *log_one, *log_after, *log_whole;
+  const float *after, *whole;  // linear
+};
+
+// out[row] = the sum over d of the same at to[row,d]; of_coordinates has room for rows * D values.
+void launch_step_log_probability(int D, int S, bool softmax_step, const StepPowers& powers,
                                  const std::int32_t* from, const std::int32_t* to,
                                  const float* logits, std::size_t rows, double* of_coordinates,
                                  double* out, cudaStream_t stream);
