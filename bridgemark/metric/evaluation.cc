@@ -281,13 +281,16 @@ class Protocol {
     ParticlePlan plan;
     plan.particles = {num_steps_, options_.particles, options_.seed};
     plan.max_seconds = options_.max_seconds;
-    ParticleRows rows{test_x0_.view(), test_x1_.view(), 0, {}};
-    std::vector<double> log_truth;
-    if (!truth_->has_joint_transitions(num_steps_)) {
-      log_truth = log_conditional_of(*truth_, test_x1_.view());
-      rows = {test_.x0, test_.x1, 0, log_truth};
+    if (truth_->has_joint_transitions(num_steps_)) {
+      return particle_joint_kl(context_, pair_.reference(), *truth_, coupling_, plan,
+                               {test_x0_.view(), test_x1_.view()});
     }
-    return particle_joint_kl(context_, pair_.reference(), *truth_, coupling_, plan, rows);
+    // Such a truth draws on the host; the particles need no more of it than these.
+    const std::vector<double> log_truth = log_conditional_of(*truth_, test_x1_.view());
+    const bool on_device = context_.device != Device::kCpu && coupling_.takes_device_memory();
+    const backend::PlacedStates x0(context_, on_device, test_.x0), x1(context_, on_device, test_.x1);
+    return particle_joint_kl(context_, pair_.reference(), *truth_, coupling_, plan,
+                             {x0.view(), x1.view(), 0, log_truth});
   }
 
   Value offdiagonal(Value value) const {

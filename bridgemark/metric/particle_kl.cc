@@ -1,13 +1,14 @@
 #include "bridgemark/metric/particle_kl.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "bridgemark/backend/backend.h"
 #include "bridgemark/backend/placed_array.h"
-#include "bridgemark/backend/plan/reference_power.h"
+#include "bridgemark/bridge/reference_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_domain.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr double kUnreached = std::numeric_limits<double>::infinity();  // a row's KL then
 constexpr std::size_t kHalves = 2;
+constexpr std::size_t kHostGrain = 4096;  // particles of a thread's turn
 constexpr double kEffectiveShare = 0.5;  // of a half's particles, below which it is resampled
 
 // The particles of one half: those from `first` on.
@@ -40,21 +42,23 @@ double log_mean(std::span<const double> log_weights) {
 // The particles of a block of rows on their way through the chain.
 class ParticleBlock {
  public:
-  ParticleBlock(const Context& context, const ReferenceChain& chain, const Coupling& truth,
-                const Coupling& coupling, const ParticleOptions& options, bool on_device,
-                std::size_t most_rows)
+  // `other` is what the weights are relative to: the truth, or the reference where the truth has
+  // no steps.
+  ParticleBlock(const Context& context, const ReferenceChain& chain, const Coupling& other,
+                bool by_truth, const Coupling& coupling, const ParticleOptions& options,
+                bool on_device, std::size_t most_rows)
       : context_(context),
         where_(on_device ? context : context.on_host()),
         chain_(chain),
-        truth_(truth),
+        other_(other),
         coupling_(coupling),
         options_(options),
-        by_truth_(truth.has_joint_transitions(options.num_steps)),
-        current_(context, on_device, most_rows * options.particles, truth.dim()),
-        next_(context, on_device, most_rows * options.particles, truth.dim()),
-        end_(context, on_device, most_rows * options.particles, truth.dim()),
+        by_truth_(by_truth),
+        current_(context, on_device, most_rows * options.particles, other.dim()),
+        next_(context, on_device, most_rows * options.particles, other.dim()),
+        end_(context, on_device, most_rows * options.particles, other.dim()),
         log_own_(context, on_device, most_rows * options.particles),
-        log_other_(context, on_device && by_truth_, most_rows * options.particles) {}
+        log_other_(context, on_device, most_rows * options.particles) {}
 
   // The estimates of `rows` into all[] and half[].
   void run(const ParticleRows& rows, double* all, double* half) {
@@ -99,56 +103,60 @@ class ParticleBlock {
                 first_row_ * options_.particles, view(next_));
   }
 
-  // Adds log m - log q* of step n to the weights, or log m - log Q_1 where q*_n is not known.
+  // Adds log m less the other's log-probability of step n to the weights.
   void weigh(int n, const backend::PlacedStates& to) {
     const StatesView from = view(std::as_const(current_)), there = view(to);
     coupling_.log_transition(context_, options_.num_steps, n, from, there,
                              log_own_.values().first(states()));
-    if (by_truth_) {
-      truth_.log_transition(context_, options_.num_steps, n, from, there,
-                            log_other_.values().first(states()));
-    } else {
-      log_reference(1, from, there, log_other_.values());
-    }
+    other_.log_transition(context_, options_.num_steps, n, from, there,
+                          log_other_.values().first(states()));
     const Matrix<double> own = log_own_.to_host(context_), other = log_other_.to_host(context_);
-    for (std::size_t i = 0; i < states(); ++i) {
-      // The truth allows every pinned path, so `other` is finite.
-      log_weights_[i] =
-          own(i, 0) == kLogZero ? kLogZero : log_weights_[i] + own(i, 0) - other(i, 0);
-    }
-  }
-
-  // out[i] = log of the reference's probability of `steps` steps from[i] -> to[i], on the host.
-  void log_reference(int steps, StatesView from, StatesView to, std::span<double> out) const {
-    const backend::ReferencePower q = chain_.power(context_, steps);
-    parallel_blocks(context_, from.rows, 1024, [&](std::size_t first, std::size_t last) {
+    parallel_blocks(context_, states(), kHostGrain, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
-        out[i] = q.log_of_rows(from.row(i), to.row(i), from.cols);
+        // The truth and the reference allow every pinned path, so `other` is finite.
+        log_weights_[i] =
+            own(i, 0) == kLogZero ? kLogZero : log_weights_[i] + own(i, 0) - other(i, 0);
       }
     });
+  }
+
+  // log of the other's probability of each row's end.
+  Matrix<double> log_ends_of(const ParticleRows& rows) const {
+    backend::PlacedArray<double> log_ends(context_, rows.x0.on_device, count_);
+    other_.log_conditional(context_, rows.x0, rows.x1, log_ends.values());
+    return std::move(log_ends).to_host(context_);
   }
 
   // After step n: every half that has become too uneven draws its particles anew by their weights.
   void resample(int n) {
     std::vector<std::uint32_t> ancestors(states());
-    for (std::size_t i = 0; i < states(); ++i) ancestors[i] = static_cast<std::uint32_t>(i);
-    bool any = false;
-    for (std::size_t i = 0; i < count_; ++i) {
-      for (std::size_t h = 0; h < kHalves; ++h) any = resample_half(n, i, h, ancestors) || any;
-    }
+    std::atomic<bool> any = false;
+    const std::size_t grain = std::max<std::size_t>(1, kHostGrain / options_.particles);
+    parallel_blocks(context_, count_, grain, [&](std::size_t first, std::size_t last) {
+      std::vector<double> cumulative;
+      for (std::size_t i = first * options_.particles; i < last * options_.particles; ++i) {
+        ancestors[i] = static_cast<std::uint32_t>(i);
+      }
+      for (std::size_t i = first; i < last; ++i) {
+        for (std::size_t h = 0; h < kHalves; ++h) {
+          if (resample_half(n, i, h, cumulative, ancestors)) any = true;
+        }
+      }
+    });
     if (!any) return;
     backend::of(where_).take_rows(where_, view(std::as_const(current_)), ancestors, view(next_));
     std::swap(current_, next_);
   }
 
-  bool resample_half(int n, std::size_t row, std::size_t h, std::vector<std::uint32_t>& ancestors) {
+  // `cumulative` may hold anything.
+  bool resample_half(int n, std::size_t row, std::size_t h, std::vector<double>& cumulative,
+                     std::vector<std::uint32_t>& ancestors) {
     const Half half = half_of(options_.particles, h);
     if (half.count < 2) return false;
     const std::size_t first = row * options_.particles + half.first;
     const std::span<double> log_weights(log_weights_.data() + first, half.count);
     const double high = *std::ranges::max_element(log_weights);
     if (high == kLogZero) return false;
-    std::vector<double>& cumulative = cumulative_;
     cumulative.resize(half.count);
     double sum = 0.0, squares = 0.0;
     for (std::size_t p = 0; p < half.count; ++p) {
@@ -173,12 +181,11 @@ class ParticleBlock {
   }
 
   void finish(const ParticleRows& rows, double* all, double* half) {
-    std::vector<double> log_ends(by_truth_ ? 0 : count_);
-    if (!by_truth_) log_reference(options_.num_steps, rows.x0, rows.x1, log_ends);
+    const Matrix<double> log_ends = by_truth_ ? Matrix<double>() : log_ends_of(rows);
     const auto particles = static_cast<double>(options_.particles);
     for (std::size_t i = 0; i < count_; ++i) {
       // The weights estimate q / q*, or q / q_ref.
-      const double offset = by_truth_ ? 0.0 : rows.log_truth[i] - log_ends[i];
+      const double offset = by_truth_ ? 0.0 : rows.log_truth[i] - log_ends(i, 0);
       std::vector<double> log_shares;
       half[i] = 0.0;
       for (std::size_t h = 0; h < kHalves; ++h) {
@@ -199,16 +206,15 @@ class ParticleBlock {
   const Context& context_;
   const Context where_;  // of the states
   const ReferenceChain& chain_;
-  const Coupling &truth_, &coupling_;
+  const Coupling &other_, &coupling_;
   const ParticleOptions& options_;
-  const bool by_truth_;
+  const bool by_truth_;  // whether the other is the truth
   std::size_t count_ = 0;  // rows of this run
   std::uint64_t first_row_ = 0;
   backend::PlacedStates current_, next_, end_;  // [rows * particles, D]
   backend::PlacedArray<double> log_own_, log_other_;
   std::vector<double> log_weights_;  // [rows, particles], since the last resampling
   std::vector<double> log_totals_;   // [rows, halves], up to it
-  std::vector<double> cumulative_;
 };
 
 void check(const Coupling& truth, const Coupling& coupling, const ParticleOptions& options,
@@ -225,9 +231,8 @@ void check(const Coupling& truth, const Coupling& coupling, const ParticleOption
                   rows.x1.rows);
   }
   if (truth.has_joint_transitions(options.num_steps)) return;
-  if (rows.log_truth.size() != rows.x0.rows || rows.x0.on_device) {
-    throw_invalid("particles",
-                  "a truth without transitions needs log_truth of {} rows on the host, got {}",
+  if (rows.log_truth.size() != rows.x0.rows) {
+    throw_invalid("particles", "a truth without transitions needs log_truth of {} rows, got {}",
                   rows.x0.rows, rows.log_truth.size());
   }
 }
@@ -238,14 +243,19 @@ ParticleKls particle_kls(const Context& context, const ReferenceProcess& process
                          const Coupling& truth, const Coupling& coupling,
                          const ParticleOptions& options, const ParticleRows& rows) {
   check(truth, coupling, options, rows);
-  const std::size_t count = rows.x0.rows;
+  const std::size_t count = rows.x0.rows, dim = coupling.dim();
   const bool on_device = rows.x0.on_device;
-  // States of a block: so few that they stay in a core's cache, so many that a device is filled.
-  const std::size_t states =
-      context.device == Device::kCpu ? std::size_t{1} << 14 : std::size_t{1} << 17;
+  // States of a block: so few that they stay in a core's cache; on a device so many that what is
+  // prepared for each step counts for little, within 128 MiB.
+  const std::size_t states = context.device == Device::kCpu
+                                 ? std::size_t{1} << 14
+                                 : std::min(std::size_t{1} << 19, (std::size_t{1} << 25) / dim);
   const std::size_t part = std::clamp<std::size_t>(states / options.particles, 1, count + 1);
   const ReferenceChain chain(process, options.num_steps);
-  ParticleBlock block(context, chain, truth, coupling, options, on_device, std::min(part, count));
+  const bool by_truth = truth.has_joint_transitions(options.num_steps);
+  const CpBridge reference = reference_bridge(process, dim);
+  ParticleBlock block(context, chain, by_truth ? truth : reference, by_truth, coupling, options,
+                      on_device, std::min(part, count));
   ParticleKls kls{std::vector<double>(count), std::vector<double>(count)};
   for (std::size_t first = 0; first < count; first += part) {
     const std::size_t own = std::min(part, count - first);

@@ -217,15 +217,22 @@ TEST_F(CudaParticleKl, IsThatOfTheCpu) {
   const PairedStates test = pair.test_set({});
   const backend::PlacedStates x0(cuda, true, test.x0), x1(cuda, true, test.x1);
   const ParticleOptions options{kSteps, 256, 3};
-  const auto run = [&](const Context& context, StatesView from, StatesView to) {
-    return particle_kls(context, pair.reference(), *pair.truth({}), *coupling, options,
-                        {from, to, 0, {}});
-  };
-  const ParticleKls cpu = run({}, test.x0, test.x1), host = run(cuda, test.x0, test.x1),
-                    device = run(cuda, x0.view(), x1.view());
-  EXPECT_NEAR(mean_of(host.all), mean_of(cpu.all), 1e-3);
-  EXPECT_NEAR(mean_of(device.all), mean_of(cpu.all), 1e-3);
-  EXPECT_NEAR(mean_of(device.half), mean_of(cpu.half), 1e-3);
+  const std::shared_ptr<const Coupling> truth = pair.truth({});
+  const OnlyJoint without_steps(*truth);
+  std::vector<double> log_truth(test.x0.rows());
+  truth->log_conditional({}, test.x0, test.x1, log_truth);
+  for (const Coupling* judge : {static_cast<const Coupling*>(truth.get()),
+                                static_cast<const Coupling*>(&without_steps)}) {
+    const auto run = [&](const Context& context, StatesView from, StatesView to) {
+      return particle_kls(context, pair.reference(), *judge, *coupling, options,
+                          {from, to, 0, log_truth});
+    };
+    const ParticleKls cpu = run({}, test.x0, test.x1), host = run(cuda, test.x0, test.x1),
+                      device = run(cuda, x0.view(), x1.view());
+    EXPECT_NEAR(mean_of(host.all), mean_of(cpu.all), 1e-3);
+    EXPECT_NEAR(mean_of(device.all), mean_of(cpu.all), 1e-3);
+    EXPECT_NEAR(mean_of(device.half), mean_of(cpu.half), 1e-3);
+  }
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "bridgemark/backend/backend.h"
+#include "bridgemark/bridge/reference_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/math/log_domain.h"
 #include "bridgemark/math/log_rows.h"
 #include "bridgemark/metric/held_out_objective.h"
-#include "bridgemark/solver/baseline/baselines.h"
 #include "bridgemark/solver/core/holdout.h"
 #include "bridgemark/solver/sinkhorn/row_bridge.h"
 #include "bridgemark/solver/sinkhorn/row_transport.h"

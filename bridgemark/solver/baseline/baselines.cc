@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bridgemark/bridge/reference_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/states.h"
 #include "bridgemark/io/safetensors.h"
@@ -112,11 +113,6 @@ class ReferenceSolver : public CpBridgeSolver {
 };
 
 }  // namespace
-
-CpBridge reference_bridge(ReferenceProcess process, std::size_t dim) {
-  const auto S = static_cast<std::size_t>(process.num_categories());
-  return {std::move(process), CpPotential({0.0}, Array3<double>(dim, S, 1, 0.0))};
-}
 
 std::unique_ptr<Solver> make_oracle() { return std::make_unique<OracleSolver>(); }
 std::unique_ptr<Solver> make_independent() { return std::make_unique<IndependentSolver>(); }

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "bridgemark/bridge/cp_bridge.h"
 #include "bridgemark/solver/core/solver.h"
 
 // The four solvers that need no training.
@@ -19,8 +18,5 @@ std::unique_ptr<Solver> make_reference();
 
 // A Schrödinger bridge for each coordinate on its own, between estimated marginals.
 std::unique_ptr<Solver> make_feature_wise();
-
-// The reference as a bridge: that of a constant potential.
-CpBridge reference_bridge(ReferenceProcess process, std::size_t dim);
 
 }  // namespace bridgemark

@@ -4,11 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "bridgemark/bridge/cp_bridge.h"
+#include "bridgemark/bridge/reference_bridge.h"
 #include "bridgemark/core/error.h"
 #include "bridgemark/core/parallel.h"
 #include "bridgemark/math/log_rows.h"
-#include "bridgemark/solver/baseline/baselines.h"
 #include "bridgemark/solver/baseline/feature_wise.h"
 #include "bridgemark/solver/csbm/assignment.h"
 
