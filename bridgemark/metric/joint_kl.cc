@@ -41,6 +41,14 @@ bool is_unsure(const std::vector<double>& rows, double relative_error) {
   return std::isfinite(mean.mean) && !(mean.standard_error <= relative_error * std::abs(mean.mean));
 }
 
+// As many rows as the pace so far takes through in half a second, or in what is left of the time.
+std::size_t rows_until_the_next_look(const ParticlePlan& plan, std::size_t done, double seconds) {
+  constexpr double kMostRows = 1e6;
+  const double left = std::clamp(plan.max_seconds - seconds, 0.0, 0.5);
+  const double rows = left * static_cast<double>(done) / std::max(seconds, 1e-6);
+  return std::max(plan.fewest_rows, static_cast<std::size_t>(std::min(rows, kMostRows)));
+}
+
 }  // namespace
 
 JointKl exact_joint_kl(std::vector<double> rows) {
@@ -56,12 +64,12 @@ JointKl particle_joint_kl(const Context& context, const ReferenceProcess& proces
   const std::size_t all = test.x0.rows;
   JointKl kl;
   double half_sum = 0.0;
-  std::size_t wanted = std::min(plan.rows, all), done = 0;
+  std::size_t wanted = std::min(plan.rows, all), done = 0, slice = plan.fewest_rows;
   const auto is_late = [&] {
     return done >= std::min(plan.fewest_rows, all) && seconds_since(started) >= plan.max_seconds;
   };
   while (done < wanted && !is_late()) {
-    const std::size_t rows = std::min(plan.fewest_rows, wanted - done);
+    const std::size_t rows = std::min(slice, wanted - done);
     const ParticleKls found = particle_kls(
         context, process, truth, coupling, plan.particles,
         {test.x0.slice(done, rows), test.x1.slice(done, rows), test.first_row + done,
@@ -69,6 +77,7 @@ JointKl particle_joint_kl(const Context& context, const ReferenceProcess& proces
     kl.rows.insert(kl.rows.end(), found.all.begin(), found.all.end());
     half_sum = std::accumulate(found.half.begin(), found.half.end(), half_sum);
     done += rows;
+    slice = rows_until_the_next_look(plan, done, seconds_since(started));
     if (done == wanted && is_unsure(kl.rows, plan.relative_error)) {
       wanted = std::min(all, 2 * wanted);
     }

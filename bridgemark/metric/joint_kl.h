@@ -28,7 +28,8 @@ struct ParticlePlan {
   double max_seconds = kParticleSeconds;
 };
 
-// By particles (particle_kl.h). The clock is looked at after every fewest_rows rows.
+// By particles (particle_kl.h). The clock is looked at after fewest_rows rows, then every half
+// second or so.
 JointKl particle_joint_kl(const Context& context, const ReferenceProcess& process,
                           const Coupling& truth, const Coupling& coupling, const ParticlePlan& plan,
                           const ParticleRows& test);
