@@ -52,7 +52,8 @@ std::string TomlReader::required_date(const toml::table& table, const char* key,
   const toml::node& node = required(table, key, where);
   const auto date = node.value_exact<toml::date>();
   if (!date) {
-    fail(line_of(node), "'{}' must be a date like 2026-11-16, got {}", key, kind_of(node));
+    fail(line_of(node), "'{}' must be a date like 2026-11-16, without quotes, got {}", key,
+         kind_of(node));
   }
   return fmt::format("{:04}-{:02}-{:02}", date->year, int{date->month}, int{date->day});
 }

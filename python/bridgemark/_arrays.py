@@ -70,7 +70,12 @@ def _copy_to_host(array: Any) -> np.ndarray:
 def to_numpy(array: Any, name: str = "array") -> np.ndarray:
     """The array on the host. Raises ValueError that names it where that cannot be."""
     if not _is_foreign(array):
-        return np.asarray(array)
+        try:
+            return np.asarray(array)
+        except ValueError as error:
+            raise ValueError(
+                f"[python] {name} must be an array whose rows are all of one length: {error}"
+            ) from error
     try:
         return np.from_dlpack(array) if _is_on_host(array) else _copy_to_host(array)
     except _REFUSALS as error:

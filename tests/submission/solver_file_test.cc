@@ -130,7 +130,7 @@ TEST_F(SolverFileTest, RefusesWithTheLineAndWhatIsAllowed) {
   EXPECT_THAT(refusal("description", "object = \"os; rm\"\ndescription"),
               HasSubstr("line 5: 'object' must be empty or a Python object package.module:Name"));
   EXPECT_EQ(refusal("2026-11-16", "\"today\""),
-            "line 6: 'date' must be a date like 2026-11-16, got text");
+            "line 6: 'date' must be a date like 2026-11-16, without quotes, got text");
   EXPECT_THAT(refusal("updates = 100", "updates = -1"), HasSubstr("line 9: 'updates'"));
   EXPECT_THAT(refusal("seeds = 3", "seeds = 101"), HasSubstr("line 13: 'seeds'"));
   EXPECT_THAT(refusal("hardware", "hardwear"), HasSubstr("did you mean 'hardware'?"));
