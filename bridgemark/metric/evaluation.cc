@@ -288,7 +288,8 @@ class Protocol {
     // Such a truth draws on the host; the particles need no more of it than these.
     const std::vector<double> log_truth = log_conditional_of(*truth_, test_x1_.view());
     const bool on_device = context_.device != Device::kCpu && coupling_.takes_device_memory();
-    const backend::PlacedStates x0(context_, on_device, test_.x0), x1(context_, on_device, test_.x1);
+    const backend::PlacedStates x0(context_, on_device, test_.x0),
+        x1(context_, on_device, test_.x1);
     return particle_joint_kl(context_, pair_.reference(), *truth_, coupling_, plan,
                              {x0.view(), x1.view(), 0, log_truth});
   }

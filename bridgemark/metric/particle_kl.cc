@@ -21,7 +21,7 @@ namespace {
 constexpr double kUnreached = std::numeric_limits<double>::infinity();  // a row's KL then
 constexpr std::size_t kHalves = 2;
 constexpr std::size_t kHostGrain = 4096;  // particles of a thread's turn
-constexpr double kEffectiveShare = 0.5;  // of a half's particles, below which it is resampled
+constexpr double kEffectiveShare = 0.5;   // of a half's particles, below which it is resampled
 
 // The particles of one half: those from `first` on.
 struct Half {
@@ -208,7 +208,7 @@ class ParticleBlock {
   const ReferenceChain& chain_;
   const Coupling &other_, &coupling_;
   const ParticleOptions& options_;
-  const bool by_truth_;  // whether the other is the truth
+  const bool by_truth_;    // whether the other is the truth
   std::size_t count_ = 0;  // rows of this run
   std::uint64_t first_row_ = 0;
   backend::PlacedStates current_, next_, end_;  // [rows * particles, D]

@@ -147,10 +147,9 @@ TEST_P(Ops, SamplesAreThoseOfTheMathematics) {
                                                products.view());
     // As few that no sums are prepared for them.
     States few(100, D);
-    backend::of(context()).sample_product_rows(context(), step.q, step.q,
-                                               std::as_const(x).view().slice(0, few.rows()),
-                                               std::as_const(ends).view().slice(0, few.rows()), key,
-                                               7, few.view());
+    backend::of(context()).sample_product_rows(
+        context(), step.q, step.q, std::as_const(x).view().slice(0, few.rows()),
+        std::as_const(ends).view().slice(0, few.rows()), key, 7, few.view());
     for (std::size_t i = 0; i < few.size(); ++i) EXPECT_EQ(few.data()[i], products.data()[i]);
     std::size_t different = 0;
     std::vector<double> sums(S), components(K);

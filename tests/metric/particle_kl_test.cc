@@ -221,8 +221,8 @@ TEST_F(CudaParticleKl, IsThatOfTheCpu) {
   const OnlyJoint without_steps(*truth);
   std::vector<double> log_truth(test.x0.rows());
   truth->log_conditional({}, test.x0, test.x1, log_truth);
-  for (const Coupling* judge : {static_cast<const Coupling*>(truth.get()),
-                                static_cast<const Coupling*>(&without_steps)}) {
+  for (const Coupling* judge :
+       {static_cast<const Coupling*>(truth.get()), static_cast<const Coupling*>(&without_steps)}) {
     const auto run = [&](const Context& context, StatesView from, StatesView to) {
       return particle_kls(context, pair.reference(), *judge, *coupling, options,
                           {from, to, 0, log_truth});

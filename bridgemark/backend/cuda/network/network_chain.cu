@@ -95,8 +95,8 @@ constexpr int kStepLanes = 8;
 // Below this a sum of linear terms may have lost some; above it those lost are under 1e-8 of it.
 constexpr float kLinearSum = 1e-25f;
 
-// log sum_c exp(z[c] + log_weights[c]) by kStepLanes lanes; log_weights may be null. Terms are taken
-// in float64, relative to about the largest of them; what is left needs no more than float32.
+// log sum_c exp(z[c] + log_weights[c]) by kStepLanes lanes; log_weights may be null. Terms are
+// taken in float64, relative to about the largest of them; what is left needs no more than float32.
 __device__ double log_dot_of_lanes(const float* z, const double* log_weights, int S, int lane) {
   const auto term = [=](int c) {
     return static_cast<double>(z[c]) + (log_weights != nullptr ? log_weights[c] : 0.0);
@@ -158,8 +158,7 @@ __global__ void __launch_bounds__(kBlock)
   if (softmax_step) {
     value = static_cast<double>(z[s]) - log_dot_of_lanes(z, nullptr, S, lane);
   } else {
-    const LinearSums sums =
-        linear_sums<kOwn>(z, powers.after + s * S, powers.whole + x, S, lane);
+    const LinearSums sums = linear_sums<kOwn>(z, powers.after + s * S, powers.whole + x, S, lane);
     double log_ratio = logf(sums.after / sums.whole);
     if (!__all_sync(kWholeWarp, sums.trusted())) {
       const double exact = log_dot_of_lanes(z, powers.log_after + s * S, S, lane) -
@@ -227,8 +226,7 @@ void launch_step_log_probability(int D, int S, bool softmax_step, const StepPowe
                                  const float* logits, std::size_t rows, double* of_coordinates,
                                  double* out, cudaStream_t stream) {
   if (rows == 0) return;
-  const auto kernel =
-      S <= 8 * kStepLanes ? step_log_probability<8> : step_log_probability<0>;
+  const auto kernel = S <= 8 * kStepLanes ? step_log_probability<8> : step_log_probability<0>;
   kernel<<<blocks_of(rows * D, kStepLanes), kBlock, 0, stream>>>(
       D, S, softmax_step, powers, from, to, logits, rows * D, of_coordinates);
   add_coordinates<<<blocks_of(rows, 1), kBlock, 0, stream>>>(of_coordinates, D, rows, out);
