@@ -144,15 +144,33 @@ case "${1:-}" in
     ;;
   sanitize)
     # All but the test that asks for more memory than there is. Calls that fail are left to the program:
-    # NCCL asks for kernels of other GPUs. Races in some twenty minutes, so without whole trainings and
-    # the larger chains of networks; the shortest trainings stand for them.
+    # NCCL asks for kernels of other GPUs. Races without whole trainings and the larger chains of
+    # networks, which take many minutes; the shortest trainings stand for them. A test has a process
+    # of its own, SANITIZE_JOBS (6) at a time.
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
-    compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 \
-      build-gpu/bridgemark_tests --gtest_filter='Cuda*:*/cuda-*.OutOfMemory*'
-    large='*.OutOfMemory*:CudaNetwork.ChainsAre*:CudaNetwork.TrainsAs*:CudaCpTrainer.TrainsAs*:*.Resumes*'
-    compute-sanitizer --tool racecheck --error-exitcode 1 build-gpu/bridgemark_tests \
-      --gtest_filter="Cuda*:*/cuda-$large"
+    tests_of() {
+      build-gpu/bridgemark_tests --gtest_list_tests --gtest_filter="$1" |
+        awk '/^[^ ]/ { suite = $1 } /^ / { print suite $1 }'
+    }
+    sanitize() {
+      local log=$folder/$1.${2//\//_}.txt
+      if compute-sanitizer --tool "$1" --report-api-errors no --error-exitcode 1 \
+        build-gpu/bridgemark_tests --gtest_filter="$2" >"$log" 2>&1; then
+        echo "$1: clean: $2"
+      else
+        tail -n 40 "$log"
+        echo "$1: FAILED: $2"
+        return 1
+      fi
+    }
+    export -f sanitize
+    export folder
+    large='*.OutOfMemory*:CudaNetwork.*ChainsAre*:CudaNetwork.TrainsAs*:CudaCpTrainer.TrainsAs*:*.Resumes*'
+    {
+      tests_of 'Cuda*:*/cuda-*.OutOfMemory*' | sed 's/^/memcheck /'
+      tests_of "Cuda*:*/cuda-$large" | sed 's/^/racecheck /'
+    } | xargs -P "${SANITIZE_JOBS:-6}" -L 1 bash -c 'sanitize "$0" "$1"'
     for solver in csbm alpha-csbm; do
       compute-sanitizer --tool racecheck --error-exitcode 1 build-gpu/bridgemark train "$solver" \
         --pair d2-gaussian-0.05 -o "$folder/$solver" --device cuda --set batch_size=16 \
