@@ -278,7 +278,7 @@ test-report: .venv-browser/bin/python demo
 # What was submitted to the board, beside the example.
 SUBMISSIONS = $(patsubst %/solver.toml,%,$(wildcard submissions/*/solver.toml))
 # The first folder that has a cell counts; studies of one solver's recipe stay in their folders.
-BOARD = results/paper results/families --leave-out '*, published recipe'
+BOARD = results/paper results/families results/real --leave-out '*, published recipe'
 
 .venv-figures/bin/python:
 	@scripts/install-packages.sh python
@@ -291,8 +291,10 @@ results: packages build/build.ninja .venv-figures/bin/python
 	cmake --build --preset cpu --target bridgemark_cli
 	build/bridgemark report results/paper -o results/paper/report.html --whole >/dev/null
 	build/bridgemark report results/families -o results/families/report.html >/dev/null
+	build/bridgemark report results/real -o results/real/report.html >/dev/null
 	.venv-figures/bin/python scripts/pages/paper_cells.py figure
 	.venv-figures/bin/python scripts/pages/families.py figure
+	.venv-figures/bin/python scripts/pages/real_solvers.py figure
 	.venv-figures/bin/python scripts/pages/frontier.py figure
 	.venv-figures/bin/python scripts/pages/sample_figures.py figures
 	.venv-figures/bin/python scripts/pages/samplers.py figure
@@ -317,7 +319,7 @@ tables:
 	scripts/pages/samples.py table | scripts/pages/put_tables.py results/samples/README.md $(PUT)
 	scripts/pages/noise_share.py | scripts/pages/put_tables.py docs/submit.md $(PUT)
 	scripts/pages/proxies.py table | scripts/pages/put_tables.py results/proxies/README.md $(PUT)
-	scripts/pages/real.py table | scripts/pages/put_tables.py results/real/README.md $(PUT)
+	(scripts/pages/real.py table; echo; scripts/pages/real_solvers.py table) | scripts/pages/put_tables.py results/real/README.md $(PUT)
 	scripts/pages/claims.py words $(PUT)
 
 check-tables:

@@ -98,8 +98,8 @@ std::shared_ptr<const backend::BridgeStep> Bridge::step(const Context& context, 
   Prepared::Slots& slots = on_host ? prepared_->host : prepared_->device;
   Prepared::Slot& slot = num_steps == 1 ? slots.conditional : slots.transition;
   if (!slot.step || slot.num_steps != num_steps || slot.n != n) {
-    // A device makes large tables itself; small ones come from the host, which may add sums.
-    // Those of a tree lie there too: a device refuses them by name.
+    // A device makes large tables itself; small ones come from the host, which may add sums, and
+    // so do those of a tree.
     const bool small =
         tree() != nullptr || backend::can_tabulate(dim(), log_cores().extent(1), num_components());
     slot = {num_steps, n,

@@ -8,8 +8,7 @@
 
 namespace bridgemark {
 
-// The bridge of a tree potential: sums over components are passes up and down the tree. The CPU
-// alone has them; another device refuses by name.
+// The bridge of a tree potential: sums over components are passes up and down the tree.
 class TreeBridge : public Bridge {
  public:
   // Throws InvalidArgument as Bridge::check says.

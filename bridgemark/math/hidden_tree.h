@@ -5,6 +5,7 @@
 
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/hidden_chain.h"
+#include "bridgemark/math/host_device.h"
 #include "bridgemark/math/log_domain.h"
 
 // A hidden state on every node of a tree over the coordinates of one row x: that of the root falls
@@ -14,8 +15,8 @@
 // each is the chain of hidden_chain.h.
 namespace bridgemark {
 
-// The tables of a tree. Linear ones are exponentials: root scaled to a maximum of 1, each matrix of
-// moves as well, and the emissions of each (d, s).
+// The tables of a tree, for host or device. Linear ones are exponentials: root scaled to a maximum
+// of 1, each matrix of moves as well, and the emissions of each (d, s).
 struct HiddenTree {
   std::size_t D, S, K, M;
   const std::int32_t* parent;             // [M]; parents come before their children
@@ -24,28 +25,28 @@ struct HiddenTree {
   const double *log_moves, *moves;        // [M-1,K,K], row z_parent
   const double *log_emission, *emission;  // [D,S,K]
 
-  const double* log_emission_at(const std::int32_t* x, std::size_t d) const {
+  BM_HD const double* log_emission_at(const std::int32_t* x, std::size_t d) const {
     return log_emission + (d * S + static_cast<std::size_t>(x[d])) * K;
   }
-  const double* emission_at(const std::int32_t* x, std::size_t d) const {
+  BM_HD const double* emission_at(const std::int32_t* x, std::size_t d) const {
     return emission + (d * S + static_cast<std::size_t>(x[d])) * K;
   }
-  std::size_t node(std::size_t d) const { return static_cast<std::size_t>(node_of[d]); }
-  std::size_t above(std::size_t i) const { return static_cast<std::size_t>(parent[i]); }
+  BM_HD std::size_t node(std::size_t d) const { return static_cast<std::size_t>(node_of[d]); }
+  BM_HD std::size_t above(std::size_t i) const { return static_cast<std::size_t>(parent[i]); }
 };
 
 // A tree whose tables are logarithms alone: enough for all but scaled_subtrees and draw_states.
-inline HiddenTree log_hidden_tree(std::size_t D, std::size_t S, std::size_t K, std::size_t M,
-                                  const std::int32_t* parent, const std::int32_t* node_of,
-                                  const double* log_root, const double* log_moves,
-                                  const double* log_emission) {
+BM_HD inline HiddenTree log_hidden_tree(std::size_t D, std::size_t S, std::size_t K, std::size_t M,
+                                        const std::int32_t* parent, const std::int32_t* node_of,
+                                        const double* log_root, const double* log_moves,
+                                        const double* log_emission) {
   return {D,        S,       K,         M,       parent,       node_of,
           log_root, nullptr, log_moves, nullptr, log_emission, nullptr};
 }
 
 namespace hidden_tree {
 
-inline void add(const double* from, std::size_t K, double* to) {
+BM_HD inline void add(const double* from, std::size_t K, double* to) {
   for (std::size_t k = 0; k < K; ++k) to[k] += from[k];
 }
 
@@ -54,8 +55,8 @@ inline void add(const double* from, std::size_t K, double* to) {
 // below[i,k] = log of the weight of the subtree of node i with z_i = k, its emissions included.
 // up[i,k], where it is not null, is the same seen from z_parent = k; up[0] is left alone.
 // spare [K].
-inline void log_subtrees(const HiddenTree& tree, const std::int32_t* x, double* below, double* up,
-                         double* spare) {
+BM_HD inline void log_subtrees(const HiddenTree& tree, const std::int32_t* x, double* below,
+                               double* up, double* spare) {
   const std::size_t K = tree.K;
   for (std::size_t j = 0; j < tree.M * K; ++j) below[j] = 0.0;
   for (std::size_t d = 0; d < tree.D; ++d) {
@@ -72,7 +73,7 @@ inline void log_subtrees(const HiddenTree& tree, const std::int32_t* x, double* 
 }
 
 // The logarithm of the weight of all states. scratch [M+1,K].
-inline double log_all_states(const HiddenTree& tree, const std::int32_t* x, double* scratch) {
+BM_HD inline double log_all_states(const HiddenTree& tree, const std::int32_t* x, double* scratch) {
   log_subtrees(tree, x, scratch, nullptr, scratch + tree.M * tree.K);
   return log_sum_of_sums(tree.log_root, 1, scratch, nullptr, tree.K);
 }
@@ -80,8 +81,8 @@ inline double log_all_states(const HiddenTree& tree, const std::int32_t* x, doub
 // others[d,k] = log of the weight of all states with k at the node of d, the emission at d left
 // out. A node's other factors are added from both sides, since the whole less one of them may
 // cancel. scratch [3M+1,K].
-inline void log_other_states(const HiddenTree& tree, const std::int32_t* x, double* others,
-                             double* scratch) {
+BM_HD inline void log_other_states(const HiddenTree& tree, const std::int32_t* x, double* others,
+                                   double* scratch) {
   const std::size_t K = tree.K, M = tree.M, D = tree.D;
   double *running = scratch, *up = scratch + M * K, *outside = scratch + 2 * M * K,
          *spare = scratch + 3 * M * K;
@@ -124,8 +125,8 @@ inline void log_other_states(const HiddenTree& tree, const std::int32_t* x, doub
 // Subtrees on a linear scale: below[i,:] up to a factor and at most 1, and lost[i], a bound on what
 // underflow may have taken from an entry. Returns the logarithm of all factors, -inf where nothing
 // can be said. spare [K].
-inline double scaled_subtrees(const HiddenTree& tree, const std::int32_t* x, double* below,
-                              double* lost, double* spare) {
+BM_HD inline double scaled_subtrees(const HiddenTree& tree, const std::int32_t* x, double* below,
+                                    double* lost, double* spare) {
   constexpr double kSmall = 1e-60;
   const std::size_t K = tree.K;
   double log_scale = 0.0;
@@ -171,8 +172,8 @@ inline constexpr double kTreePrecision = 1e-20;  // of a total, that may be lost
 // Draws the states z [M] of all nodes by their weight; uniform(i) is a draw on [0, 1) for z_i.
 // scratch [M+2,K] and [M] more.
 template <typename Uniform>
-inline void draw_states(const HiddenTree& tree, const std::int32_t* x, Uniform&& uniform,
-                        std::int32_t* z, double* scratch) {
+BM_HD inline void draw_states(const HiddenTree& tree, const std::int32_t* x, Uniform&& uniform,
+                              std::int32_t* z, double* scratch) {
   const std::size_t K = tree.K, M = tree.M;
   double *below = scratch, *sums = scratch + M * K, *spare = sums + K, *lost = spare + K;
   bool sure = scaled_subtrees(tree, x, below, lost, spare) > kLogZero;

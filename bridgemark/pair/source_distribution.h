@@ -46,7 +46,7 @@ class SourceDistribution {
   // In proportion to a potential: a mixture of independent coordinates, one part a component.
   static SourceDistribution mixture(const CpPotential& potential);
 
-  // In proportion to a tree potential. The CPU alone draws it.
+  // In proportion to a tree potential.
   static SourceDistribution tree(const TreePotential& potential);
 
   // Rows of `states` [n,D] alike; categories 0..num_categories-1.

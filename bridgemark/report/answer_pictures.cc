@@ -89,4 +89,14 @@ json pictured_truth(const Array3<double>& log_marginals, bool ordered) {
   return {{"likeliest", centre}, {"share", spread}};
 }
 
+json truth_pictures(const BenchmarkPair& pair, StatesView inputs, StatesView truth_draws,
+                    std::size_t each, const Array3<double>& log_marginals) {
+  json pictures = row_form(pair);
+  if (pictures.is_null()) return pictures;
+  pictures.update(pictured_truth(log_marginals, pictures.value("ordered", false)));
+  pictures["x0"] = pictured_draws(inputs, 1);
+  pictures["truth"] = pictured_draws(truth_draws, each);
+  return pictures;
+}
+
 }  // namespace bridgemark

@@ -26,4 +26,9 @@ nlohmann::json pictured_draws(StatesView draws, std::size_t each);
 // its probability. All [[value..] for each input].
 nlohmann::json pictured_truth(const Array3<double>& log_marginals, bool ordered);
 
+// All that the truth shows of these inputs [rows, D]: row_form, pictured_truth, and x0 and truth,
+// the inputs and `each` draws given each of them; null where rows are numbers.
+nlohmann::json truth_pictures(const BenchmarkPair& pair, StatesView inputs, StatesView truth_draws,
+                              std::size_t each, const Array3<double>& log_marginals);
+
 }  // namespace bridgemark

@@ -213,12 +213,8 @@ json pair_figure(const Context& context, const std::filesystem::path& folder,
   const Coordinates coordinates(log_marginals);
   const States truth_draws =
       conditional_draws(context, *truth, inputs.conditional, kFigureSeed + 1);
-  json pictures = row_form(pair);
-  if (!pictures.is_null()) {
-    pictures.update(pictured_truth(log_marginals, pictures.value("ordered", false)));
-    pictures["x0"] = pictured_draws(inputs.conditional, 1);
-    pictures["truth"] = pictured_draws(truth_draws, kFigureDraws);
-  }
+  const json pictures =
+      truth_pictures(pair, inputs.conditional, truth_draws, kFigureDraws, log_marginals);
   json methods = json::array();
   std::set<std::array<std::string, 4>> shown;
   for (const RunResult* result : runs) {

@@ -127,6 +127,7 @@ const std::map<std::string_view, std::string_view> kOfOneDevice = {
     {"device_source", "a source that stays on the GPU"},
     {"source_rows", "its rows, drawn where they are used"},
     {"row_sampler", "a source kept for any stream"},
+    {"tree_states", "the CPU has a row's sums and draws where it uses them: bridge_step"},
     {"chain_moves", "the part of chain_loss that updates the moves"},
     {"chain_view", "where a training's arrays lie on the GPU"},
     {"cp_view", "likewise"},

@@ -71,6 +71,29 @@ class BoardTest : public ::testing::Test {
   testing::TempDir dir_;
 };
 
+// Of pairs that look like data the page shows what the truth does; of others nothing.
+TEST_F(BoardTest, ShowsRowsOfPairsThatLookLikeData) {
+  const std::string digits = "data-digits-3-8";
+  std::vector<RunResult> results = {make_result("Oracle", 0.0), make_result("DLightSB", 0.2)};
+  EXPECT_EQ(data_of(board_html(load_board({}, {{write("plain", results)}, {}, {}})))["pictures"],
+            nlohmann::json::array());
+  results.push_back(make_result("DLightSB", 0.3, 0, digits));
+  results.back().dim = 64;
+  results.push_back(make_result("DLightSB", 0.3, 0, digits + "-reverse"));
+  results.back().dim = 64;
+  const std::string html = board_html(load_board({}, {{write("data", results)}, {}, {}}));
+  EXPECT_THAT(html, HasSubstr("function answerPictures"));
+  const nlohmann::json pictures = data_of(html)["pictures"];
+  ASSERT_EQ(pictures.size(), 1u);
+  EXPECT_EQ(pictures[0]["pair"], digits);
+  const nlohmann::json& shown = pictures[0]["pictures"];
+  EXPECT_EQ(shown["side"], 8);
+  EXPECT_EQ(shown["x0"].size(), 3u);
+  EXPECT_EQ(shown["x0"][0][0].size(), 64u);
+  EXPECT_EQ(shown["truth"][2].size(), 4u);
+  EXPECT_EQ(shown["mean"].size(), 3u);
+}
+
 // An upper bound wins where it is below the others, and is never told worse by a distance that more
 // effort may close: such a cell has a question mark, and the page says what it means.
 TEST_F(BoardTest, UpperBoundsProveNothingWorse) {

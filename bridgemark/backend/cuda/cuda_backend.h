@@ -33,6 +33,9 @@ class CudaBackend : public Backend {
   void log_chain(const Context& context, std::span<const double> log_start,
                  const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
                  std::span<double> out) const override;
+  void log_tree(const Context& context, const TreeShape& shape, std::span<const double> log_root,
+                const Array3<double>& log_moves, const Array3<double>& log_u, StatesView x,
+                std::span<double> out) const override;
   BridgeStep make_device_step(const Context& context, const StepPlan& plan) const override;
   void bridge_step_marginals(const Context& context, const BridgeStep& step, StatesView x,
                              MatrixView<double> out) const override;

@@ -84,9 +84,6 @@ BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta
 }
 
 void require_table(const BridgeStep& step) {
-  if (step.tree) {
-    throw DeviceError("[bridge] a tree potential has no step on a device; take --device cpu");
-  }
   if (!step.factors) return;
   throw DeviceError(fmt::format(
       "[bridge] a reference of {} categories has no table, which a step on a device needs; take "

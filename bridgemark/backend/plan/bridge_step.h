@@ -62,8 +62,7 @@ BridgeStep make_bridge_step(const Context& context, std::vector<double> log_beta
                             const Array3<double>& log_to, const Array3<double>& log_moves = {},
                             const TreeShape* tree = nullptr);
 
-// Throws DeviceError where the step has no table of its reference or is one of a tree: the CPU
-// alone takes it then.
+// Throws DeviceError where the step has no table of its reference: the CPU alone takes it then.
 void require_table(const BridgeStep& step);
 
 // The weights of the reference's next state, one state at a time.

@@ -23,8 +23,8 @@ struct TreeRows {
 
 // Endless rows of one end, described for a device that draws them itself. Row i is a function of
 // the keys and i: it starts as independent coordinates, those of a component where there are
-// several, as one of the observed rows or, on the CPU alone, as a draw of a hidden tree; with a
-// step, what counts is a draw of it from there.
+// several, as one of the observed rows or as a draw of a hidden tree; with a step, what counts is a
+// draw of it from there.
 struct RowSource {
   Matrix<double> cumulative;       // [M*D,S], sums of each coordinate's probabilities; or
   std::vector<double> components;  // [M], sums of the components' probabilities; empty: one

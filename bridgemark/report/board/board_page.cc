@@ -5,6 +5,7 @@
 #include "bridgemark/experiment/shell_words.h"
 #include "bridgemark/io/sha256.h"
 #include "bridgemark/report/board/board.h"
+#include "bridgemark/report/board/board_pictures.h"
 #include "bridgemark/report/page_data.h"
 #include "bridgemark/report/page_form.h"
 #include "bridgemark/report/tables/table_writers.h"
@@ -63,10 +64,10 @@ json board_run_json(const Board& board, std::size_t index) {
 }  // namespace
 
 json board_json(const Board& board) {
-  json data = {{"version", kVersion},       {"spread", spread_note(board.tables)},
-               {"sources", json::array()},  {"tables", json::array()},
-               {"best", json::array()},     {"runs", json::array()},
-               {"standings", json::array()}};
+  json data = {{"version", kVersion},        {"spread", spread_note(board.tables)},
+               {"sources", json::array()},   {"tables", json::array()},
+               {"best", json::array()},      {"runs", json::array()},
+               {"standings", json::array()}, {"pictures", board_pictures(board.results)}};
   for (const BoardSource& source : board.sources) data["sources"].push_back(source_json(source));
   for (const Table& table : board.tables) data["tables"].push_back(table_json(table));
   for (const Standing& one : standings(board.tables)) {

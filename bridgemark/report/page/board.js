@@ -183,6 +183,15 @@ function reading() {
     element("p", {}, "The same numbers for programs: ", file("board.csv"), ", ", file("board.json"), "."));
 }
 
+// What the pairs that look like data look like; nothing where no result is on them.
+function pictures() {
+  byId("pictures").hidden = data.pictures.length === 0;
+  byId("pictures-body").replaceChildren(...data.pictures.map((figure) => {
+    const [, ...shown] = answerPictures(figure);  // less the title: each pair has its own
+    return element("div", {}, element("h3", {}, figure.pair), ...shown);
+  }));
+}
+
 const sections = { headline, standing, scores };
-const fixedSections = { sources, reading };
+const fixedSections = { pictures, sources, reading };
 const stillDrawing = () => [];

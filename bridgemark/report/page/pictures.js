@@ -67,6 +67,6 @@ function answerPictures(figure) {
       line("truth", (i) => drawn(form.truth[i], "the truth")), line(centre, show.centre), line(spread, show.spread),
       ...methods.map((method) => line(method.name, (i) => drawn(method.pictured[i], method.name)))));
   return [element("h3", {}, form.letters ? "Words" : "Pictures"),
-    element("p", {}, `The same three inputs, and ${form.truth[0].length} draws of x1 given each, by the truth and by each ` +
-      "method, with what the truth says of each coordinate alone."), scroller(table, "Answers to the same inputs")];
+    element("p", {}, `The same three inputs, and ${form.truth[0].length} draws of x1 given each, by the truth` +
+      `${methods.length > 0 ? " and by each method" : ""}, with what the truth says of each coordinate alone.`), scroller(table, "Answers to the same inputs")];
 }

@@ -6,6 +6,7 @@
 #include "bridgemark/backend/cuda/runtime/buffer.h"
 #include "bridgemark/backend/cuda/runtime/placed.h"
 #include "bridgemark/backend/cuda/runtime/stream.h"
+#include "bridgemark/backend/cuda/tree/tree_states.h"
 #include "bridgemark/math/categorical.h"
 #include "bridgemark/math/exact_log_dot.h"
 #include "bridgemark/math/hidden_chain.h"
@@ -82,7 +83,8 @@ __global__ void draw_paths(HiddenChain chain, const std::int32_t* x, DrawKey key
 // What the coordinates of a step are drawn with.
 struct CoordinateTables {
   const double *q, *log_q, *to, *log_to, *cumulative;  // cumulative may be null
-  bool chain;  // a component for each coordinate, else one for all
+  std::size_t hidden;           // components of a row, drawn first: 1, D of a chain, M of a tree
+  const std::int32_t* node_of;  // [D] of a tree, else null
 };
 
 __global__ void draw_coordinates(CoordinateTables step, const std::int32_t* x,
@@ -93,8 +95,9 @@ __global__ void draw_coordinates(CoordinateTables step, const std::int32_t* x,
   if (i >= rows * D) return;
   const std::size_t b = i / D, d = i % D;
   const auto s = static_cast<std::size_t>(x[i]);
-  const std::size_t component = d * K + static_cast<std::size_t>(components[step.chain ? i : b]);
-  const double uniform = draw_uniform(key, first_index + b, d + (step.chain ? D : 1));
+  const std::size_t own = step.node_of ? step.node_of[d] : step.hidden > 1 ? d : 0;
+  const std::size_t component = d * K + static_cast<std::size_t>(components[b * step.hidden + own]);
+  const double uniform = draw_uniform(key, first_index + b, step.hidden + d);
   out[i] = static_cast<std::int32_t>(
       step.cumulative ? draw_category(step.cumulative + (component * S + s) * S, S, uniform)
                       : draw_product(step.q + s * S, step.to + component * S, step.log_q + s * S,
@@ -186,10 +189,20 @@ void in_parts(std::size_t rows, std::size_t part, Run&& run) {
   }
 }
 
-// The sums over components, or over the paths of a chain, before a step or after it.
+// Doubles of scratch that sum_weights takes for a row.
+std::size_t sum_scratch(const BridgeTables& tables) {
+  if (tables.is_tree) return tree_sum_scratch(tables.tree);
+  return tables.is_chain ? 2 * tables.num_components : tables.num_components;
+}
+
+// The sums over components, paths of a chain or states of a tree, before a step or after it.
 void sum_weights(const BridgeTables& tables, bool after, const std::int32_t* x, std::size_t rows,
                  double* scratch, double* out, cudaStream_t stream) {
   const std::size_t D = tables.dim, S = tables.num_categories, K = tables.num_components;
+  if (tables.is_tree) {
+    launch_sum_states(after ? tables.tree_after : tables.tree, x, rows, scratch, out, stream);
+    return;
+  }
   if (tables.is_chain) {
     sum_paths<<<blocks_for(rows), kThreads, 0, stream>>>(after ? tables.chain_after : tables.chain,
                                                          x, rows, scratch, out);
@@ -244,13 +257,18 @@ void CudaBackend::bridge_step_marginals(const Context& context, const BridgeStep
   const auto stream = stream_of(context);
   const std::shared_ptr<const BridgeTables> tables = tables_of(step);
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
-  const std::size_t part = std::min(rows_per_launch(2 * D * std::max(K, S)), x.rows);
-  const Scratch<double> others(part * D * K, stream),
-      scratch(tables->is_chain ? part * D * K : 0, stream);
+  const std::size_t of_row = tables->is_tree    ? tree_other_scratch(tables->tree)
+                             : tables->is_chain ? D * K
+                                                : 0;
+  const std::size_t part = std::min(rows_per_launch(of_row + D * (K + S)), x.rows);
+  const Scratch<double> others(part * D * K, stream), scratch(part * of_row, stream);
   in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
     const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
     Output<double> marginals(out.row(first), rows * D * S, x.on_device, stream);
-    if (tables->is_chain) {
+    if (tables->is_tree) {
+      launch_sum_other_states(tables->tree, states.get(), rows, scratch.get(), others.get(),
+                              stream);
+    } else if (tables->is_chain) {
       sum_other_paths<<<blocks_for(rows), kThreads, 0, stream>>>(tables->chain, states.get(), rows,
                                                                  scratch.get(), others.get());
     } else {
@@ -269,8 +287,8 @@ void CudaBackend::bridge_step_log_probability(const Context& context, const Brid
                                               StatesView from, StatesView to, double* out) const {
   const auto stream = stream_of(context);
   const std::shared_ptr<const BridgeTables> tables = tables_of(step);
-  const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
-  const std::size_t of_row = tables->is_chain ? 2 * K : K;
+  const std::size_t D = step.dim, S = step.num_categories;
+  const std::size_t of_row = sum_scratch(*tables);
   const std::size_t part = std::min(rows_per_launch(of_row), from.rows);
   const Scratch<double> scratch(part * of_row, stream), before(part, stream);
   in_parts(from.rows, part, [&](std::size_t first, std::size_t rows) {
@@ -292,17 +310,22 @@ void CudaBackend::sample_bridge_step(const Context& context, const BridgeStep& s
   const auto stream = stream_of(context);
   const std::shared_ptr<const BridgeTables> tables = tables_of(step);
   const std::size_t D = step.dim, S = step.num_categories, K = step.num_components;
-  const bool chain = tables->is_chain;
-  const CoordinateTables coordinates{tables->q,      tables->log_q,      tables->to,
-                                     tables->log_to, tables->cumulative, chain};
-  const std::size_t of_row = chain ? (D + 1) * K : K;
-  const std::size_t part = std::min(rows_per_launch(of_row + D), x.rows);
+  const bool chain = tables->is_chain, tree = tables->is_tree;
+  const std::size_t hidden = tree ? tables->tree.M : chain ? D : 1;
+  const CoordinateTables coordinates{tables->q,           tables->log_q,      tables->to,
+                                     tables->log_to,      tables->cumulative, hidden,
+                                     tables->tree.node_of};
+  const std::size_t of_row = tree ? tree_draw_scratch(tables->tree) : chain ? (D + 1) * K : K;
+  const std::size_t part = std::min(rows_per_launch(of_row + hidden + D), x.rows);
   const Scratch<double> weights(part * of_row, stream);
-  const Scratch<std::int32_t> components(chain ? part * D : part, stream);
+  const Scratch<std::int32_t> components(part * hidden, stream);
   in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
     const Input<std::int32_t> states(x.row(first), rows * D, x.on_device, stream);
     Output<std::int32_t> drawn(out.row(first), rows * D, out.on_device, stream);
-    if (chain) {
+    if (tree) {
+      launch_draw_states(tables->tree, states.get(), key, first_index + first, rows, weights.get(),
+                         components.get(), stream);
+    } else if (chain) {
       draw_paths<<<blocks_for(rows), kThreads, 0, stream>>>(tables->chain, states.get(), key,
                                                             first_index + first, rows,
                                                             weights.get(), components.get());

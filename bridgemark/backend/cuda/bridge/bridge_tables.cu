@@ -4,6 +4,7 @@
 
 #include "bridgemark/backend/cuda/bridge/log_product.h"
 #include "bridgemark/backend/cuda/cuda_backend.h"
+#include "bridgemark/backend/cuda/tree/tree_states.h"
 #include "bridgemark/backend/plan/scaled_rows.h"
 #include "bridgemark/math/log_domain.h"
 
@@ -60,6 +61,14 @@ void add_chain(BridgeTables& tables, const Array3<double>& log_moves, const doub
   tables.chain_after.log_emission = tables.log_after;
 }
 
+// The same of a tree's states.
+void add_tree(BridgeTables& tables, const HiddenTree& host) {
+  tables.is_tree = true;
+  tables.tree = upload_tree(tables.memory, host);
+  tables.tree_after = tables.tree;
+  tables.tree_after.log_emission = tables.log_after;
+}
+
 // Rows [D*K,S] as cores [D,S,K].
 std::vector<double> by_state(const Matrix<double>& rows, std::size_t S, std::size_t K) {
   std::vector<double> cores(rows.size());
@@ -89,6 +98,7 @@ std::shared_ptr<const BridgeTables> upload_tables(const BridgeStep& step) {
     add_chain(tables, step.log_moves, upload(tables, step.start), upload(tables, step.moves),
               upload(tables, step.from));
   }
+  if (step.tree) add_tree(tables, step.tree->view());
   return made;
 }
 

@@ -1,14 +1,24 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "bridgemark/backend/cuda/bridge/bridge_tables.h"
 #include "bridgemark/backend/cuda/runtime/buffer.h"
+#include "bridgemark/backend/cuda/tree/tree_states.h"
 #include "bridgemark/backend/plan/row_source.h"
 #include "bridgemark/math/hidden_chain.h"
+#include "bridgemark/math/hidden_tree.h"
 
 namespace bridgemark::backend::cuda {
+
+// TreeRows in device memory.
+struct TreeRowsView {
+  int num_nodes, num_states;
+  const std::int32_t *parent, *node_of;
+  const double *root, *moves, *cores;
+};
 
 struct RowSourceView {
   const double* cumulative;  // [M*D,S] or null
@@ -16,15 +26,19 @@ struct RowSourceView {
   int num_source_components;
   const std::int32_t* observed;
   unsigned long long num_observed;
+  TreeRowsView tree_rows;  // num_nodes 0: none
   DrawKey key;
   bool has_step;
   DrawKey step_key;
   int num_components;
   const double *log_beta, *log_from, *q, *log_q, *to, *log_to, *step_cumulative;
-  bool is_chain;
-  HiddenChain chain;    // of a step whose component may change along the coordinates
-  double* weights;      // scratch of rows: [rows,K], of a chain [rows,(D+1)*K]
-  std::int32_t* paths;  // [rows,D] of a chain
+  bool is_chain, is_tree;
+  HiddenChain chain;     // of a step whose component may change along the coordinates
+  HiddenTree tree;       // of a step whose component may change from node to node
+  double* weights;       // scratch of rows: [rows,K], of a chain [rows,(D+1)*K], of a tree
+                         // [rows,(M+2)*K+M]
+  std::int32_t* hidden;  // [rows,hidden_of_row]: the path of a chain, the states of nodes
+  int hidden_of_row;     // D of a chain, M of a tree, of the source's or the step's
 };
 
 // q_ref(x_n | x_0, x_1) as PinnedRows has it, one n behind the other; null where there is none.
@@ -40,26 +54,49 @@ struct CouplingView {
   DrawKey key;
 };
 
-// Throws DeviceError for rows of a hidden tree, which the CPU alone draws.
-void refuse_hidden_tree(const RowSource& source);
-
 // A source's tables in device memory, with room for `rows` rows drawn at once.
 class DeviceSource {
  public:
   DeviceSource(const RowSource& source, std::size_t rows) {
-    refuse_hidden_tree(source);
     view_.cumulative = memory_.upload(source.cumulative.data(), source.cumulative.size());
     view_.components = memory_.upload(source.components.data(), source.components.size());
     view_.num_source_components = static_cast<int>(source.components.size());
     view_.observed = memory_.upload(source.observed.data(), source.observed.size());
     view_.num_observed = source.observed.rows();
+    if (source.tree) add_tree_rows(*source.tree);
     view_.key = source.key;
     view_.step_key = source.step_key;
     view_.has_step = source.step != nullptr;
-    if (!view_.has_step) return;
-    step_ = tables_of(*source.step);
-    const std::size_t D = step_->dim, K = step_->num_components;
-    view_.num_components = static_cast<int>(K);
+    if (view_.has_step) add_step(*source.step);
+    view_.weights = memory_.allocate<double>(rows * weights_of_row());
+    view_.hidden = memory_.allocate<std::int32_t>(rows * hidden_of_row());
+  }
+
+  // Values of scratch that a row takes.
+  std::size_t weights_of_row() const {
+    if (!step_) return 0;
+    if (step_->is_tree) return tree_draw_scratch(step_->tree);
+    return step_->is_chain ? (step_->dim + 1) * step_->num_components : step_->num_components;
+  }
+  std::size_t hidden_of_row() const { return static_cast<std::size_t>(view_.hidden_of_row); }
+
+  const RowSourceView& view() const { return view_; }
+
+ private:
+  void add_tree_rows(const TreeRows& rows) {
+    view_.tree_rows = {static_cast<int>(rows.parent.size()),
+                       static_cast<int>(rows.root.size()),
+                       memory_.upload(rows.parent),
+                       memory_.upload(rows.node_of),
+                       memory_.upload(rows.root),
+                       memory_.upload(rows.moves.data(), rows.moves.size()),
+                       memory_.upload(rows.cores.data(), rows.cores.size())};
+    view_.hidden_of_row = view_.tree_rows.num_nodes;
+  }
+
+  void add_step(const BridgeStep& step) {
+    step_ = tables_of(step);
+    view_.num_components = static_cast<int>(step_->num_components);
     view_.log_beta = step_->log_beta;
     view_.log_from = step_->log_from;
     view_.q = step_->q;
@@ -69,19 +106,12 @@ class DeviceSource {
     view_.step_cumulative = step_->cumulative;
     view_.is_chain = step_->is_chain;
     view_.chain = step_->chain;
-    view_.weights = memory_.allocate<double>(rows * weights_of_row());
-    view_.paths = memory_.allocate<std::int32_t>(view_.is_chain ? rows * D : 0);
+    view_.is_tree = step_->is_tree;
+    view_.tree = step_->tree;
+    const std::size_t hidden = step_->is_tree ? step_->tree.M : step_->is_chain ? step_->dim : 0;
+    view_.hidden_of_row = std::max(view_.hidden_of_row, static_cast<int>(hidden));
   }
 
-  // Values of scratch that a row takes.
-  std::size_t weights_of_row() const {
-    if (!step_) return 0;
-    return step_->is_chain ? (step_->dim + 1) * step_->num_components : step_->num_components;
-  }
-
-  const RowSourceView& view() const { return view_; }
-
- private:
   Memory memory_;
   std::shared_ptr<const BridgeTables> step_;
   RowSourceView view_{};

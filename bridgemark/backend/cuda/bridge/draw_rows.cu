@@ -25,9 +25,9 @@ __global__ void __launch_bounds__(kDrawThreads, kDrawBlocks)
   const int D = view.D, S = view.S, b = blockIdx.x;
   std::int32_t *x0 = rows, *x1 = rows + D;
   const std::uint64_t index = row_index(view, b);
-  draw_source(source0, index, D, S, x0);
+  draw_source(source0, index, b, D, S, x0);
   if (source0.has_step) draw_step(source0, index, b, D, S, x0);
-  draw_source(source1, index, D, S, x1);
+  draw_source(source1, index, b, D, S, x1);
   if (source1.has_step) draw_step(source1, index, b, D, S, x1);
   for (int d = threadIdx.x; d < D; d += blockDim.x) {
     out.x0[static_cast<std::size_t>(b) * D + d] = x0[d];
@@ -59,7 +59,7 @@ __global__ void draw_pairs(RowSourceView source, int D, int S, std::uint64_t fir
   const auto store = [&](std::int32_t* out) {
     for (int d = threadIdx.x; d < D; d += blockDim.x) out[b * D + d] = rows[d];
   };
-  draw_source(source, first_index + b, D, S, rows);
+  draw_source(source, first_index + b, static_cast<int>(b), D, S, rows);
   if (out0 != nullptr) store(out0);
   if (out1 == nullptr || !source.has_step) return;
   draw_step(source, first_index + b, static_cast<int>(b), D, S, rows);

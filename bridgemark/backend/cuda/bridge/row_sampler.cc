@@ -15,7 +15,9 @@ class CudaRowSampler : public RowSampler {
   explicit CudaRowSampler(const RowSource& source)
       : source_(source, 0),
         D_(source.dim()),
-        S_(source.step ? source.step->num_categories : source.cumulative.cols()) {}
+        S_(source.step   ? source.step->num_categories
+           : source.tree ? source.tree->cores.cols()
+                         : source.cumulative.cols()) {}
 
   void draw(const Context& context, const DrawKey& key, const DrawKey& step_key,
             std::uint64_t first_index, MutableStatesView start,
@@ -26,9 +28,9 @@ class CudaRowSampler : public RowSampler {
     view.key = key;
     view.step_key = step_key;
     const Scratch<double> weights(part * source_.weights_of_row(), stream);
-    const Scratch<std::int32_t> paths(view.is_chain ? part * D_ : 0, stream);
+    const Scratch<std::int32_t> hidden(part * source_.hidden_of_row(), stream);
     view.weights = weights.get();
-    view.paths = paths.get();
+    view.hidden = hidden.get();
     for (std::size_t first = 0; first < rows; first += part) {
       const std::size_t count = std::min(part, rows - first);
       const auto output = [&](const MutableStatesView& to) {
@@ -51,12 +53,6 @@ class CudaRowSampler : public RowSampler {
 };
 
 }  // namespace
-
-void refuse_hidden_tree(const RowSource& source) {
-  if (source.tree) {
-    throw DeviceError("[pair] a p0 on a hidden tree is drawn on the CPU; take --device cpu");
-  }
-}
 
 std::unique_ptr<RowSampler> CudaBackend::make_row_sampler(const Context&,
                                                           const RowSource& source) const {

@@ -7,8 +7,33 @@
 // Rows of a source drawn by a block, with the draws that the CPU makes for the same index.
 namespace bridgemark::backend::cuda {
 
-__device__ inline void draw_source(const RowSourceView& source, std::uint64_t index, int D, int S,
-                                   std::int32_t* row) {
+// A row of a hidden tree: one thread draws the states of its nodes.
+__device__ inline void draw_tree_row(const RowSourceView& source, std::uint64_t index, int b, int D,
+                                     int S, std::int32_t* row) {
+  const TreeRowsView& tree = source.tree_rows;
+  const int K = tree.num_states;
+  std::int32_t* z = source.hidden + static_cast<std::size_t>(b) * source.hidden_of_row;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < tree.num_nodes; ++i) {
+      const double* sums =
+          i == 0 ? tree.root
+                 : tree.moves + (static_cast<std::size_t>(i - 1) * K + z[tree.parent[i]]) * K;
+      z[i] = static_cast<std::int32_t>(draw_category(sums, K, draw_uniform(source.key, index, i)));
+    }
+  }
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += blockDim.x) {
+    const double* sums = tree.cores + (static_cast<std::size_t>(d) * K + z[tree.node_of[d]]) * S;
+    row[d] = static_cast<std::int32_t>(
+        draw_category(sums, S, draw_uniform(source.key, index, tree.num_nodes + d)));
+  }
+  __syncthreads();
+}
+
+// Row b of those drawn at once, of this index of the source.
+__device__ inline void draw_source(const RowSourceView& source, std::uint64_t index, int b, int D,
+                                   int S, std::int32_t* row) {
+  if (source.tree_rows.num_nodes > 0) return draw_tree_row(source, index, b, D, S, row);
   if (source.cumulative != nullptr) {
     // With components the first draw is for them.
     const int before = source.components != nullptr ? 1 : 0;
@@ -46,7 +71,7 @@ __device__ inline std::int32_t draw_coordinate(const RowSourceView& source, std:
 // The same for a step with a hidden chain, whose path one thread draws.
 __device__ inline void draw_chain_step(const RowSourceView& source, std::uint64_t index, int b,
                                        int D, int S, std::int32_t* row) {
-  std::int32_t* path = source.paths + static_cast<std::size_t>(b) * D;
+  std::int32_t* path = source.hidden + static_cast<std::size_t>(b) * source.hidden_of_row;
   if (threadIdx.x == 0) {
     draw_path(
         source.chain, row, [&](std::size_t d) { return draw_uniform(source.step_key, index, d); },
@@ -60,11 +85,30 @@ __device__ inline void draw_chain_step(const RowSourceView& source, std::uint64_
   __syncthreads();
 }
 
+// The same for a step with a hidden tree, the states of whose nodes one thread draws.
+__device__ inline void draw_tree_step(const RowSourceView& source, std::uint64_t index, int b,
+                                      int D, int S, std::int32_t* row) {
+  const HiddenTree& tree = source.tree;
+  std::int32_t* z = source.hidden + static_cast<std::size_t>(b) * source.hidden_of_row;
+  if (threadIdx.x == 0) {
+    draw_states(
+        tree, row, [&](std::size_t i) { return draw_uniform(source.step_key, index, i); }, z,
+        source.weights + static_cast<std::size_t>(b) * tree_draw_scratch(tree));
+  }
+  __syncthreads();
+  for (int d = threadIdx.x; d < D; d += blockDim.x) {
+    row[d] = draw_coordinate(source, row[d], d, z[tree.node_of[d]], S,
+                             draw_uniform(source.step_key, index, tree.M + d));
+  }
+  __syncthreads();
+}
+
 // row becomes a draw of the source's step from row.
 __device__ inline void draw_step(const RowSourceView& source, std::uint64_t index, int b, int D,
                                  int S, std::int32_t* row) {
   __shared__ int component;
   const int K = source.num_components;
+  if (source.is_tree) return draw_tree_step(source, index, b, D, S, row);
   if (source.is_chain) return draw_chain_step(source, index, b, D, S, row);
   double* weights = source.weights + static_cast<std::size_t>(b) * K;
   for (int k = threadIdx.x; k < K; k += blockDim.x) {

@@ -16,9 +16,9 @@ __global__ void draw_ends(RowSourceView source0, RowSourceView source1, int D, i
   const std::size_t rows = out.rows, b = blockIdx.x;
   const std::uint64_t index = update * rows + b;
   const std::size_t at = (update % 2 * rows + b) * D;
-  draw_source(source0, index, D, S, out.x0 + at);
+  draw_source(source0, index, static_cast<int>(b), D, S, out.x0 + at);
   if (source0.has_step) draw_step(source0, index, static_cast<int>(b), D, S, out.x0 + at);
-  draw_source(source1, index, D, S, out.x1 + at);
+  draw_source(source1, index, static_cast<int>(b), D, S, out.x1 + at);
   if (source1.has_step) draw_step(source1, index, static_cast<int>(b), D, S, out.x1 + at);
 }
 
