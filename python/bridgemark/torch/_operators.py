@@ -239,7 +239,9 @@ class Dense(Operator):
         rows = max(1, _MOST_GATHERED // self.num_categories**2)
         table = (k - 1).clamp(min=0)
         parts = [
-            LogApply.apply(part, self.stack[1:], self.linear, index, self.certified)
+            LogApply.apply(  # type: ignore[no-untyped-call,unused-ignore]
+                part, self.stack[1:], self.linear, index, self.certified
+            )
             for part, index in zip(torch.split(log_p, rows), torch.split(table, rows))
         ]
         products = parts[0] if len(parts) == 1 else torch.cat(parts)
@@ -252,7 +254,9 @@ class Dense(Operator):
         linear = table.exp() if self.stack is None else self.linear[k - 1 : k]
         index = torch.zeros(1, dtype=torch.int64, device=log_p.device)
         flat = log_p.reshape(1, -1, self.num_categories)
-        product: Tensor = LogApply.apply(flat, table, linear, index, self.certified)
+        product: Tensor = LogApply.apply(  # type: ignore[no-untyped-call,unused-ignore]
+            flat, table, linear, index, self.certified
+        )
         return product.view(log_p.shape)
 
     def _by_power(self, k: Power, compute: Callable[[int, Tensor | slice], Tensor]) -> Tensor:

@@ -80,7 +80,9 @@ def uniform_step_kl(
     """The loss [B,D] of `Reference.step_kl`; `table` is that of `kl_numbers`."""
     work = operator.work_type(logits.dtype)
     numbers = torch.nn.functional.embedding(place_of(rest, x == x1), table.to(work))
-    kl: Tensor = _UniformStepKl.apply(logits, x, x1, numbers)
+    kl: Tensor = _UniformStepKl.apply(  # type: ignore[no-untyped-call,unused-ignore]
+        logits, x, x1, numbers
+    )
     return kl
 
 
