@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""The solvers of bridgemark.torch beside the bridges and the library's CSBM.
+
+  rows.py slim PART.jsonl ...   keeps of what studies/rows.py wrote what is read here
+  rows.py table                 the tables of results/rows/README.md
+
+Joint KLs of solvers with steps come from particles and are upper bounds; those of the
+autoregressive bridge and of CNOT are exact, as the bridges' are.
+"""
+
+import json
+import sys
+
+from families import CLOSED, DIRECTIONS, FAMILIES, SHAPE, mean
+from judge import preset_cells
+from published import ROOT
+from result_tables import digits_of, head, row
+from slim_lines import line_of
+
+FILE = ROOT / "results" / "rows" / "rows.jsonl"
+KL = "joint_kl"
+ROWS = {
+    "csbm": "CSBM in torch, at most",
+    "alpha-csbm": "α-CSBM in torch, at most",
+    "ddsbm": "DDSBM, at most",
+    "flow-ot": "flow matching, OT, at most",
+    "flow-independent": "flow matching, at most",
+    "autoregressive": "autoregressive",
+    "cnot": "CNOT",
+}
+LONGER = {
+    "convolution": "CSBM, convolutions",
+    "attention": "CSBM, attention",
+    "wide": "autoregressive, 4 layers of 512",
+    "wider": "autoregressive, 4 layers of 1024",
+    "library": "CSBM, the library's network and recipe",
+}
+REFERENCES = {16: ("gaussian-0.02", "uniform-0.005"), 64: ("gaussian-0.02",)}
+PAIRS = [
+    f"d{dim}-{reference}{family}{end}"
+    for dim, references in REFERENCES.items()
+    for reference in references
+    for family in FAMILIES.values()
+    for end in DIRECTIONS.values()
+]
+SETS = {0: "endless draws", 10_000: "10,000 rows"}
+
+SCORES = (KL, "shape_score", SHAPE, "conditional_trend_score", "c2st_auc")
+DETAIL = ("bound", "half_particles_change", "rows", "particles")
+KEYS = ("row", "pair", "samples", "training_seconds", "evaluate_seconds", "updates", "network")
+
+
+def slimmed(line):
+    """The scores with their errors, and how the joint KL came about."""
+    result = line["result"]
+    scores = {
+        score: {"value": result[score], "standard_error": result["standard_errors"][score]}
+        for score in SCORES
+        if result.get(score) is not None
+    }
+    detail = {key: result.get(f"{KL}_{key}") for key in DETAIL}
+    seed = {"seed": int(line["cell"].rpartition("seed")[2])}
+    return {key: line[key] for key in KEYS} | seed | {KL: detail, "scores": scores}
+
+
+def slim(files):
+    """Lines of all parts; a cell that was cut off and made again counts as it was made last."""
+    kept = {}
+    for file in files:
+        for text in open(file, encoding="utf-8"):
+            line = json.loads(text)
+            kept[line["cell"], line["pair"]] = slimmed(line)
+    FILE.write_text("".join(map(line_of, kept.values())))
+    print(f"{len(kept)} lines")
+
+
+def lines():
+    """(row, pair, samples) -> the lines of its trainings."""
+    cells = {}
+    for text in FILE.read_text().splitlines():
+        line = json.loads(text)
+        cells.setdefault((line["row"], line["pair"], line["samples"]), []).append(line)
+    return cells
+
+
+def score_text(line, score=KL):
+    """Empty where it was not measured."""
+    found = line and line["scores"].get(score)
+    return digits_of(found) if found else ""
+
+
+def share(line, presets):
+    """Of the way from Independent to the Oracle in conditional shape."""
+    low, high = (
+        mean(presets, (name, "", "", line["pair"], SHAPE)) for name in ("Independent", "Oracle")
+    )
+    return (line["scores"][SHAPE]["value"] - low) / (high - low)
+
+
+def of_rows(cells, samples):
+    """A line for each pair that has one."""
+    for pair in PAIRS:
+        found = [cells.get((name, pair, samples), [None])[0] for name in ROWS]
+        if any(found):
+            yield pair, found
+
+
+def joint_tables(cells, presets):
+    """Joint KLs, and the nearest bridge that was trained in the direction asked for."""
+    for samples, title in SETS.items():
+        beside = ("CSBM of the library, at most", "nearest bridge") if samples == 0 else ()
+        head(f"joint KL, {title}", *ROWS.values(), *beside)
+        for pair, found in of_rows(cells, samples):
+            others = []
+            if beside:
+                bridges = [presets.get((*kind, pair, KL)) for kind in CLOSED.values()]
+                nearest = min((b[0] for b in bridges if b), key=lambda b: b["value"], default=None)
+                ours = presets.get(("CSBM", "kl", "16", pair, KL))
+                others = [digits_of(ours[0]) if ours else "", digits_of(nearest) if nearest else ""]
+            row(pair, *map(score_text, found), *others)
+        print()
+
+
+def share_tables(cells, presets):
+    """How far draws come."""
+    for samples, title in SETS.items():
+        head(f"share of the way, {title}", *(name.removesuffix(", at most") for name in ROWS.values()))
+        for pair, found in of_rows(cells, samples):
+            row(pair, *(f"{share(line, presets):.2f}" if line else "" for line in found))
+        print()
+
+
+def longer_table(cells, presets):
+    """Trainings that something is asked of."""
+    head("longer training", "pair", "joint KL", "conditional shape", "share of the way",
+         "updates", "training, s")  # fmt: skip
+    for name, title in LONGER.items():
+        for (row_name, pair, _), trained in cells.items():
+            for line in trained if row_name == name else []:
+                row(
+                    f"{title}, seed {line['seed']}",
+                    pair,
+                    ("at most " if line[KL]["bound"] == "upper" else "") + score_text(line),
+                    f"{line['scores'][SHAPE]['value']:.3f}",
+                    f"{share(line, presets):.3f}",
+                    f"{line['updates']:,}",
+                    f"{line['training_seconds']:.0f}",
+                )
+    print()
+
+
+def main():
+    if sys.argv[1:2] == ["slim"] and len(sys.argv) > 2:
+        slim(sys.argv[2:])
+    elif sys.argv[1:] == ["table"]:
+        cells, presets = lines(), preset_cells()
+        joint_tables(cells, presets)
+        share_tables(cells, presets)
+        longer_table(cells, presets)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
