@@ -113,9 +113,8 @@ PARTS = {"rows": rows, "longer": longer}
 
 def fitted(cell, pair, device, tiny):
     """The model and the seconds that it took."""
-    import torch
-
     import bridgemark.torch as solvers
+    import torch
     from bridgemark.torch import networks
 
     torch.manual_seed(cell.seed)
@@ -125,9 +124,7 @@ def fitted(cell, pair, device, tiny):
         options |= {key: value for key, value in TINY.items() if key in options}
         options |= {"initial_pairs": 1024} if "initial_pairs" in options else {}
     steps = {"AutoregressiveBridge": 3 * pair.dim, "CNOT": 1}.get(cell.solver, STEPS)
-    network = getattr(networks, cell.network)(
-        pair.dim, pair.num_categories, steps, **cell.settings
-    )
+    network = getattr(networks, cell.network)(pair.dim, pair.num_categories, steps, **cell.settings)
     if cell.solver == "CNOT":
         options["potential"] = networks.Potential(pair.dim, pair.num_categories)
     model = kind(network, pair, device=device, **options)

@@ -124,7 +124,10 @@ def joint_tables(cells, presets):
 def share_tables(cells, presets):
     """How far draws come."""
     for samples, title in SETS.items():
-        head(f"share of the way, {title}", *(name.removesuffix(", at most") for name in ROWS.values()))
+        head(
+            f"share of the way, {title}",
+            *(name.removesuffix(", at most") for name in ROWS.values()),
+        )
         for pair, found in of_rows(cells, samples):
             row(pair, *(f"{share(line, presets):.2f}" if line else "" for line in found))
         print()

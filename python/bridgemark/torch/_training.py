@@ -21,7 +21,7 @@ from .recipe import BACKWARD, FORWARD, Recipe, Stage
 from .reference import Reference
 
 UPDATES_PER_LOOK = 50
-UPDATES_PER_WALK = 16  # whose pairs are drawn at once, where the network that draws them stands still
+UPDATES_PER_WALK = 16  # whose pairs one walk draws, by a network that stands still meanwhile
 _MOST_PAIRS, _MOST_POINTS = 1024, 4096  # that judge a stage
 
 Log = Callable[[dict[str, Any]], object]
