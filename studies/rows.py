@@ -63,6 +63,7 @@ class Cell:
     network: str = "MLP"
     settings: dict = dataclasses.field(default_factory=lambda: {"hidden": HIDDEN})
     seed: int = 0
+    ends: tuple = ("", "-reverse")  # directions in the order that they are scored in
 
     @property
     def name(self):
@@ -88,19 +89,20 @@ def longer():
     """Trainings that something is asked of."""
     apart, chain = "d64-gaussian-0.02-spread", "d64-gaussian-0.02-chain"
     library = {"imf_iterations": 5, "updates_first": 3000, "updates_later": 1000}
-    network = {"imf_iterations": 4, "updates_first": 6000, "updates_later": 2000}
-    bridge = {"imf_iterations": 3, "updates_first": 6000, "updates_later": 2500, "points": 8}
+    network = {"imf_iterations": 4, "updates_first": 5000, "updates_later": 1500}
+    bridge = {"imf_iterations": 3, "updates_first": 5000, "updates_later": 1500, "points": 8}
     bridge |= {"batch_size": 256, "learning_rate": 5e-4}
     widths = {"hidden": (128, 128, 128)}
     tokens = {"width": 128, "layers": 4, "heads": 4}
     channels = {"width": 128, "blocks": 6, "kernel": 5}
+    back = {"ends": ("-reverse", "")}
     wide, wider = {"hidden": (512,) * 4}, {"hidden": (1024,) * 4, "embedding": 16}
     more = {"log_every": 250}
     return [
         Cell("convolution", chain, 0, "CSBM", network | more, "Convolution", channels),
         Cell("attention", chain, 0, "CSBM", network | more, "Transformer", tokens),
-        Cell("wide", apart, 0, "AutoregressiveBridge", bridge | more, "MLP", wide),
-        Cell("wider", apart, 0, "AutoregressiveBridge", bridge | more, "MLP", wider),
+        Cell("wide", apart, 0, "AutoregressiveBridge", bridge | more, "MLP", wide, **back),
+        Cell("wider", apart, 0, "AutoregressiveBridge", bridge | more, "MLP", wider, **back),
         *(
             Cell("library", "d16-gaussian-0.02-spread", 0, "CSBM", library | more, "MLP", widths, s)
             for s in (0, 1)
@@ -139,7 +141,7 @@ def lines_of(cell, device, tiny):
 
     settings = EVALUATION | (TINY_EVALUATION if tiny else {})
     model, seconds = fitted(cell, bm.load(cell.pair), device, tiny)
-    for end in ("", "-reverse"):
+    for end in cell.ends:
         pair = bm.load(cell.pair + end)
         if cell.solver == "CNOT":
             coupling = model

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The solvers of bridgemark.torch beside the bridges and the library's CSBM.
 
-  rows.py slim PART.jsonl ...   keeps of what studies/rows.py wrote what is read here
+  rows.py slim PART.jsonl ... [LIBRARY.json]
+                                keeps of what studies/rows.py wrote what is read here, and of what
+                                `bridgemark train` and `evaluate` printed with --json, in turn
   rows.py table                 the tables of results/rows/README.md
 
 Joint KLs of solvers with steps come from particles and are upper bounds; those of the
@@ -9,6 +11,7 @@ autoregressive bridge and of CNOT are exact, as the bridges' are.
 """
 
 import json
+import pathlib
 import sys
 
 from families import CLOSED, DIRECTIONS, FAMILIES, SHAPE, mean
@@ -33,7 +36,8 @@ LONGER = {
     "attention": "CSBM, attention",
     "wide": "autoregressive, 4 layers of 512",
     "wider": "autoregressive, 4 layers of 1024",
-    "library": "CSBM, the library's network and recipe",
+    "library": "CSBM in torch, the library's network and recipe",
+    "library-c++": "CSBM of the library",
 }
 REFERENCES = {16: ("gaussian-0.02", "uniform-0.005"), 64: ("gaussian-0.02",)}
 PAIRS = [
@@ -50,26 +54,51 @@ DETAIL = ("bound", "half_particles_change", "rows", "particles")
 KEYS = ("row", "pair", "samples", "training_seconds", "evaluate_seconds", "updates", "network")
 
 
-def slimmed(line):
+def scores_of(result):
     """The scores with their errors, and how the joint KL came about."""
-    result = line["result"]
     scores = {
         score: {"value": result[score], "standard_error": result["standard_errors"][score]}
         for score in SCORES
         if result.get(score) is not None
     }
-    detail = {key: result.get(f"{KL}_{key}") for key in DETAIL}
+    return {KL: {key: result.get(f"{KL}_{key}") for key in DETAIL}, "scores": scores}
+
+
+def slimmed(line):
+    """Of a line of the study."""
     seed = {"seed": int(line["cell"].rpartition("seed")[2])}
-    return {key: line[key] for key in KEYS} | seed | {KL: detail, "scores": scores}
+    return {key: line[key] for key in KEYS} | seed | scores_of(line["result"])
+
+
+def of_library(text):
+    """Trainings by the program, each printed before its scores."""
+    decoder, place, printed = json.JSONDecoder(), 0, []
+    while place < len(text):
+        found, place = decoder.raw_decode(text, place)
+        printed.append(found)
+        place += len(text[place:]) - len(text[place:].lstrip())
+    for trained, result in zip(printed[::2], printed[1::2]):
+        yield {
+            "row": "library-c++",
+            "pair": result["pair"],
+            "samples": 0,
+            "training_seconds": round(trained["diagnostics"]["training_seconds"], 1),
+            "updates": trained["diagnostics"]["updates"],
+            "seed": trained["seed"],
+        } | scores_of(result)
 
 
 def slim(files):
     """Lines of all parts; a cell that was cut off and made again counts as it was made last."""
     kept = {}
-    for file in files:
-        for text in open(file, encoding="utf-8"):
-            line = json.loads(text)
+    for file in map(pathlib.Path, files):
+        text = file.read_text(encoding="utf-8")
+        if file.suffix == ".json":
+            kept |= {(line["row"], line["seed"]): line for line in of_library(text)}
+            continue
+        for line in map(json.loads, text.splitlines()):
             kept[line["cell"], line["pair"]] = slimmed(line)
+    FILE.parent.mkdir(exist_ok=True)
     FILE.write_text("".join(map(line_of, kept.values())))
     print(f"{len(kept)} lines")
 
