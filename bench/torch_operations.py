@@ -80,7 +80,7 @@ def call(function, name, x, n, z, x1):
     value = function(x, n, z, x1) if name == "step_kl" else function(x, n, z)
     weights = torch.linspace(1, 2, len(value), device=z.device).view(-1, *[1] * (value.dim() - 1))
     if name == "step":
-        states = torch.arange(value.shape[-1], device=z.device)
+        states = torch.arange(value.shape[-1], device=z.device, dtype=torch.float64)
         weights = weights * value.detach().exp() * states.cos()
     (value * weights).sum().backward()
     return value.detach(), z.grad

@@ -24,7 +24,6 @@ FILE = ROOT / "results" / "rows" / "rows.jsonl"
 KL = "joint_kl"
 ROWS = {
     "csbm": "CSBM in torch, at most",
-    "alpha-csbm": "α-CSBM in torch, at most",
     "ddsbm": "DDSBM, at most",
     "flow-ot": "flow matching, OT, at most",
     "flow-independent": "flow matching, at most",
@@ -126,10 +125,16 @@ def share(line, presets):
     return (line["scores"][SHAPE]["value"] - low) / (high - low)
 
 
+def measured_rows(cells, samples):
+    """Names of rows that were trained on so many rows of data."""
+    return [name for name in ROWS if any(key[0] == name and key[2] == samples for key in cells)]
+
+
 def of_rows(cells, samples):
     """A line for each pair that has one."""
     for pair in PAIRS:
-        found = [cells.get((name, pair, samples), [None])[0] for name in ROWS]
+        names = measured_rows(cells, samples)
+        found = [cells.get((name, pair, samples), [None])[0] for name in names]
         if any(found):
             yield pair, found
 
@@ -138,7 +143,8 @@ def joint_tables(cells, presets):
     """Joint KLs, and the nearest bridge that was trained in the direction asked for."""
     for samples, title in SETS.items():
         beside = ("CSBM of the library, at most", "nearest bridge") if samples == 0 else ()
-        head(f"joint KL, {title}", *ROWS.values(), *beside)
+        names = [ROWS[name] for name in measured_rows(cells, samples)]
+        head(f"joint KL, {title}", *names, *beside)
         for pair, found in of_rows(cells, samples):
             others = []
             if beside:
@@ -153,10 +159,8 @@ def joint_tables(cells, presets):
 def share_tables(cells, presets):
     """How far draws come."""
     for samples, title in SETS.items():
-        head(
-            f"share of the way, {title}",
-            *(name.removesuffix(", at most") for name in ROWS.values()),
-        )
+        names = [ROWS[name].removesuffix(", at most") for name in measured_rows(cells, samples)]
+        head(f"share of the way, {title}", *names)
         for pair, found in of_rows(cells, samples):
             row(pair, *(f"{share(line, presets):.2f}" if line else "" for line in found))
         print()
