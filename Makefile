@@ -310,6 +310,7 @@ tables:
 	scripts/pages/families.py table | scripts/pages/put_tables.py results/families/README.md $(PUT)
 	scripts/pages/contest.py | scripts/pages/put_tables.py docs/contest.md $(PUT)
 	scripts/pages/judge.py table | scripts/pages/put_tables.py results/judge/README.md $(PUT)
+	scripts/pages/rows.py table | scripts/pages/put_tables.py results/rows/README.md $(PUT)
 	scripts/pages/fresh.py table | scripts/pages/put_tables.py results/fresh/README.md $(PUT)
 	scripts/pages/frontier.py table | scripts/pages/put_tables.py results/frontier/README.md $(PUT)
 	scripts/pages/samplers.py table | scripts/pages/put_tables.py results/defects/samplers.md $(PUT)

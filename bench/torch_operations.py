@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The operations of bridgemark.torch on a GPU: right, and at what cost beside a network.
 
-    python3 bench/torch_operations.py [--folder python/bridgemark/torch] [--quick]
+    python3 bench/torch_operations.py [--folder python/bridgemark/torch] [--quick] [--cost]
+        [--only REFERENCE]
 
 Needs torch; with --folder no wheel, the package is read from there. Values and gradients of the
 device against float64 on the CPU, draws against their laws, torch.compile and CUDA graphs against
 eager calls; then the milliseconds of step_kl and pinned_sample beside a training step of a
 Transformer. Prints one JSON object; where something is wrong, "wrong" names it and the exit is 1.
---quick is a small rehearsal, on the CPU too.
+--quick is a small rehearsal, on the CPU too; --cost takes the milliseconds alone, --only
+checks one reference alone: its name as errors have it.
 """
 
 import argparse
@@ -78,7 +80,7 @@ def call(function, name, x, n, z, x1):
     value = function(x, n, z, x1) if name == "step_kl" else function(x, n, z)
     weights = torch.linspace(1, 2, len(value), device=z.device).view(-1, *[1] * (value.dim() - 1))
     if name == "step":
-        states = torch.arange(value.shape[-1], device=z.device)
+        states = torch.arange(value.shape[-1], device=z.device, dtype=torch.float64)
         weights = weights * value.detach().exp() * states.cos()
     (value * weights).sum().backward()
     return value.detach(), z.grad
@@ -174,6 +176,11 @@ def milliseconds(work, repeats=30, warm=5):
     return statistics.median(times)
 
 
+def in_a_row(work, repeats=30):
+    """Of each of many calls that the host sends ahead, as a training does."""
+    return milliseconds(lambda: [work() for _ in range(repeats)], 3, 1) / repeats
+
+
 def cost(package, quick):
     """Uniform S = 8192, D = 256, batch 64, bfloat16 logits: the parts of a training step."""
     S, D, B, N = (512, 16, 4, 16) if quick else (8192, 256, 64, 16)
@@ -206,16 +213,22 @@ def cost(package, quick):
         z = held.detach().requires_grad_()
         reference.step_kl(x, n, z, x1).mean().backward()
 
-    out = {
-        "parameters": sum(p.numel() for p in network.parameters()),
-        "network": milliseconds(lambda: update(logits_of(x), flow)),
-        "step_kl": milliseconds(loss),
-        "pinned_sample": milliseconds(lambda: reference.pinned_sample(x0, x1, n)),
-        "whole": milliseconds(whole),
+    parts = {
+        "network": lambda: update(logits_of(x), flow),
+        "step_kl": loss,
+        "pinned_sample": lambda: reference.pinned_sample(x0, x1, n),
+        "whole": whole,
     }
-    added = out["step_kl"] + out["pinned_sample"]
-    out["share_of_parts"] = added / (out["network"] + added)
-    out["share_by_difference"] = 1.0 - out["network"] / out["whole"]
+
+    def shares(measure):
+        out = {name: measure(work) for name, work in parts.items()}
+        added = out["step_kl"] + out["pinned_sample"]
+        out["share_of_parts"] = added / (out["network"] + added)
+        out["share_by_difference"] = 1.0 - out["network"] / out["whole"]
+        return out
+
+    out = {"parameters": sum(p.numel() for p in network.parameters()), **shares(milliseconds)}
+    out["in_a_row"] = shares(lambda work: in_a_row(work, 3 if quick else 30))
     names = package.Reference.step_kl.__globals__["uniform_step_kl"].__globals__
     kernels = names["_kernels"]
     names["_kernels"] = lambda logits: None
@@ -234,9 +247,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", help="the package bridgemark.torch itself, not a wheel")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--only")
     arguments = parser.parse_args()
     package, errors = package_at(arguments.folder), {}
-    for label, reference in references(package.Reference).items():
+    checked = {} if arguments.cost else references(package.Reference)
+    for label, reference in checked.items():
+        if arguments.only not in (None, label):
+            continue
         parity(reference, errors, label)
         draws(reference, errors, label)
         if hasattr(torch, "compile"):
@@ -248,7 +266,7 @@ def main():
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name() if DEVICE.type == "cuda" else "cpu",
         "errors": {name: error for name, (error, _) in errors.items()},
-        "cost, ms": cost(package, arguments.quick),
+        "cost, ms": None if arguments.only else cost(package, arguments.quick),
         "wrong": wrong,
     }
     print(json.dumps(result, indent=1))

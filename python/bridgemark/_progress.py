@@ -76,6 +76,11 @@ class _Printer:
         self._shown = len(text)
 
 
+def is_watched() -> bool:
+    """Whether standard error is where a person looks: a terminal or a notebook."""
+    return sys.stderr.isatty() or _is_notebook(sys.stderr)
+
+
 def reporter(progress: bool | Reporter, *, at_once: bool = False) -> Reporter | None:
     """What `progress=` asks for: a callable as it is, True for a line on standard error.
 

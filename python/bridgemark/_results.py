@@ -15,7 +15,7 @@ from ._arguments import require_flag, require_number, require_path, require_text
 from ._labels import LabelledCoupling
 from ._metrics import own_scores, require_metrics
 from ._outside import OutsideCoupling
-from ._progress import reporter
+from ._progress import is_watched, reporter
 from ._record import Record
 from ._solvers import Solver
 from ._tables import Table, import_pandas
@@ -120,7 +120,7 @@ def evaluate(
     training_seconds: float | None = None,
     samples: int = 0,
     training_set: int = 0,
-    progress: bool | Callable[[str, int, int, str], object] = False,
+    progress: bool | Callable[[str, int, int, str], object] | None = None,
     device: str = "cpu",
 ) -> Result:
     """Score a solver against the truth of a pair, given as it is or by its name or folder.
@@ -166,6 +166,8 @@ def evaluate(
     pair.training_set(samples, training_set) instead of endless draws; fits of this package know it.
     A solver that was fitted to arrays is scored on a pair whose reference, S and D are those of its
     fit.
+    `progress` is True or a callable, as for fit. Without it a solver of your own that has steps, a
+    torch network for one, shows a line on a terminal or in a notebook: its joint KL takes long.
     `device` is where native code runs: 'cpu', or 'cuda' in a build that has it.
     """
     require_text(device=device)
@@ -196,6 +198,8 @@ def evaluate(
                 )
     name = label if label is not None else _label(coupling)
     scored = coupling.coupling if isinstance(coupling, Solver) else coupling
+    if progress is None:
+        progress = hasattr(scored, "log_transition_marginals") and is_watched()
     values = _core.evaluate(
         pair,
         scored,

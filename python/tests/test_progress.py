@@ -4,8 +4,10 @@ import io
 import sys
 import types
 
+import numpy as np
 import pytest
 
+import bridgemark as bm
 from bridgemark import _progress
 
 
@@ -93,3 +95,36 @@ def test_files_have_few_whole_lines(monkeypatch, clock):
         "dlightsb: 200", "dlightsb: 1200", "dlightsb: 2200", "dlightsb: 3200", "dlightsb: 4200"
     ]  # fmt: skip
     assert text.endswith("\n")
+
+
+class Steps:
+    """A solver of one's own with steps that stay where they are."""
+
+    num_steps = 1
+
+    def sample(self, x0, seed):
+        return x0
+
+    def log_transition_marginals(self, x, num_steps, n):
+        law = np.full((*x.shape, 50), np.log(0.5 / 49))
+        np.put_along_axis(law, x[..., None].astype(int), np.log(0.5), -1)
+        return law
+
+
+@pytest.mark.parametrize(
+    "kind, progress, is_told",
+    [(Terminal, None, True), (Stream, None, False), (Terminal, False, False)],
+)
+def test_scores_of_ones_own_steps_say_how_far_they_are(monkeypatch, kind, progress, is_told):
+    monkeypatch.setattr(sys, "stderr", kind())
+    monkeypatch.setattr(_progress, "_FIRST_AFTER", 0.0)
+    short = {"num_seeds": 1, "num_trajectories": 20, "conditional_samples": 20, "particles": 2}
+    bm.evaluate("d2-gaussian-0.02", Steps(), progress=progress, **short)
+    assert (" of " in sys.stderr.getvalue()) == is_told
+
+
+def test_a_callable_is_scored_in_silence(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(_progress, "_FIRST_AFTER", 0.0)
+    bm.evaluate("d2-gaussian-0.02", lambda x0: x0, num_seeds=1, conditional_samples=20)
+    assert sys.stderr.getvalue() == ""

@@ -26,6 +26,7 @@ import judge_claims
 import paper_cells
 import proxies_cells
 import proxies_claims
+import rows_claims
 import samples_claims
 from families import REFERENCES, SHAPE, SOLVERS, mean, share
 from published import ROOT
@@ -425,6 +426,7 @@ def beside_torch(_, __):
 CLAIMS = (
     family_results,
     networks,
+    rows_claims.of_rows,
     fresh_instances,
     without_truth,
     nearest_bridges,

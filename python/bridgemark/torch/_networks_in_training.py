@@ -34,6 +34,10 @@ class TrainedNetwork(abc.ABC):
             [p for p in self.network.parameters() if p.requires_grad]
         )
         self.count = 0  # updates so far
+        both = list(zip(self.average.state_dict().values(), self.network.state_dict().values()))
+        pairs = [pair for pair in both if pair[0].dtype.is_floating_point]
+        self._numbers = [ours for ours, _ in pairs], [theirs for _, theirs in pairs]
+        self._others = [pair for pair in both if not pair[0].dtype.is_floating_point]
 
     @property
     def coupling(self) -> Drawing:
@@ -74,11 +78,14 @@ class TrainedNetwork(abc.ABC):
         self.count = state["count"]
 
     def _make_optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+        # One launch in place of a dozen, where torch has that (since 2.0).
+        has_fused = self.device.type == "cuda" and hasattr(torch, "compile")
         return torch.optim.AdamW(
             parameters,
             lr=self.recipe.learning_rate,
             betas=(0.95, 0.99),
             weight_decay=self.recipe.weight_decay,
+            **({"fused": True} if has_fused else {}),
         )
 
     def _descend(self, loss: Tensor, rate: float, clip: float | None) -> None:
@@ -93,12 +100,19 @@ class TrainedNetwork(abc.ABC):
         self.count += 1
         decay = self.recipe.ema_at(self.count)
         with torch.no_grad():
-            ours, theirs = self.average.state_dict(), self.network.state_dict()
-            for name, value in ours.items():
-                if value.dtype.is_floating_point:
-                    value.lerp_(theirs[name].to(value.dtype), 1.0 - decay)
-                else:
-                    value.copy_(theirs[name])
+            _lerp(*self._numbers, 1.0 - decay)
+            for ours, theirs in self._others:
+                ours.copy_(theirs)
+
+
+def _lerp(ours: list[Tensor], theirs: list[Tensor], share: float) -> None:
+    """Moves ours towards theirs, in one launch where torch has that (since 2.0)."""
+    together = getattr(torch, "_foreach_lerp_", None)
+    if together is not None:
+        together(ours, theirs, share)
+        return
+    for value, goal in zip(ours, theirs):
+        value.lerp_(goal, share)
 
 
 class MatchedNetwork(TrainedNetwork):

@@ -40,6 +40,19 @@ def spread_over(k: Tensor, like: Tensor) -> Tensor:
     return k.view(-1, *[1] * (like.dim() - 1))
 
 
+def ends_unlike_and_alike(n: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """States x0 and x1 [N,2] beside numbers [N], two that differ and two that do not, and which:
+    all that the pinned chain of a uniform reference depends on, beside n."""
+    x1 = torch.tensor([1, 0], device=n.device).expand(len(n), 2)
+    return torch.zeros_like(x1), x1, x1 == 0
+
+
+def place_of(k: Power, same: Tensor) -> Tensor:
+    """Where a table of those has the numbers of steps k, of rows [B] or all, and coordinates."""
+    steps = spread_over(k, same) if isinstance(k, Tensor) else k
+    return same.to(torch.int64) + 2 * steps
+
+
 class Operator(abc.ABC):
     """The chain of a reference. States are [B,D], rows [B,D,S]."""
 
@@ -76,7 +89,10 @@ class Operator(abc.ABC):
     def draw_between(
         self, before: Power, after: Power, x0: Tensor, x1: Tensor, generator: torch.Generator | None
     ) -> Tensor:
-        """States drawn with probabilities in proportion to Q_before[x0,s] Q_after[s,x1]."""
+        """States drawn with probabilities in proportion to Q_before[x0,s] Q_after[s,x1].
+
+        Before and after are the whole chain together.
+        """
         return draw(self.log_rows(before, x0) + self.log_columns(after, x1), generator)
 
 
@@ -90,6 +106,7 @@ class Uniform(Operator):
         self.negative = negative  # powers whose identity part is: gamma above 1 - 1/S
         self.has_negative = bool(negative.any())
         self.least_log_off = float(self.log_off[1:].min())
+        self._pinned = self._pinned_shares()
 
     def to(self, device: torch.device) -> Uniform:
         log = torch.stack((self.log_identity, self.log_off, self.log_diagonal))
@@ -147,14 +164,9 @@ class Uniform(Operator):
         self, before: Power, after: Power, x0: Tensor, x1: Tensor, generator: torch.Generator | None
     ) -> Tensor:
         """In O(1) a coordinate: x0, x1, or one of the others, which are alike."""
-        log_x0 = self.log_entries(before, x0, x0) + self.log_entries(after, x0, x1)
-        log_x1 = self.log_entries(before, x0, x1) + self.log_entries(after, x1, x1)
         same = x0 == x1
-        log_x1 = log_x1.masked_fill(same, -torch.inf)
+        shares = torch.nn.functional.embedding(place_of(before, same), self._pinned)
         others = self.num_categories - 2 + same.to(torch.int64)
-        off = self.log_off[before] + self.log_off[after]
-        log_other = spread_over(off, x0) + others.to(off).log()
-        shares = torch.stack((log_x0, log_x1, log_other)).softmax(0).cumsum(0)
         u, v = torch.rand(
             (2, *x0.shape), dtype=torch.float64, device=x0.device, generator=generator
         )
@@ -162,8 +174,22 @@ class Uniform(Operator):
         low, high = torch.minimum(x0, x1), torch.maximum(x0, x1)
         other = other + (other >= low).to(torch.int64)  # past the two that it is not
         other = other + ((other >= high) & ~same).to(torch.int64)
-        end = torch.where(u < shares[1], x1, other)
-        return torch.where(u < shares[0], x0, end)
+        end = torch.where(u < shares[..., 1], x1, other)
+        return torch.where(u < shares[..., 0], x0, end)
+
+    def _pinned_shares(self) -> Tensor:
+        """Of each n of the whole chain, for x0 unlike x1 and for x0 = x1: the probability that x_n
+        is x0, and that it is one of both; [2 (num_steps + 1), 2]."""
+        num_steps = len(self.log_off) - 1
+        n = torch.arange(num_steps + 1, device=self.log_off.device)
+        x0, x1, same = ends_unlike_and_alike(n)
+        rest = num_steps - n
+        log_x0 = self.log_entries(n, x0, x0) + self.log_entries(rest, x0, x1)
+        log_x1 = self.log_entries(n, x0, x1) + self.log_entries(rest, x1, x1)
+        others = self.num_categories - 2 + same.to(torch.float64)
+        log_other = spread_over(self.log_off[n] + self.log_off[rest], x0) + others.log()
+        logs = torch.stack((log_x0, log_x1.masked_fill(same, -torch.inf), log_other), -1)
+        return logs.softmax(-1).cumsum(-1)[..., :2].reshape(-1, 2)
 
     def _number(self, numbers: Tensor, k: Power, like: Tensor) -> Tensor:
         """Of each row, in the type of the values."""
@@ -213,7 +239,9 @@ class Dense(Operator):
         rows = max(1, _MOST_GATHERED // self.num_categories**2)
         table = (k - 1).clamp(min=0)
         parts = [
-            LogApply.apply(part, self.stack[1:], self.linear, index, self.certified)
+            LogApply.apply(  # type: ignore[no-untyped-call,unused-ignore]
+                part, self.stack[1:], self.linear, index, self.certified
+            )
             for part, index in zip(torch.split(log_p, rows), torch.split(table, rows))
         ]
         products = parts[0] if len(parts) == 1 else torch.cat(parts)
@@ -226,7 +254,9 @@ class Dense(Operator):
         linear = table.exp() if self.stack is None else self.linear[k - 1 : k]
         index = torch.zeros(1, dtype=torch.int64, device=log_p.device)
         flat = log_p.reshape(1, -1, self.num_categories)
-        product: Tensor = LogApply.apply(flat, table, linear, index, self.certified)
+        product: Tensor = LogApply.apply(  # type: ignore[no-untyped-call,unused-ignore]
+            flat, table, linear, index, self.certified
+        )
         return product.view(log_p.shape)
 
     def _by_power(self, k: Power, compute: Callable[[int, Tensor | slice], Tensor]) -> Tensor:

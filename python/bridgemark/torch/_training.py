@@ -21,6 +21,7 @@ from .recipe import BACKWARD, FORWARD, Recipe, Stage
 from .reference import Reference
 
 UPDATES_PER_LOOK = 50
+UPDATES_PER_WALK = 16  # whose pairs one walk draws, by a network that stands still meanwhile
 _MOST_PAIRS, _MOST_POINTS = 1024, 4096  # that judge a stage
 
 Log = Callable[[dict[str, Any]], object]
@@ -83,6 +84,7 @@ class Training:
         self._judged: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
         self._losses: list[Tensor] = []  # since the last line
         self._pairs: FirstPairs | None = None
+        self._walked: dict[str, tuple[tuple[int, ...], Tensor, Tensor]] = {}
 
     def run(self) -> None:
         """To the end, from the checkpoint where there is one."""
@@ -183,16 +185,34 @@ class Training:
     ) -> tuple[Tensor, Tensor]:
         """Start and clean end of a direction's chain."""
         forward = direction == FORWARD
-        details = (*which, int(forward))
         if self._stage.iteration == 1:
             if self._pairs is None:
                 self._pairs = self._make_first_pairs()
-            x0, x1 = self._pairs.draw(rows, *details)
+            x0, x1 = self._pairs.draw(rows, *which, int(forward))
             return (x0, x1) if forward else (x1, x0)
-        end = self._data.draw("x1" if forward else "x0", rows, self.device, self.seed, *details)
-        other = self.networks[BACKWARD if forward else FORWARD]
-        generator = self._draws("chain", *details)
-        return other.chain.draw_ends(end, generator), end
+        return self._walk(direction, rows)
+
+    def _walk(self, direction: str, rows: int) -> tuple[Tensor, Tensor]:
+        """Pairs by the chain of the other direction, those of some updates in one walk.
+
+        A walk is a function of its place alone: a training that is resumed makes it again.
+        """
+        forward = direction == FORWARD
+        at, stands_still = self.at, len(self._stage.directions) == 1
+        length = UPDATES_PER_WALK if stands_still else 1
+        place = at.update % length
+        first = at.made - place
+        which = (int(at.refit), first, self.ranks.rank, int(forward))
+        if direction not in self._walked or self._walked[direction][0] != which:
+            batches = min(length, self._updates_of(at.stage) - (at.update - place))
+            x = "x1" if forward else "x0"
+            end = self._data.draw(x, rows * batches, self.device, self.seed, *which)
+            other = self.networks[BACKWARD if forward else FORWARD]
+            start = other.chain.draw_ends(end, self._draws("chain", *which))
+            self._walked[direction] = (which, start, end)
+        _, start, end = self._walked[direction]
+        batch = slice(place * rows, (place + 1) * rows)
+        return start[batch], end[batch]
 
     def _make_first_pairs(self) -> FirstPairs:
         report = None

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from ._log_domain import is_compiling
-from ._operators import Power, Uniform, spread_over
+from ._operators import Power, Uniform, ends_unlike_and_alike, place_of, spread_over
 
 # A smaller probability of a move, and float32 could lose it beside the logits' own.
 _LEAST_LOG_OFF = -60.0
@@ -29,25 +29,27 @@ def has_uniform_kl(operator: Uniform) -> bool:
     return operator.suits_linear_sums(_LEAST_LOG_OFF)
 
 
-def uniform_step_kl(
-    operator: Uniform, x: Tensor, rest: Power, logits: Tensor, x1: Tensor
-) -> Tensor:
-    """The loss [B,D] of `Reference.step_kl`; rest counts the steps that follow this one."""
-    work = operator.work_type(logits.dtype)
-    size, same = operator.num_categories, x == x1
+def kl_numbers(operator: Uniform) -> Tensor:
+    """What the loss needs of each step, for x unlike x1 and for x = x1: float64 [2 num_steps, 8].
 
-    def number(values: Tensor, k: Power) -> Tensor:
+    A constant, t at x and at x1 beyond t elsewhere, t elsewhere, off and a of Q_rest, and off and
+    a of Q_(rest+1); rest counts the steps that follow.
+    """
+    rest = torch.arange(len(operator.log_off) - 1, device=operator.log_off.device)
+    x, x1, same = ends_unlike_and_alike(rest)
+
+    def number(values: Tensor, k: Tensor | int) -> Tensor:
         return spread_over(values[k], x).expand(x.shape)
 
     off, diagonal = number(operator.log_off, rest), number(operator.log_diagonal, rest)
     one_off, one_diagonal = number(operator.log_off, 1), number(operator.log_diagonal, 1)
-    # log t at x, at x1 (where that is another), and at one of the others; float64, [B,D]
+    # log t at x, at x1 (where that is another), and at one of the others
     whole = operator.log_entries(rest + 1, x, x1)
     log_here = one_diagonal + torch.where(same, diagonal, off) - whole
     log_end = (one_off + diagonal - whole).masked_fill(same, -torch.inf)
     log_other = one_off + off - whole
     here, end, other = log_here.exp(), log_end.exp(), log_other.exp()
-    others = size - 2 + same.to(torch.float64)
+    others = operator.num_categories - 2 + same.to(torch.float64)
 
     def entropy_term(t: Tensor, log_t: Tensor) -> Tensor:
         return (t * log_t).masked_fill(t == 0.0, 0.0)
@@ -59,25 +61,33 @@ def uniform_step_kl(
         - here * one_diagonal
         - (1.0 - here) * one_off
     )
-    numbers = torch.stack(
-        (
-            constant,
-            here - other,
-            torch.where(same, 0.0, end - other),
-            other,
-            off.exp(),
-            number(operator.log_identity, rest).exp(),
-            number(operator.log_off, rest + 1).exp(),
-            number(operator.log_identity, rest + 1).exp(),
-        )
+    numbers = (
+        constant,
+        here - other,
+        torch.where(same, 0.0, end - other),
+        other,
+        off.exp(),
+        number(operator.log_identity, rest).exp(),
+        number(operator.log_off, rest + 1).exp(),
+        number(operator.log_identity, rest + 1).exp(),
     )
-    kl: Tensor = _UniformStepKl.apply(logits, x, x1, numbers.to(work))
+    return torch.stack(numbers, -1).reshape(-1, 8)
+
+
+def uniform_step_kl(
+    operator: Uniform, table: Tensor, x: Tensor, rest: Power, logits: Tensor, x1: Tensor
+) -> Tensor:
+    """The loss [B,D] of `Reference.step_kl`; `table` is that of `kl_numbers`."""
+    work = operator.work_type(logits.dtype)
+    numbers = torch.nn.functional.embedding(place_of(rest, x == x1), table.to(work))
+    kl: Tensor = _UniformStepKl.apply(  # type: ignore[no-untyped-call,unused-ignore]
+        logits, x, x1, numbers
+    )
     return kl
 
 
 class _UniformStepKl(torch.autograd.Function):
-    """The loss from numbers [8,B,D]: constant, t at x and at x1 beyond t elsewhere, t elsewhere,
-    off and a of Q_rest, off and a of Q_(rest+1)."""
+    """The loss from numbers [B,D,8] as `kl_numbers` has them."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, x: Tensor, x1: Tensor, numbers: Tensor) -> Tensor:
@@ -110,7 +120,7 @@ def _kernels(logits: Tensor) -> Any:
 def _forward(
     logits: Tensor, x: Tensor, x1: Tensor, numbers: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    constant, here, end, other, off, a, whole_off, whole_a = numbers
+    constant, here, end, other, off, a, whole_off, whole_a = numbers.unbind(-1)
     z = logits.to(numbers.dtype)
     log_sum = z.logsumexp(-1)
     p = (z - log_sum.unsqueeze(-1)).exp()
@@ -139,7 +149,7 @@ def _backward(
     log_sum: Tensor,
     shares: Tensor,
 ) -> Tensor:
-    _, here, end, other, off, a, whole_off, whole_a = numbers
+    _, here, end, other, off, a, whole_off, whole_a = numbers.unbind(-1)
     p = (logits.to(numbers.dtype) - log_sum.unsqueeze(-1)).exp()
     last = off == 0.0
     p_x, p_end = _at(p, x), _at(p, x1)

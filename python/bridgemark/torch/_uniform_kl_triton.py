@@ -14,7 +14,7 @@ MOST_CATEGORIES = 16384
 
 @triton.jit  # type: ignore[untyped-decorator,misc,unused-ignore]
 def _forward_kernel(  # type: ignore[no-untyped-def]
-    logits, x, x1, numbers, kl, log_sum, shares, rows, S: tl.constexpr, BLOCK: tl.constexpr
+    logits, x, x1, numbers, kl, log_sum, shares, S: tl.constexpr, BLOCK: tl.constexpr
 ):
     row = tl.program_id(0).to(tl.int64)
     s = tl.arange(0, BLOCK)
@@ -23,22 +23,24 @@ def _forward_kernel(  # type: ignore[no-untyped-def]
     here, end = tl.load(x + row), tl.load(x1 + row)
     z_x = tl.load(logits + row * S + here).to(tl.float32)
     z_end = tl.load(logits + row * S + end).to(tl.float32)
-    constant = tl.load(numbers + row)
-    t_x = tl.load(numbers + rows + row)
-    t_end = tl.load(numbers + 2 * rows + row)
-    t_other = tl.load(numbers + 3 * rows + row)
-    off = tl.load(numbers + 4 * rows + row)
-    a = tl.load(numbers + 5 * rows + row)
-    whole_off = tl.load(numbers + 6 * rows + row)
-    whole_a = tl.load(numbers + 7 * rows + row)
+    constant = tl.load(numbers + 8 * row)
+    t_x = tl.load(numbers + 8 * row + 1)
+    t_end = tl.load(numbers + 8 * row + 2)
+    t_other = tl.load(numbers + 8 * row + 3)
+    off = tl.load(numbers + 8 * row + 4)
+    a = tl.load(numbers + 8 * row + 5)
+    whole_off = tl.load(numbers + 8 * row + 6)
+    whole_a = tl.load(numbers + 8 * row + 7)
 
     high = tl.max(z, 0)
-    log_total = high + tl.log(tl.sum(tl.exp(z - high), 0))
-    ap = a * tl.exp(z - log_total)
-    last = off == 0.0
-    y = tl.where(inside & (not last), off + ap, 1.0)
+    e = tl.exp(z - high)
+    total = tl.sum(e, 0)
+    log_total = high + tl.log(total)
+    last = off == 0.0  # then no term of the others counts: y is 1
+    ap = tl.where(last, 0.0, a / total) * e
+    y = tl.where(inside, tl.where(last, 1.0, off) + ap, 1.0)
     sum_log_y = tl.sum(tl.log(y), 0)
-    share = tl.sum(tl.where(inside & (not last), ap / y, 0.0), 0)
+    share = tl.sum(ap / y, 0)
     log_y_x = tl.where(last, z_x - log_total, tl.log(off + a * tl.exp(z_x - log_total)))
     log_y_end = tl.where(last, z_end - log_total, tl.log(off + a * tl.exp(z_end - log_total)))
     loss = constant + tl.log(whole_off + whole_a * tl.exp(z_x - log_total)) - t_other * sum_log_y
@@ -51,7 +53,7 @@ def _forward_kernel(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator,misc,unused-ignore]
 def _backward_kernel(  # type: ignore[no-untyped-def]
-    grad, logits, x, x1, numbers, log_sum, shares, out, rows, S: tl.constexpr, BLOCK: tl.constexpr
+    grad, logits, x, x1, numbers, log_sum, shares, out, S: tl.constexpr, BLOCK: tl.constexpr
 ):
     row = tl.program_id(0).to(tl.int64)
     s = tl.arange(0, BLOCK)
@@ -61,13 +63,13 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     here, end = tl.load(x + row), tl.load(x1 + row)
     p_x = tl.exp(tl.load(logits + row * S + here).to(tl.float32) - log_total)
     p_end = tl.exp(tl.load(logits + row * S + end).to(tl.float32) - log_total)
-    t_x = tl.load(numbers + rows + row)
-    t_end = tl.load(numbers + 2 * rows + row)
-    t_other = tl.load(numbers + 3 * rows + row)
-    off = tl.load(numbers + 4 * rows + row)
-    a = tl.load(numbers + 5 * rows + row)
-    whole_off = tl.load(numbers + 6 * rows + row)
-    whole_a = tl.load(numbers + 7 * rows + row)
+    t_x = tl.load(numbers + 8 * row + 1)
+    t_end = tl.load(numbers + 8 * row + 2)
+    t_other = tl.load(numbers + 8 * row + 3)
+    off = tl.load(numbers + 8 * row + 4)
+    a = tl.load(numbers + 8 * row + 5)
+    whole_off = tl.load(numbers + 8 * row + 6)
+    whole_a = tl.load(numbers + 8 * row + 7)
 
     last = off == 0.0
     share_x = tl.where(last, 1.0, a * p_x / (off + a * p_x))
@@ -76,8 +78,10 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     at_end = -t_end * share_end
     total = at_x + at_end - t_other * tl.load(shares + row)
     p = tl.exp(z - log_total)
-    flow = -p * (total + tl.where(last, 0.0, t_other * a / (off + a * p)))
-    flow += tl.where(s == here, at_x, 0.0) + tl.where(s == end, at_end, 0.0)
+    scale = tl.where(last, 0.0, t_other * a)
+    flow = -p * (total + scale / (tl.where(last, 1.0, off) + a * p))
+    flow += tl.where(s == here.to(tl.int32), at_x, 0.0)
+    flow += tl.where(s == end.to(tl.int32), at_end, 0.0)
     flow *= tl.load(grad + row)
     tl.store(out + row * S + s, flow.to(out.dtype.element_ty), mask=inside)
 
@@ -85,7 +89,7 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
 def _launch(kernel: Any, rows: int, size: int, *arguments: Any) -> None:
     block = triton.next_power_of_2(size)
     warps = 4 if block <= 2048 else 8 if block <= 8192 else 16
-    kernel[(rows,)](*arguments, rows, S=size, BLOCK=block, num_warps=warps)
+    kernel[(rows,)](*arguments, S=size, BLOCK=block, num_warps=warps)
 
 
 def forward(

@@ -20,7 +20,7 @@ from ._operators import (
     low_rank_operator,
     uniform_operator,
 )
-from ._uniform_kl import has_uniform_kl, uniform_step_kl
+from ._uniform_kl import has_uniform_kl, kl_numbers, uniform_step_kl
 
 _MOST_DENSE_BYTES = 1 << 32  # of all powers of a dense reference together
 _MOST_DENSE_CATEGORIES = 4096
@@ -53,7 +53,9 @@ class Reference:
                 f"[reference] num_steps must be a positive divisor of {self.total_steps}, "
                 f"got {num_steps}"
             )
-        self._operators = {torch.device("cpu"): self._make_operator()}
+        self._operators: dict[torch.device, Operator] = {}
+        self._kl_numbers: dict[torch.device, Tensor] = {}  # of a uniform reference
+        self._keep(torch.device("cpu"), self._make_operator())
 
     @classmethod
     def uniform(
@@ -249,8 +251,9 @@ class Reference:
         operator, rest = self._on(x.device), self._rest(n)
         x, x1 = x.long(), x1.long()
         with full_precision(x):
-            if isinstance(operator, Uniform) and has_uniform_kl(operator):
-                return uniform_step_kl(operator, x, rest, logits, x1)
+            if isinstance(operator, Uniform) and x.device in self._kl_numbers:
+                table = self._kl_numbers[x.device]
+                return uniform_step_kl(operator, table, x, rest, logits, x1)
             target = self.pinned_step(x, n, x1)
             log_m = self.step(x, n, logits.to(operator.work_type(logits.dtype)))
             terms = target.exp() * (target - log_m)
@@ -272,8 +275,13 @@ class Reference:
         operator = self._operators.get(device)
         if operator is None:
             operator = self._operators[torch.device("cpu")].to(device)
-            self._operators[device] = operator
+            self._keep(device, operator)
         return operator
+
+    def _keep(self, device: torch.device, operator: Operator) -> None:
+        self._operators[device] = operator
+        if isinstance(operator, Uniform) and has_uniform_kl(operator):
+            self._kl_numbers[device] = kl_numbers(operator)
 
     def _power(self, n: Power, least: int, most: int) -> Power:
         if isinstance(n, Tensor):

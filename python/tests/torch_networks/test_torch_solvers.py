@@ -16,7 +16,14 @@ import pytest
 import bridgemark as bm
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-from bridgemark.torch import CSBM, AlphaCSBM, Reference, load, networks  # noqa: E402
+from bridgemark.torch import (  # noqa: E402
+    CSBM,
+    AlphaCSBM,
+    NetworkCoupling,
+    Reference,
+    load,
+    networks,
+)
 
 SOLVERS = [CSBM, AlphaCSBM]
 FAST = {
@@ -156,6 +163,25 @@ def test_killed_and_resumed_is_the_same(kind, holdout, tmp_path):
         assert [json.loads(line)["loss"] for line in lines] == [
             line["loss"] for line in whole.history
         ]
+
+
+@pytest.mark.parametrize("kind, walks", [(CSBM, [192, 192]), (AlphaCSBM, [16] * 24)])
+def test_a_chain_that_stands_still_walks_once_for_many_updates(kind, walks, monkeypatch):
+    rows, whole = [], NetworkCoupling.draw_ends
+
+    def counted(self, x0, generator):
+        rows.append(len(x0))
+        return whole(self, x0, generator)
+
+    monkeypatch.setattr(NetworkCoupling, "draw_ends", counted)
+    small_model(kind, holdout=0.0).fit(*small_rows())
+    assert rows == walks
+
+
+def test_averages_are_those_of_older_torch(monkeypatch):
+    new = small_model().fit(*small_rows())
+    monkeypatch.delattr(torch, "_foreach_lerp_", raising=False)
+    assert same(new, small_model().fit(*small_rows()))
 
 
 def test_a_fit_starts_anew():
