@@ -14,7 +14,8 @@ import json
 import pathlib
 import sys
 
-from families import CLOSED, DIRECTIONS, FAMILIES, SHAPE, mean
+from families import DIRECTIONS, FAMILIES, SHAPE, mean
+from frontier import Frontier, nats
 from judge import preset_cells
 from published import ROOT
 from result_tables import digits_of, head, row
@@ -140,7 +141,8 @@ def of_rows(cells, samples):
 
 
 def joint_tables(cells, presets):
-    """Joint KLs, and the nearest bridge that was trained in the direction asked for."""
+    """Joint KLs, and the nearest bridge of results/frontier."""
+    frontier = Frontier()
     for samples, title in SETS.items():
         beside = ("CSBM of the library, at most", "nearest bridge") if samples == 0 else ()
         names = [ROWS[name] for name in measured_rows(cells, samples)]
@@ -148,10 +150,10 @@ def joint_tables(cells, presets):
         for pair, found in of_rows(cells, samples):
             others = []
             if beside:
-                bridges = [presets.get((*kind, pair, KL)) for kind in CLOSED.values()]
-                nearest = min((b[0] for b in bridges if b), key=lambda b: b["value"], default=None)
+                forward = pair.removesuffix("-reverse")
+                nearest = frontier.best(forward, "forward" if pair == forward else "reverse")
                 ours = presets.get(("CSBM", "kl", "16", pair, KL))
-                others = [digits_of(ours[0]) if ours else "", digits_of(nearest) if nearest else ""]
+                others = [digits_of(ours[0]) if ours else "", nats(nearest)]
             row(pair, *map(score_text, found), *others)
         print()
 
