@@ -61,7 +61,7 @@ struct DataComparison {
   std::vector<ContestantDifference> differences;  // each two of those with an objective
   std::vector<std::string> warnings;              // what makes a number say less than it seems to
   // Of rows with labels (compare_by_label.h): that of each label, of which this one is the mean.
-  std::vector<LabelComparison> labels = {};
+  std::vector<LabelComparison> labels;
 };
 
 // The comparison on the rows of a label.
