@@ -67,8 +67,7 @@ std::vector<double> gammas_of(const Context& context, const GammaScanOptions& op
     }
   }
   std::ranges::sort(gammas);
-  const auto repeated = std::ranges::unique(gammas);
-  gammas.erase(repeated.begin(), repeated.end());
+  gammas.erase(std::unique(gammas.begin(), gammas.end()), gammas.end());
   if (gammas.size() < 2) {
     throw_invalid("gamma", "there must be two gammas or more, got {}", gammas.size());
   }
