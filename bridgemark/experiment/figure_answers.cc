@@ -35,7 +35,7 @@ Array3<std::int32_t> load_checked(const BenchmarkPair& pair, const std::filesyst
   if (!path_exists(path)) return {};
   Array3<std::int32_t> states = load_states3(path);
   check_states(path.string(),
-               StatesView(states.data(), states.extent(0) * states.extent(1), states.extent(2)),
+               StatesView{states.data(), states.extent(0) * states.extent(1), states.extent(2)},
                pair.dim(), pair.num_categories());
   return states;
 }

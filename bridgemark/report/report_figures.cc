@@ -175,7 +175,7 @@ MethodFigure added_figure(const BenchmarkPair& pair, const std::filesystem::path
   if (kept.conditional.size() > 0) {
     const auto& kept_draws = kept.conditional;
     const std::size_t each = kept_draws.extent(1);
-    const StatesView draws(kept_draws.data(), kept_draws.extent(0) * each, kept_draws.extent(2));
+    const StatesView draws{kept_draws.data(), kept_draws.extent(0) * each, kept_draws.extent(2)};
     figure.conditional = coordinates.clouds(draws, each);
     figure.pictured = pictured_draws(draws, each);
   }
