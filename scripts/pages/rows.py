@@ -2,8 +2,8 @@
 """The solvers of bridgemark.torch beside the bridges and the library's CSBM.
 
   rows.py slim PART.jsonl ... [LIBRARY.json]
-                                keeps of what studies/rows.py wrote what is read here, and of what
-                                `bridgemark train` and `evaluate` printed with --json, in turn
+                                writes rows.jsonl: the scores in the lines of studies/rows.py, and
+                                those that `bridgemark train` and `evaluate` printed with --json
   rows.py table                 the tables of results/rows/README.md
 
 Joint KLs of solvers with steps come from particles and are upper bounds; those of the
