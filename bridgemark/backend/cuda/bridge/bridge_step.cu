@@ -252,6 +252,26 @@ void CudaBackend::log_chain(const Context&, std::span<const double> log_start,
   });
 }
 
+void CudaBackend::log_tree(const Context&, const TreeShape& shape, std::span<const double> log_root,
+                           const Array3<double>& log_moves, const Array3<double>& log_u,
+                           StatesView x, std::span<double> out) const {
+  const std::size_t D = log_u.extent(0), S = log_u.extent(1), K = log_u.extent(2);
+  Memory memory;
+  const HiddenTree tree = log_hidden_tree(
+      D, S, K, shape.num_nodes(), memory.upload(shape.parent()), memory.upload(shape.node_of()),
+      memory.upload(log_root.data(), K), memory.upload(log_moves.data(), log_moves.size()),
+      memory.upload(log_u.data(), log_u.size()));
+  const std::size_t of_row = tree_sum_scratch(tree),
+                    part = std::min(rows_per_launch(of_row), x.rows);
+  Buffer<double> scratch(part * of_row);
+  in_parts(x.rows, part, [&](std::size_t first, std::size_t rows) {
+    const Buffer<std::int32_t> states(x.row(first), rows * D);
+    Buffer<double> result(rows);
+    launch_sum_states(tree, states.get(), rows, scratch.get(), result.get(), nullptr);
+    result.copy_to(out.data() + first);
+  });
+}
+
 void CudaBackend::bridge_step_marginals(const Context& context, const BridgeStep& step,
                                         StatesView x, MatrixView<double> out) const {
   const auto stream = stream_of(context);

@@ -1,8 +1,5 @@
 #include "bridgemark/backend/cuda/tree/tree_states.h"
 
-#include <algorithm>
-
-#include "bridgemark/backend/cuda/cuda_backend.h"
 #include "bridgemark/backend/cuda/runtime/check.h"
 
 namespace bridgemark::backend::cuda {
@@ -70,29 +67,6 @@ void launch_draw_states(const HiddenTree& tree, const std::int32_t* x, const Dra
   draw_nodes<<<blocks_for(rows), kThreads, 0, stream>>>(tree, x, key, first_index, rows, scratch,
                                                         states);
   BM_CUDA_CHECK(cudaGetLastError());
-}
-
-void CudaBackend::log_tree(const Context&, const TreeShape& shape, std::span<const double> log_root,
-                           const Array3<double>& log_moves, const Array3<double>& log_u,
-                           StatesView x, std::span<double> out) const {
-  // Rows of one launch, so that their scratch stays within 512 MiB.
-  constexpr std::size_t kEntries = std::size_t{1} << 26;
-  const std::size_t D = log_u.extent(0), S = log_u.extent(1), K = log_u.extent(2);
-  Memory memory;
-  const HiddenTree tree = log_hidden_tree(
-      D, S, K, shape.num_nodes(), memory.upload(shape.parent()), memory.upload(shape.node_of()),
-      memory.upload(log_root.data(), K), memory.upload(log_moves.data(), log_moves.size()),
-      memory.upload(log_u.data(), log_u.size()));
-  const std::size_t of_row = tree_sum_scratch(tree),
-                    part = std::min(std::max<std::size_t>(1, kEntries / of_row), x.rows);
-  Buffer<double> scratch(part * of_row), result(part);
-  for (std::size_t first = 0; first < x.rows; first += part) {
-    const std::size_t rows = std::min(part, x.rows - first);
-    const Buffer<std::int32_t> states(x.row(first), rows * D);
-    launch_sum_states(tree, states.get(), rows, scratch.get(), result.get(), nullptr);
-    BM_CUDA_CHECK(cudaMemcpy(out.data() + first, result.get(), rows * sizeof(double),
-                             cudaMemcpyDeviceToHost));
-  }
 }
 
 }  // namespace bridgemark::backend::cuda
