@@ -328,3 +328,8 @@ def test_numbers_that_would_do_nothing_are_refused():
     with pytest.raises(ValueError, match="min_distance must be one that 4 means in 50 categories"):
         bm.build_pair(family="spread", min_distance=60.0)
     assert bm.build_pair(reference="uniform").gamma == 0.02
+
+
+def test_rows_of_different_lengths_are_named():
+    with pytest.raises(ValueError, match="source must be an array whose rows are all of one length"):
+        bm.build_pair(source=[[1, 2], [3]], num_categories=7)
