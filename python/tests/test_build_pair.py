@@ -331,5 +331,5 @@ def test_numbers_that_would_do_nothing_are_refused():
 
 
 def test_rows_of_different_lengths_are_named():
-    with pytest.raises(ValueError, match="source must be an array whose rows are all of one length"):
+    with pytest.raises(ValueError, match="source must be an array whose rows are all of one"):
         bm.build_pair(source=[[1, 2], [3]], num_categories=7)
